@@ -1,0 +1,1 @@
+// Carries the precompiled standard headers that every room shares.
