@@ -1,0 +1,231 @@
+#include "workload/cost.h"
+
+#include <array>
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "workload/traits.h"
+
+namespace orrery::workload {
+
+namespace {
+
+struct OptimizerRow {
+  Optimizer optimizer;
+  std::string_view name;
+  int states;
+  double flops_per_parameter;
+  double tensors_moved;  // reads and writes of parameter-sized tensors
+  double kernels;        // per parameter tensor
+};
+
+constexpr std::array kOptimizers = {
+    OptimizerRow{Optimizer::kSgd, "sgd", 0, 2, 3, 1},
+    OptimizerRow{Optimizer::kMomentum, "momentum", 1, 4, 5, 2},
+    OptimizerRow{Optimizer::kAdam, "adam", 2, 12, 7, 4},
+    OptimizerRow{Optimizer::kAdamW, "adamw", 2, 14, 7, 4},
+};
+
+const OptimizerRow& row(Optimizer optimizer) {
+  return kOptimizers[static_cast<std::size_t>(optimizer)];
+}
+
+bool is_recurrent(OperatorKind kind) {
+  return kind == OperatorKind::kRnn || kind == OperatorKind::kLstm || kind == OperatorKind::kGru;
+}
+
+double elements(const TensorType& type) {
+  return static_cast<double>(type.shape.elements());
+}
+
+double recurrent_macs(const TrainingGraph& graph, const Operator& op) {
+  const Shape& x = graph.type(op.inputs[0]).shape;
+  double weights = 0;
+  for (const Parameter& parameter : op.parameters) {
+    if (parameter.shape.rank() == 2) weights += static_cast<double>(parameter.shape.elements());
+  }
+  return weights * static_cast<double>(x[0]) * static_cast<double>(x[1]);
+}
+
+// Elements of parameters and of tied weights: what the operator reads, owned or not.
+double parameters_read(const TrainingGraph& graph, const Operator& op) {
+  double total = static_cast<double>(parameter_elements(op));
+  if (op.tied_to >= 0) total += static_cast<double>(graph.node(op.tied_to).parameters[0].shape.elements());
+  // A lookup touches the rows it needs, not the table.
+  const bool is_lookup = op.kind == OperatorKind::kEmbedding || op.kind == OperatorKind::kEmbeddingBag;
+  return is_lookup ? 0 : total;
+}
+
+double sequential_steps(const TrainingGraph& graph, const Operator& op) {
+  const auto* recurrent = std::get_if<RecurrentAttributes>(&op.attributes);
+  if (recurrent == nullptr) return 1;
+  return static_cast<double>(recurrent->layers * graph.type(op.inputs[0]).shape[1]);
+}
+
+// Work items a phase's per-element figures in the traits table count: outputs, or inputs for reductions.
+double work_elements(const TrainingGraph& graph, const Operator& op) {
+  const OperatorTraits& t = traits(op.kind);
+  if (is_recurrent(op.kind))
+    return elements(op.outputs[0]) * static_cast<double>(std::get<RecurrentAttributes>(op.attributes).layers);
+  if (t.op_class == OperatorClass::kReduction && !op.inputs.empty()) {
+    double work = elements(graph.type(op.inputs[0]));
+    const auto* pool = std::get_if<PoolAttributes>(&op.attributes);
+    if (pool != nullptr) {
+      work = elements(op.outputs[0]) * static_cast<double>(pool->window.kernel_h * pool->window.kernel_w);
+    }
+    return work;
+  }
+  return elements(op.outputs[0]);
+}
+
+OperatorCost forward_cost(const TrainingGraph& graph, const Operator& op, const CostOptions& options) {
+  const OperatorTraits& t = traits(op.kind);
+  OperatorCost cost;
+  if (t.op_class == OperatorClass::kView || op.kind == OperatorKind::kInput || op.kind == OperatorKind::kParameter) {
+    return cost;
+  }
+  cost.matrix_flops = Flops(2 * forward_macs(graph, op));
+  cost.vector_flops = Flops(t.forward_flops * work_elements(graph, op));
+  const auto* conv = std::get_if<ConvAttributes>(&op.attributes);
+  const auto* linear = std::get_if<LinearAttributes>(&op.attributes);
+  const bool has_bias = (conv != nullptr && conv->bias) || (linear != nullptr && linear->bias);
+  if (has_bias) cost.vector_flops += Flops(elements(op.outputs[0]));
+  for (const Value& input : op.inputs) cost.read += tensor_bytes(graph.type(input), options.activation_bytes);
+  for (const TensorType& output : op.outputs) cost.written += tensor_bytes(output, options.activation_bytes);
+  if (op.kind == OperatorKind::kExpand) cost.read = Bytes(0);
+  if (op.kind == OperatorKind::kEmbedding || op.kind == OperatorKind::kEmbeddingBag) cost.read += cost.written;
+  cost.parameters = Bytes(parameters_read(graph, op) * options.parameter_bytes);
+  cost.sequential = sequential_steps(graph, op);
+  cost.kernels = t.forward_kernels * cost.sequential;
+  return cost;
+}
+
+OperatorCost backward_cost(const TrainingGraph& graph, const Operator& op, const CostOptions& options) {
+  const OperatorTraits& t = traits(op.kind);
+  OperatorCost cost;
+  if (t.backward_kernels == 0 && t.op_class != OperatorClass::kMatrix) return cost;
+  double inputs_with_gradient = 0;
+  for (const Value& input : op.inputs) {
+    if (!graph.needs_gradient(input.node)) continue;
+    inputs_with_gradient += 1;
+    cost.written += tensor_bytes(graph.type(input), options.activation_bytes);
+  }
+  const bool has_weight = !op.parameters.empty() || op.tied_to >= 0;
+  const double macs = forward_macs(graph, op);
+  if (macs > 0) {
+    // One product per gradient: with a weight, those of input and weight; without, those of each operand.
+    const double products = has_weight ? (inputs_with_gradient > 0 ? 2 : 1) : inputs_with_gradient;
+    // Attention recomputes the scores it did not keep.
+    const double recomputed = op.kind == OperatorKind::kAttention ? 0.5 : 0;
+    const double pairs = op.kind == OperatorKind::kAttention ? 2 : products;
+    cost.matrix_flops = Flops(2 * macs * (pairs + recomputed));
+  }
+  cost.vector_flops = Flops(t.backward_flops * work_elements(graph, op));
+  for (const TensorType& output : op.outputs) cost.read += tensor_bytes(output, options.activation_bytes);
+  if (t.saves_output) cost.read += tensor_bytes(op.outputs[0], options.activation_bytes);
+  if (t.saves_inputs) {
+    for (const Value& input : op.inputs) cost.read += tensor_bytes(graph.type(input), options.activation_bytes);
+  }
+  cost.read += saved_extra(graph, op, options);
+  // Reads the weight for the input's gradient and writes the weight's gradient.
+  cost.parameters = Bytes(2 * parameters_read(graph, op) * options.parameter_bytes);
+  cost.sequential = sequential_steps(graph, op);
+  cost.kernels = t.backward_kernels * cost.sequential;
+  if (op.kind == OperatorKind::kEmbedding || op.kind == OperatorKind::kEmbeddingBag) {
+    // A dense gradient is cleared, then the touched rows are added to.
+    cost.parameters = Bytes(static_cast<double>(parameter_elements(op)) * options.parameter_bytes);
+  }
+  return cost;
+}
+
+OperatorCost update_cost(const Operator& op, const CostOptions& options) {
+  const OptimizerRow& optimizer = row(options.optimizer);
+  const auto count = static_cast<double>(parameter_elements(op));
+  OperatorCost cost;
+  cost.vector_flops = Flops(optimizer.flops_per_parameter * count);
+  // Master weights and states are kept in full precision.
+  cost.parameters = Bytes(optimizer.tensors_moved * count * 4);
+  cost.kernels = optimizer.kernels * static_cast<double>(op.parameters.size());
+  return cost;
+}
+
+}  // namespace
+
+std::string_view to_string(Optimizer optimizer) {
+  return row(optimizer).name;
+}
+
+Result<Optimizer> parse_optimizer(std::string_view name) {
+  std::vector<std::string> names;
+  for (const OptimizerRow& candidate : kOptimizers) {
+    if (candidate.name == name) return candidate.optimizer;
+    names.emplace_back(candidate.name);
+  }
+  return Error::invalid(fmt::format("unknown optimizer \"{}\"{}", name, did_you_mean(name, names)));
+}
+
+int state_tensors(Optimizer optimizer) {
+  return row(optimizer).states;
+}
+
+Bytes tensor_bytes(const TensorType& type, double float_bytes) {
+  const double each = is_floating(type.dtype) ? float_bytes : static_cast<double>(size_in_bytes(type.dtype));
+  return Bytes(elements(type) * each);
+}
+
+double forward_macs(const TrainingGraph& graph, const Operator& op) {
+  switch (op.kind) {
+    case OperatorKind::kConv2d: {
+      const Shape& weight = op.parameters[0].shape;
+      return elements(op.outputs[0]) * static_cast<double>(weight[1] * weight[2] * weight[3]);
+    }
+    case OperatorKind::kConvTranspose2d: {
+      const Shape& weight = op.parameters[0].shape;
+      return elements(graph.type(op.inputs[0])) * static_cast<double>(weight[1] * weight[2] * weight[3]);
+    }
+    case OperatorKind::kLinear:
+    case OperatorKind::kMatmul:
+      return elements(op.outputs[0]) * static_cast<double>(graph.type(op.inputs[0]).shape[-1]);
+    case OperatorKind::kAttention: {
+      const Shape& query = graph.type(op.inputs[0]).shape;
+      const Shape& value = graph.type(op.inputs[2]).shape;
+      const double scores = static_cast<double>(query[0] * query[1] * query[2]) * static_cast<double>(value[2]);
+      return scores * static_cast<double>(query[3] + value[3]);
+    }
+    case OperatorKind::kRnn:
+    case OperatorKind::kLstm:
+    case OperatorKind::kGru:
+      return recurrent_macs(graph, op);
+    default:
+      return 0;
+  }
+}
+
+Bytes saved_extra(const TrainingGraph& graph, const Operator& op, const CostOptions& options) {
+  const OperatorTraits& t = traits(op.kind);
+  if (t.op_class == OperatorClass::kView || op.outputs.empty()) return Bytes(0);
+  if (is_recurrent(op.kind)) {
+    // Gate activations and cell states of every layer and step.
+    const auto& a = std::get<RecurrentAttributes>(op.attributes);
+    const double per_hidden = op.kind == OperatorKind::kLstm ? 6 : op.kind == OperatorKind::kGru ? 5 : 1;
+    return Bytes(elements(op.outputs[0]) * static_cast<double>(a.layers) * per_hidden * options.activation_bytes);
+  }
+  // Losses keep the log-probabilities.
+  if (op.kind == OperatorKind::kCrossEntropy) return tensor_bytes(graph.type(op.inputs[0]), options.activation_bytes);
+  return Bytes(t.saved_bytes_per_output * elements(op.outputs[0]));
+}
+
+OperatorCost operator_cost(const TrainingGraph& graph, PhaseStep step, const CostOptions& options) {
+  const Operator& op = graph.node(step.node);
+  switch (step.phase) {
+    case Phase::kForward:
+      return forward_cost(graph, op, options);
+    case Phase::kBackward:
+      return backward_cost(graph, op, options);
+    case Phase::kUpdate:
+      return update_cost(op, options);
+  }
+  return {};
+}
+
+}  // namespace orrery::workload
