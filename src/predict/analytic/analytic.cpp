@@ -1,0 +1,266 @@
+#include "predict/analytic/analytic.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "hardware/offer.h"
+#include "predict/analytic/communication.h"
+#include "predict/analytic/memory.h"
+#include "predict/analytic/roofline.h"
+#include "predict/analytic/stages.h"
+#include "predict/analytic/tensor_parallel.h"
+
+namespace orrery::predict {
+
+using hardware::Placement;
+using workload::Phase;
+using workload::TrainingGraph;
+using workload::TrainingRun;
+
+namespace {
+
+// The truth lies within this factor for four of five runs; a guess until measurements replace it.
+constexpr double kUncalibratedFactor = 1.6;
+constexpr Bytes kBucket = mebibytes(25);
+
+template <class T>
+Estimate<T> within_factor(T value, double factor) {
+  return {value, value / factor, value * factor};
+}
+
+// One micro-batch (or the update) on one device.
+class DeviceTimeline {
+ public:
+  DeviceTimeline(const TrainingRun& run, const Placement& placement, const TrainingGraph& graph,
+                 const TensorSplit& split)
+      : run_(run), placement_(placement), graph_(graph), split_(split), options_(run.cost_options()) {}
+
+  OperatorTime operator_time(std::int32_t node, Phase phase) const {
+    const auto i = static_cast<std::size_t>(node);
+    const double share = phase == Phase::kUpdate ? update_share(i) : split_.work[i];
+    const auto cost = workload::operator_cost(graph_, {node, phase}, options_);
+    return roofline_time(*placement_.device, run_.precision, graph_, graph_.node(node), cost, share);
+  }
+
+  // Forward and backward of a stage without host or network: what balances the pipeline.
+  Seconds weight(std::int32_t node) const {
+    Seconds sum = operator_time(node, Phase::kForward).time;
+    if (graph_.needs_gradient(node)) sum += operator_time(node, Phase::kBackward).time;
+    return sum;
+  }
+
+  void run_stage(const Stage& stage) {
+    for (std::int32_t i = stage.first; i < stage.last; ++i) run_operator(i, Phase::kForward);
+    forward_end_ = device_free_;
+    for (std::int32_t i = stage.last - 1; i >= stage.first; --i) {
+      if (!graph_.needs_gradient(i)) continue;
+      run_operator(i, Phase::kBackward);
+      gradient_ready(i);
+    }
+    flush_bucket();
+    backward_end_ = device_free_;
+  }
+
+  void run_update(const Stage& stage) {
+    host_free_ = std::max(host_free_, device_free_);
+    device_free_ = std::max(device_free_, exchange_end_);
+    const Seconds start = device_free_;
+    for (std::int32_t i = stage.first; i < stage.last; ++i) {
+      if (!graph_.node(i).parameters.empty()) run_operator(i, Phase::kUpdate);
+    }
+    update_ = device_free_ - start;
+  }
+
+  Seconds forward() const { return forward_end_; }
+  Seconds backward() const { return backward_end_ - forward_end_; }
+  Seconds update() const { return update_; }
+  Seconds exposed_exchange() const { return std::max(Seconds(0), exchange_end_ - backward_end_); }
+  Seconds tensor_communication() const { return tensor_communication_; }
+  Seconds host_wait() const { return host_wait_; }
+
+  std::vector<TimelineEntry> take_entries() { return std::move(entries_); }
+  std::vector<CommunicationEntry> take_communication() { return std::move(communication_); }
+
+ private:
+  double update_share(std::size_t node) const {
+    return split_.parameters[node] / (run_.parallelism.zero_stage >= 1 ? run_.parallelism.data : 1);
+  }
+
+  void run_operator(std::int32_t node, Phase phase) {
+    const auto i = static_cast<std::size_t>(node);
+    if (phase == Phase::kForward) {
+      gather_parameters(node);
+      communicate("gather", split_.forward_all_gather[i], node);
+    }
+    const auto cost = workload::operator_cost(graph_, {node, phase}, options_);
+    const OperatorTime time = operator_time(node, phase);
+    host_free_ += launch_time(*placement_.device) * cost.kernels;
+    const Seconds start = std::max(host_free_, device_free_);
+    const Seconds waited = cost.kernels > 0 ? start - device_free_ : Seconds(0);
+    if (cost.kernels > 0) {
+      host_wait_ += waited;
+      device_free_ = start + time.time;
+    }
+    const Bound bound = waited > time.time ? Bound::kLaunch : time.bound;
+    entries_.push_back({node, phase, device_free_ - time.time, time.time, waited, bound});
+    if (phase == Phase::kForward) communicate("all-reduce", split_.forward_all_reduce[i], node);
+    if (phase == Phase::kBackward) communicate("all-reduce", split_.backward_all_reduce[i], node);
+  }
+
+  // Tensor parallelism: the next operator needs the result, so nothing hides it.
+  void communicate(std::string_view what, double elements, std::int32_t node) {
+    if (elements == 0) return;
+    const int n = run_.parallelism.tensor;
+    const auto& link = n <= placement_.devices_per_machine ? placement_.inside : placement_.between;
+    const Bytes size(elements * options_.activation_bytes);
+    const Seconds time = what == "gather" ? all_gather(link, n, size) : ring_all_reduce(link, n, size);
+    communication_.push_back({fmt::format("{} {}", what, graph_.node(node).name), device_free_, time, size});
+    device_free_ += time;
+    tensor_communication_ += time;
+  }
+
+  // ZeRO stage 3 fetches parameters for forward and again for backward, one operator ahead of its use.
+  void gather_parameters(std::int32_t node) {
+    if (run_.parallelism.zero_stage < 3) return;
+    const double owned = static_cast<double>(workload::parameter_elements(graph_.node(node))) *
+                         split_.parameters[static_cast<std::size_t>(node)];
+    if (owned == 0) return;
+    const Bytes size(owned * options_.parameter_bytes);
+    gather_end_ = gather_end_ + all_gather(placement_.bottleneck(), run_.parallelism.data, size) * 2;
+    device_free_ = std::max(device_free_, gather_end_);
+  }
+
+  void gradient_ready(std::int32_t node) {
+    constexpr double kGradientBytes = 4;
+    bucket_ += Bytes(static_cast<double>(workload::parameter_elements(graph_.node(node))) *
+                     split_.parameters[static_cast<std::size_t>(node)] * kGradientBytes);
+    if (bucket_ >= kBucket) flush_bucket();
+  }
+
+  void flush_bucket() {
+    if (bucket_ == Bytes(0)) return;
+    const Seconds time = gradient_exchange(run_.parallelism, placement_, bucket_);
+    if (time > Seconds(0)) {
+      const Seconds start = std::max(exchange_end_, device_free_);
+      communication_.push_back({"gradients", start, time, bucket_});
+      exchange_end_ = start + time;
+    }
+    bucket_ = Bytes(0);
+  }
+
+  const TrainingRun& run_;
+  const Placement& placement_;
+  const TrainingGraph& graph_;
+  const TensorSplit& split_;
+  const workload::CostOptions options_;
+  std::vector<TimelineEntry> entries_;
+  std::vector<CommunicationEntry> communication_;
+  Seconds host_free_, device_free_, forward_end_, backward_end_, exchange_end_, gather_end_;
+  Seconds update_, host_wait_, tensor_communication_;
+  Bytes bucket_;
+};
+
+// Activations that cross from one stage to the next, both ways, for one micro-batch.
+Seconds boundary_time(const TrainingRun& run, const Placement& placement, const TrainingGraph& graph,
+                      const TensorSplit& split, const std::vector<Stage>& stages) {
+  const workload::CostOptions options = run.cost_options();
+  const bool inside = run.parallelism.tensor * run.parallelism.pipeline <= placement.devices_per_machine;
+  const hardware::Link& link = inside ? placement.inside : placement.between;
+  Seconds slowest;
+  for (std::size_t s = 0; s + 1 < stages.size(); ++s) {
+    const workload::Value last{stages[s].last - 1, 0};
+    const Bytes size = workload::tensor_bytes(graph.type(last), options.activation_bytes) *
+                       split.output[static_cast<std::size_t>(last.node)];
+    slowest = std::max(slowest, hardware::transfer_time(link, size) * 2);
+  }
+  return slowest;
+}
+
+Status check_devices(const TrainingRun& run, const Placement& placement) {
+  const workload::Parallelism& p = run.parallelism;
+  if (p.devices() == placement.devices) return {};
+  return Error::invalid(fmt::format("{} data × {} tensor × {} pipeline parallel needs {} devices, not {}", p.data,
+                                    p.tensor, p.pipeline, p.devices(), placement.devices));
+}
+
+void add_cost(Prediction& prediction, const Placement& placement) {
+  const auto offer = hardware::cheapest_offer(placement.device->name, placement.devices);
+  if (!offer) {
+    prediction.cost_basis = fmt::format("no known offer of {}", placement.device->name);
+    return;
+  }
+  const DollarsPerHour price = hardware::price_for(*offer, placement.devices);
+  prediction.cost = {price * prediction.total_time.value, price * prediction.total_time.low,
+                     price * prediction.total_time.high};
+  const int machines = hardware::machines_needed(*offer, placement.devices);
+  prediction.cost_basis = fmt::format("{} × {} {} at ${:.2f}/h, list price of {}", machines, offer->provider,
+                                      offer->instance, offer->price.value(), offer->date);
+}
+
+void add_notes(Prediction& prediction, const TrainingRun& run, const Placement& placement) {
+  if (!hardware::supports(*placement.device, run.precision)) {
+    prediction.notes.push_back(fmt::format("{} has no {} units; products run at the fp32 rate", placement.device->name,
+                                           to_string(run.precision)));
+  }
+  if (!prediction.fits) {
+    prediction.notes.push_back(fmt::format("does not fit: try a smaller batch, more micro-batches or ZeRO"));
+  }
+}
+
+}  // namespace
+
+Result<Prediction> AnalyticPredictor::predict(const TrainingRun& run, const Placement& placement) const {
+  ORRERY_TRY_VOID(workload::validate(run));
+  ORRERY_TRY_VOID(check_devices(run, placement));
+  const workload::Parallelism& parallel = run.parallelism;
+  ORRERY_TRY(const TrainingGraph graph, run.graph.with_batch(run.graph.batch() / parallel.microbatches));
+  const TensorSplit split = split_tensors(graph, parallel.tensor);
+
+  const DeviceTimeline measure(run, placement, graph, split);
+  std::vector<Seconds> weights;
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(graph.operators().size()); ++i) {
+    weights.push_back(measure.weight(i));
+  }
+  const std::vector<Stage> stages = cut_into_stages(weights, parallel.pipeline, parallel.microbatches);
+
+  Prediction prediction;
+  prediction.made_by = name();
+  const bool on_host = placement.device->kind == hardware::DeviceKind::kCpu;
+  Seconds slowest, exchange;
+  for (const Stage& stage : stages) {
+    DeviceTimeline timeline(run, placement, graph, split);
+    timeline.run_stage(stage);
+    timeline.run_update(stage);
+    const Seconds once = timeline.forward() + timeline.backward();
+    if (once > slowest) {
+      slowest = once;
+      prediction.forward = timeline.forward() * parallel.microbatches;
+      prediction.backward = timeline.backward() * parallel.microbatches;
+      prediction.update = timeline.update();
+      exchange = timeline.exposed_exchange();
+      prediction.exposed_communication = exchange + timeline.tensor_communication() * parallel.microbatches;
+      prediction.host_wait = timeline.host_wait();
+      prediction.timeline = timeline.take_entries();
+      prediction.communication = timeline.take_communication();
+    }
+    const MemoryBreakdown memory = stage_memory(run, graph, split, stage, on_host);
+    if (memory.total() > prediction.memory_breakdown.total()) prediction.memory_breakdown = memory;
+  }
+  const Seconds boundary = boundary_time(run, placement, graph, split, stages);
+  prediction.pipeline_bubble = (slowest + boundary) * (parallel.pipeline - 1);
+  const Seconds iteration =
+      (slowest + boundary) * parallel.microbatches + prediction.pipeline_bubble + exchange + prediction.update;
+  prediction.iteration = within_factor(iteration, kUncalibratedFactor);
+  prediction.samples_per_second = static_cast<double>(run.global_batch()) / iteration.value();
+
+  const Bytes memory = prediction.memory_breakdown.total();
+  prediction.memory = {memory, memory * 0.8, memory * 1.08};
+  prediction.device_memory = placement.device->memory;
+  prediction.fits = memory <= placement.device->memory;
+  prediction.total_time = within_factor(iteration * run.steps, kUncalibratedFactor);
+  add_cost(prediction, placement);
+  add_notes(prediction, run, placement);
+  return prediction;
+}
+
+}  // namespace orrery::predict

@@ -1,0 +1,30 @@
+#pragma once
+// Splitting every matrix product over t devices, for any graph (the scheme of Megatron-LM, found by data flow).
+//
+// A value is replicated or split over the devices (last or channel dimension).
+// 1. A weighted product (linear, convolution, embedding, recurrence) of a replicated input is split by outputs: each
+//    device does 1/t, the result is split. Its input's gradient is all-reduced in backward.
+// 2. A weighted product of a split input is split by inputs: each device does 1/t, the result is all-reduced to
+//    replicated.
+// 3. Element-wise, pooling, layout and per-channel operators, matmul and attention pass "split" on and do 1/t.
+// 4. Layer norm, and any operator with both kinds of input, first gathers its split inputs (an all-gather).
+// A product whose size does not divide by t stays whole.
+
+#include <vector>
+
+#include "workload/graph.h"
+
+namespace orrery::predict {
+
+struct TensorSplit {
+  std::vector<double> work;                 // by node: this device's share of the work
+  std::vector<double> parameters;           // by node: its share of the parameters
+  std::vector<double> output;               // by node: its share of the output
+  std::vector<double> forward_all_reduce;   // by node: elements all-reduced after it
+  std::vector<double> forward_all_gather;   // by node: elements gathered before it
+  std::vector<double> backward_all_reduce;  // by node: elements of input gradient all-reduced
+};
+
+TensorSplit split_tensors(const workload::TrainingGraph& graph, int degree);
+
+}  // namespace orrery::predict

@@ -1,0 +1,85 @@
+#pragma once
+// Prediction: what a training run will take, with how sure we are and how we know.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "workload/graph.h"
+
+namespace orrery::predict {
+
+// A value with the interval that should hold the truth `kIntervalLevel` of the time.
+inline constexpr double kIntervalLevel = 0.8;
+template <class T>
+struct Estimate {
+  T value;
+  T low;
+  T high;
+};
+
+// What keeps an operator from being faster.
+enum class Bound { kNothing, kCompute, kMemory, kLaunch, kNetwork };
+std::string_view to_string(Bound bound);
+
+struct TimelineEntry {
+  std::int32_t node = -1;  // of the run's graph
+  workload::Phase phase = workload::Phase::kForward;
+  Seconds start;
+  Seconds duration;  // on the device
+  Seconds waited;    // the device idled this long before it, for the host to launch it
+  Bound bound = Bound::kNothing;
+};
+
+struct CommunicationEntry {
+  std::string what;
+  Seconds start;
+  Seconds duration;
+  Bytes bytes;
+};
+
+// Bytes on the fullest device.
+struct MemoryBreakdown {
+  Bytes parameters;
+  Bytes gradients;
+  Bytes optimizer_state;
+  Bytes activations;    // kept for backward
+  Bytes temporaries;    // gradients of activations and the like, at the peak
+  Bytes workspace;      // scratch space of convolution algorithms
+  Bytes communication;  // buckets of gradients on their way
+  Bytes framework;      // device context, library kernels
+
+  Bytes total() const {
+    return parameters + gradients + optimizer_state + activations + temporaries + workspace + communication + framework;
+  }
+};
+
+struct Prediction {
+  Estimate<Seconds> iteration;
+  Seconds forward;
+  Seconds backward;
+  Seconds update;
+  Seconds exposed_communication;  // not hidden behind computation
+  Seconds pipeline_bubble;
+  Seconds host_wait;  // the device idle, waiting for launches
+  double samples_per_second = 0;
+
+  Estimate<Bytes> memory;
+  MemoryBreakdown memory_breakdown;
+  Bytes device_memory;
+  bool fits = false;
+
+  Estimate<Seconds> total_time;           // for all steps of the run
+  std::optional<Estimate<Dollars>> cost;  // empty: no offer of this device is known
+  std::string cost_basis;                 // which offer, which date
+
+  std::vector<TimelineEntry> timeline;  // one device, one micro-batch, then the update
+  std::vector<CommunicationEntry> communication;
+
+  bool calibrated = false;  // false: no measurement has confirmed this device and kind of model
+  std::string made_by;      // the predictor
+  std::vector<std::string> notes;
+};
+
+}  // namespace orrery::predict
