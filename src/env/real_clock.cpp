@@ -1,0 +1,39 @@
+#include "env/real_clock.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+namespace orrery::env {
+
+namespace {
+
+Seconds read_clock(clockid_t id) {
+  timespec time{};
+  clock_gettime(id, &time);
+  return Seconds(static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9);
+}
+
+}  // namespace
+
+Seconds RealClock::wall() const {
+  return read_clock(CLOCK_REALTIME);
+}
+
+Seconds RealClock::monotonic() const {
+  return read_clock(CLOCK_MONOTONIC);
+}
+
+void RealClock::sleep(Seconds duration) {
+  if (!(duration > Seconds(0))) return;
+  constexpr double kLongest_s = 1e9;  // keeps an infinite wait inside timespec
+  const double end = monotonic().value() + std::min(duration.value(), kLongest_s);
+  timespec until{};
+  until.tv_sec = static_cast<time_t>(end);
+  until.tv_nsec = static_cast<long>((end - static_cast<double>(until.tv_sec)) * 1e9);
+  // An absolute end does not drift when signals interrupt the sleep.
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+  }
+}
+
+}  // namespace orrery::env

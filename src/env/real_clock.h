@@ -1,0 +1,15 @@
+#pragma once
+// The machine's clock. Stateless and thread-safe.
+
+#include "env/clock.h"
+
+namespace orrery::env {
+
+class RealClock final : public Clock {
+ public:
+  Seconds wall() const override;
+  Seconds monotonic() const override;
+  void sleep(Seconds duration) override;
+};
+
+}  // namespace orrery::env

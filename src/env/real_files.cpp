@@ -1,0 +1,180 @@
+#include "env/real_files.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "env/posix.h"
+
+namespace orrery::env {
+
+namespace {
+
+std::string cannot(std::string_view verb, const std::string& path) {
+  return fmt::format("cannot {} \"{}\"", verb, path);
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t end = path.find_last_not_of('/');
+  const std::size_t slash = path.rfind('/', end);
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Status write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return posix_error(errno, cannot("write", path));
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+// Opens a file that did not exist, beside `path`. The process id keeps two processes apart, the counter two threads.
+Result<FileDescriptor> create_beside(const std::string& path, std::string& created) {
+  constexpr int kTries = 1000;
+  for (int i = 0; i < kTries; ++i) {
+    created = fmt::format("{}.tmp-{}-{}", path, ::getpid(), i);
+    const int fd = ::open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) return FileDescriptor(fd);
+    if (errno != EEXIST) return posix_error(errno, cannot("create", path));
+  }
+  return Error::io(
+      fmt::format("cannot create \"{}\": {} temporary files are in the way; remove \"{}.tmp-*\"", path, kTries, path));
+}
+
+Status write_and_sync(int fd, std::string_view content, const std::string& path) {
+  ORRERY_TRY_VOID(write_all(fd, content, path));
+  if (::fsync(fd) != 0) return posix_error(errno, cannot("sync", path));
+  return {};
+}
+
+Status require_file(const std::string& path, std::string_view verb, struct stat* facts) {
+  if (::stat(path.c_str(), facts) != 0) return posix_error(errno, cannot(verb, path));
+  if (!S_ISREG(facts->st_mode)) return Error::invalid(cannot(verb, path) + ": it is not a regular file");
+  return {};
+}
+
+class RealAppendLog final : public AppendLog {
+ public:
+  RealAppendLog(FileDescriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+  Status append(std::string_view bytes) override { return write_all(fd_.get(), bytes, path_); }
+
+  Status sync() override {
+    if (::fdatasync(fd_.get()) != 0) return posix_error(errno, cannot("sync", path_));
+    return {};
+  }
+
+ private:
+  FileDescriptor fd_;
+  std::string path_;
+};
+
+}  // namespace
+
+Result<std::string> RealFiles::read(const std::string& path, Bytes limit) {
+  const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.open()) return posix_error(errno, cannot("read", path));
+  std::string content;
+  struct stat facts {};
+  // The size is a hint only: the file may grow, and files of the kernel say 0.
+  if (::fstat(fd.get(), &facts) == 0 && static_cast<double>(facts.st_size) <= limit.value())
+    content.reserve(static_cast<std::size_t>(facts.st_size));
+  std::array<char, 1 << 16> chunk;
+  while (true) {
+    const ssize_t got = ::read(fd.get(), chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return posix_error(errno, cannot("read", path));
+    if (got == 0) return content;
+    content.append(chunk.data(), static_cast<std::size_t>(got));
+    if (static_cast<double>(content.size()) > limit.value())
+      return Error::invalid(cannot("read", path) + ": it is larger than the limit of " + format_bytes(limit));
+  }
+}
+
+Status RealFiles::write_atomically(const std::string& path, std::string_view content) {
+  std::string temporary;
+  ORRERY_TRY(const FileDescriptor fd, create_beside(path, temporary));
+  Status written = write_and_sync(fd.get(), content, path);
+  if (written && ::rename(temporary.c_str(), path.c_str()) != 0) written = posix_error(errno, cannot("replace", path));
+  if (!written) {
+    ::unlink(temporary.c_str());
+    return written;
+  }
+  return sync_directory(parent_of(path));
+}
+
+Result<std::unique_ptr<AppendLog>> RealFiles::open_log(const std::string& path) {
+  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!fd.open()) return posix_error(errno, cannot("open", path));
+  ORRERY_TRY_VOID(sync_directory(parent_of(path)));
+  return std::make_unique<RealAppendLog>(std::move(fd), path);
+}
+
+Result<std::vector<std::string>> RealFiles::list(const std::string& directory) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), &::closedir);
+  if (!stream) return posix_error(errno, cannot("list", directory));
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) return posix_error(errno, cannot("list", directory));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool RealFiles::exists(const std::string& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0;
+}
+
+Status RealFiles::remove(const std::string& path) {
+  if (std::remove(path.c_str()) != 0) return posix_error(errno, cannot("remove", path));
+  return {};
+}
+
+Status RealFiles::rename(const std::string& from, const std::string& to) {
+  struct stat facts {};
+  ORRERY_TRY_VOID(require_file(from, "rename", &facts));
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    return posix_error(errno, fmt::format("cannot rename \"{}\" to \"{}\"", from, to));
+  return {};
+}
+
+Status RealFiles::make_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) == 0) return sync_directory(parent_of(path));
+  const int error_number = errno;
+  struct stat facts {};
+  if (error_number == EEXIST && ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) return {};
+  const std::string parent = parent_of(path);
+  if (error_number != ENOENT || parent == path || exists(parent))
+    return posix_error(error_number, cannot("create directory", path));
+  ORRERY_TRY_VOID(make_directory(parent));
+  return make_directory(path);
+}
+
+Result<Bytes> RealFiles::size(const std::string& path) {
+  struct stat facts {};
+  ORRERY_TRY_VOID(require_file(path, "measure", &facts));
+  return Bytes(static_cast<double>(facts.st_size));
+}
+
+Status RealFiles::sync_directory(const std::string& directory) {
+  const FileDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.open()) return posix_error(errno, cannot("open directory", directory));
+  if (::fsync(fd.get()) != 0) return posix_error(errno, cannot("sync directory", directory));
+  return {};
+}
+
+}  // namespace orrery::env

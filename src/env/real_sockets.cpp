@@ -1,0 +1,186 @@
+#include "env/real_sockets.h"
+
+#include <array>
+#include <cerrno>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "env/posix.h"
+
+namespace orrery::env {
+
+namespace {
+
+using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+Error timed_out(const std::string& what, Seconds timeout) {
+  return Error::unavailable(fmt::format("{}: timed out after {}", what, format_seconds(timeout)));
+}
+
+// Waits until `fd` is ready for `events`.
+Status wait_ready(int fd, short events, const Deadline& deadline, Seconds timeout, const std::string& what) {
+  while (true) {
+    pollfd request{fd, events, 0};
+    const int ready = ::poll(&request, 1, deadline.poll_ms());
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return posix_error(errno, what);
+    if (deadline.passed()) return timed_out(what, timeout);
+  }
+}
+
+Result<AddressList> look_up(const Address& address, int flags) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int failed = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  if (failed == EAI_AGAIN)
+    return Error::unavailable(fmt::format("cannot look up \"{}\": {}", address.host, ::gai_strerror(failed)));
+  if (failed != 0)
+    return Error::invalid(fmt::format("cannot look up \"{}\": {}; expected a host name or a numeric address",
+                                      address.host, ::gai_strerror(failed)));
+  return AddressList(found, &::freeaddrinfo);
+}
+
+Address describe(const sockaddr_storage& storage, socklen_t length) {
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  ::getnameinfo(reinterpret_cast<const sockaddr*>(&storage), length, host.data(), host.size(), port.data(), port.size(),
+                NI_NUMERICHOST | NI_NUMERICSERV);
+  return {host.data(), static_cast<std::uint16_t>(std::strtoul(port.data(), nullptr, 10))};
+}
+
+using AddressQuery = int(int, sockaddr*, socklen_t*);  // getsockname or getpeername
+
+Address ask(int fd, AddressQuery* query) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  if (query(fd, reinterpret_cast<sockaddr*>(&storage), &length) != 0) return {};
+  return describe(storage, length);
+}
+
+class RealConnection final : public Connection {
+ public:
+  explicit RealConnection(FileDescriptor fd)
+      : fd_(std::move(fd)), local_(ask(fd_.get(), &::getsockname)), peer_(ask(fd_.get(), &::getpeername)) {
+    const int on = 1;  // messages are written whole, so waiting for more to send only adds latency
+    ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+
+  Status send(std::string_view bytes, Seconds timeout) override {
+    const Deadline deadline(timeout);
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent >= 0) {
+        bytes.remove_prefix(static_cast<std::size_t>(sent));
+        continue;
+      }
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) return posix_error(errno, what("send to"));
+      ORRERY_TRY_VOID(wait_ready(fd_.get(), POLLOUT, deadline, timeout, what("send to")));
+    }
+    return {};
+  }
+
+  Result<std::size_t> receive(std::span<char> buffer, Seconds timeout) override {
+    ORRERY_CHECK(!buffer.empty());
+    const Deadline deadline(timeout);
+    while (true) {
+      const ssize_t got = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
+      if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) return posix_error(errno, what("receive from"));
+      ORRERY_TRY_VOID(wait_ready(fd_.get(), POLLIN, deadline, timeout, what("receive from")));
+    }
+  }
+
+  const Address& local() const override { return local_; }
+  const Address& peer() const override { return peer_; }
+
+ private:
+  std::string what(std::string_view verb) const { return fmt::format("cannot {} {}", verb, to_string(peer_)); }
+
+  FileDescriptor fd_;
+  Address local_, peer_;
+};
+
+class RealListener final : public Listener {
+ public:
+  explicit RealListener(FileDescriptor fd) : fd_(std::move(fd)), address_(ask(fd_.get(), &::getsockname)) {}
+
+  Result<std::unique_ptr<Connection>> accept(Seconds timeout) override {
+    const Deadline deadline(timeout);
+    const std::string what = "cannot accept on " + to_string(address_);
+    while (true) {
+      FileDescriptor fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (fd.open()) return std::make_unique<RealConnection>(std::move(fd));
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno != EAGAIN) return posix_error(errno, what);
+      ORRERY_TRY_VOID(wait_ready(fd_.get(), POLLIN, deadline, timeout, what));
+    }
+  }
+
+  const Address& address() const override { return address_; }
+
+ private:
+  FileDescriptor fd_;
+  Address address_;
+};
+
+FileDescriptor open_socket(const addrinfo& info) {
+  return FileDescriptor(::socket(info.ai_family, info.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, info.ai_protocol));
+}
+
+Result<FileDescriptor> connect_to(const addrinfo& info, const Deadline& deadline, Seconds timeout,
+                                  const std::string& what) {
+  FileDescriptor fd = open_socket(info);
+  if (!fd.open()) return posix_error(errno, what);
+  if (::connect(fd.get(), info.ai_addr, info.ai_addrlen) == 0) return fd;
+  if (errno != EINPROGRESS && errno != EINTR) return posix_error(errno, what);
+  ORRERY_TRY_VOID(wait_ready(fd.get(), POLLOUT, deadline, timeout, what));
+  int failed = 0;
+  socklen_t length = sizeof failed;
+  if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failed, &length) != 0) failed = errno;
+  if (failed != 0) return posix_error(failed, what);
+  return fd;
+}
+
+Result<FileDescriptor> listen_on(const addrinfo& info, const std::string& what) {
+  FileDescriptor fd = open_socket(info);
+  if (!fd.open()) return posix_error(errno, what);
+  const int on = 1;  // a restarted server gets its port back at once
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::bind(fd.get(), info.ai_addr, info.ai_addrlen) != 0 || ::listen(fd.get(), SOMAXCONN) != 0)
+    return posix_error(errno, what);
+  return fd;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Listener>> RealSockets::listen(const Address& address) {
+  // Our own addresses need no name server, and a typing mistake must not wait for one.
+  const int numeric = address.host == "localhost" ? 0 : AI_NUMERICHOST;
+  ORRERY_TRY(const AddressList found, look_up(address, AI_PASSIVE | numeric));
+  ORRERY_TRY(FileDescriptor fd, listen_on(*found, "cannot listen on " + to_string(address)));
+  return std::make_unique<RealListener>(std::move(fd));
+}
+
+Result<std::unique_ptr<Connection>> RealSockets::connect(const Address& address, Seconds timeout) {
+  ORRERY_TRY(const AddressList found, look_up(address, 0));
+  const Deadline deadline(timeout);
+  Error last = Error::unavailable("cannot connect to " + to_string(address) + ": it has no address");
+  for (const addrinfo* info = found.get(); info != nullptr; info = info->ai_next) {
+    auto fd = connect_to(*info, deadline, timeout, "cannot connect to " + to_string(address));
+    if (fd) return std::make_unique<RealConnection>(std::move(*fd));
+    last = std::move(fd).error();
+  }
+  return last;
+}
+
+}  // namespace orrery::env

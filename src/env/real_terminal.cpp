@@ -1,0 +1,26 @@
+#include "env/real_terminal.h"
+
+#include <cstdlib>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace orrery::env {
+
+bool RealTerminal::is_terminal() const {
+  return ::isatty(STDOUT_FILENO) == 1;
+}
+
+int RealTerminal::width() const {
+  constexpr int kUnknown = 80;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUnknown;
+  return size.ws_col;
+}
+
+std::optional<std::string> RealVariables::get(const std::string& name) const {
+  const char* value = std::getenv(name.c_str());
+  if (value == nullptr) return std::nullopt;
+  return value;
+}
+
+}  // namespace orrery::env

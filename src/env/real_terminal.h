@@ -1,0 +1,19 @@
+#pragma once
+// Standard output and the environment of this process. Stateless; thread-safe as long as nobody calls setenv.
+
+#include "env/terminal.h"
+
+namespace orrery::env {
+
+class RealTerminal final : public Terminal {
+ public:
+  bool is_terminal() const override;
+  int width() const override;
+};
+
+class RealVariables final : public Variables {
+ public:
+  std::optional<std::string> get(const std::string& name) const override;
+};
+
+}  // namespace orrery::env

@@ -1,0 +1,238 @@
+#include "env/sim_sockets.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace orrery::env {
+
+// Bytes on their way to one end. An empty segment is the end of the stream.
+struct SimSegment {
+  Seconds arrives;
+  std::string bytes;
+};
+
+struct SimStream {
+  std::array<Address, 2> ends;
+  std::array<std::deque<SimSegment>, 2> inbound;  // by receiving end
+  std::array<std::size_t, 2> unread{};
+  std::array<bool, 2> closed{};
+  bool reset = false;
+};
+
+struct SimListening {
+  std::deque<std::shared_ptr<SimStream>> waiting;
+  bool open = true;
+};
+
+namespace {
+
+std::pair<std::string, std::string> unordered(const std::string& a, const std::string& b) {
+  return a < b ? std::pair(a, b) : std::pair(b, a);
+}
+
+Error timed_out(const std::string& what, Seconds timeout) {
+  return Error::unavailable(fmt::format("{}: timed out after {}", what, format_seconds(timeout)));
+}
+
+class SimConnection final : public Connection {
+ public:
+  SimConnection(SimNetwork& network, std::shared_ptr<SimStream> stream, int end)
+      : network_(network), stream_(std::move(stream)), me_(end), other_(1 - end) {}
+
+  ~SimConnection() override {
+    stream_->closed[me_] = true;
+    put("");
+  }
+
+  Status send(std::string_view bytes, Seconds timeout) override {
+    SimClock& clock = network_.clock();
+    const Seconds end = clock.monotonic() + timeout;
+    while (!bytes.empty()) {
+      const auto may_send = [this] {
+        return was_reset() || knows_peer_closed() || stream_->unread[other_] < SimNetwork::kWindow;
+      };
+      if (!clock.advance_until(may_send, end - clock.monotonic())) return timed_out(what("send to"), timeout);
+      if (was_reset() || knows_peer_closed()) return Error::unavailable(what("send to") + ": Connection reset by peer");
+      const std::size_t room = std::min(bytes.size(), SimNetwork::kWindow - stream_->unread[other_]);
+      put(bytes.substr(0, room));
+      bytes.remove_prefix(room);
+    }
+    return {};
+  }
+
+  Result<std::size_t> receive(std::span<char> buffer, Seconds timeout) override {
+    ORRERY_CHECK(!buffer.empty());
+    if (!network_.clock().advance_until([this] { return was_reset() || can_receive(); }, timeout))
+      return timed_out(what("receive from"), timeout);
+    if (was_reset()) return Error::unavailable(what("receive from") + ": Connection reset by peer");
+    std::size_t got = 0;
+    while (got < buffer.size() && can_receive()) {
+      SimSegment& first = stream_->inbound[me_].front();
+      if (first.bytes.empty()) break;  // stays, so that the end can be read again
+      const std::size_t taken = first.bytes.copy(buffer.data() + got, buffer.size() - got);
+      first.bytes.erase(0, taken);
+      if (first.bytes.empty()) stream_->inbound[me_].pop_front();
+      got += taken;
+    }
+    stream_->unread[me_] -= got;
+    return got;
+  }
+
+  const Address& local() const override { return stream_->ends[me_]; }
+  const Address& peer() const override { return stream_->ends[other_]; }
+
+ private:
+  bool connected() const { return network_.connected(local().host, peer().host); }
+  bool arrived(const SimSegment& segment) const { return segment.arrives <= network_.clock().monotonic(); }
+
+  // A reset is a message too: a partition hides it.
+  bool was_reset() const { return stream_->reset && connected(); }
+
+  bool can_receive() const {
+    const auto& inbound = stream_->inbound[me_];
+    return !inbound.empty() && arrived(inbound.front()) && connected();
+  }
+
+  // The peer's end of stream is the last segment and is never taken out.
+  bool knows_peer_closed() const {
+    return stream_->closed[other_] && arrived(stream_->inbound[me_].back()) && connected();
+  }
+
+  void put(std::string_view bytes) {
+    auto& queue = stream_->inbound[other_];
+    Seconds arrives = network_.clock().monotonic() + network_.latency(local().host, peer().host);
+    if (!queue.empty()) arrives = std::max(arrives, queue.back().arrives);
+    queue.push_back({arrives, std::string(bytes)});
+    stream_->unread[other_] += bytes.size();
+    network_.clock().at(arrives, [] {});  // gives a waiting receiver something to wake up for
+  }
+
+  std::string what(std::string_view verb) const { return fmt::format("cannot {} {}", verb, to_string(peer())); }
+
+  SimNetwork& network_;
+  std::shared_ptr<SimStream> stream_;
+  int me_, other_;
+};
+
+}  // namespace
+
+class SimListener final : public Listener {
+ public:
+  SimListener(SimNetwork& network, std::shared_ptr<SimListening> port, Address address)
+      : network_(network), port_(std::move(port)), address_(std::move(address)) {}
+
+  ~SimListener() override {
+    for (const auto& stream : port_->waiting) stream->reset = true;
+    if (port_->open) network_.ports_.erase(address_);
+    port_->open = false;
+  }
+
+  Result<std::unique_ptr<Connection>> accept(Seconds timeout) override {
+    const std::string what = "cannot accept on " + to_string(address_);
+    const auto ready = [this] { return !port_->open || !port_->waiting.empty(); };
+    if (!network_.clock().advance_until(ready, timeout)) return timed_out(what, timeout);
+    if (!port_->open) return Error::unavailable(what + ": the host crashed");
+    auto stream = std::move(port_->waiting.front());
+    port_->waiting.pop_front();
+    return std::make_unique<SimConnection>(network_, std::move(stream), 1);
+  }
+
+  const Address& address() const override { return address_; }
+
+ private:
+  SimNetwork& network_;
+  std::shared_ptr<SimListening> port_;
+  Address address_;
+};
+
+void SimNetwork::set_latency(const std::string& a, const std::string& b, Seconds latency) {
+  latencies_[unordered(a, b)] = latency;
+}
+
+void SimNetwork::partition(const std::string& a, const std::string& b) {
+  partitions_.insert(unordered(a, b));
+}
+
+void SimNetwork::heal(const std::string& a, const std::string& b) {
+  partitions_.erase(unordered(a, b));
+}
+
+void SimNetwork::reset(const std::string& a, const std::string& b) {
+  for (const auto& weak : streams_) {
+    const auto stream = weak.lock();
+    if (stream && unordered(stream->ends[0].host, stream->ends[1].host) == unordered(a, b)) stream->reset = true;
+  }
+}
+
+void SimNetwork::crash_host(const std::string& host) {
+  for (const auto& weak : streams_) {
+    const auto stream = weak.lock();
+    if (stream && (stream->ends[0].host == host || stream->ends[1].host == host)) stream->reset = true;
+  }
+  std::erase_if(ports_, [&](const auto& port) {
+    if (port.first.host != host) return false;
+    port.second->open = false;
+    return true;
+  });
+}
+
+bool SimNetwork::connected(const std::string& a, const std::string& b) const {
+  return !partitions_.contains(unordered(a, b));
+}
+
+Seconds SimNetwork::latency(const std::string& a, const std::string& b) const {
+  const auto found = latencies_.find(unordered(a, b));
+  return found == latencies_.end() ? latency_ : found->second;
+}
+
+std::uint16_t SimSockets::free_port() {
+  constexpr std::uint16_t kFirst = 49152;
+  while (network_.ports_.contains({host_, network_.next_port_})) ++network_.next_port_;
+  const std::uint16_t port = network_.next_port_++;
+  if (network_.next_port_ < kFirst) network_.next_port_ = kFirst;
+  return port;
+}
+
+Result<std::unique_ptr<Listener>> SimSockets::listen(const Address& address) {
+  const std::string what = "cannot listen on " + to_string(address);
+  if (address.host != host_ && address.host != "0.0.0.0")
+    return Error::invalid(fmt::format("{}: this host is \"{}\"", what, host_));
+  const Address bound{host_, address.port == 0 ? free_port() : address.port};
+  auto port = std::make_shared<SimListening>();
+  if (!network_.ports_.emplace(bound, port).second) return Error::unavailable(what + ": Address already in use");
+  return std::make_unique<SimListener>(network_, std::move(port), bound);
+}
+
+Result<std::unique_ptr<Connection>> SimSockets::connect(const Address& address, Seconds timeout) {
+  SimClock& clock = network_.clock();
+  const std::string what = "cannot connect to " + to_string(address);
+  const Seconds start = clock.monotonic();
+  const Seconds one_way = network_.latency(host_, address.host);
+  if (!clock.advance_until([&] { return network_.connected(host_, address.host); }, timeout))
+    return timed_out(what, timeout);
+  const Seconds left = timeout - (clock.monotonic() - start);
+  if (left < one_way * 2) {
+    clock.advance(left);
+    return timed_out(what, timeout);
+  }
+  clock.advance(one_way);
+  const auto port = network_.ports_.find(address);
+  if (port == network_.ports_.end()) {
+    clock.advance(one_way);
+    return Error::unavailable(what + ": Connection refused");
+  }
+  auto stream = std::make_shared<SimStream>();
+  stream->ends = {Address{host_, free_port()}, address};
+  std::erase_if(network_.streams_, [](const auto& weak) { return weak.expired(); });
+  network_.streams_.push_back(stream);
+  port->second->waiting.push_back(stream);
+  clock.advance(one_way);
+  return std::make_unique<SimConnection>(network_, std::move(stream), 0);
+}
+
+}  // namespace orrery::env

@@ -1,0 +1,37 @@
+#pragma once
+// A terminal and variables that are what the test says.
+
+#include <map>
+
+#include "env/terminal.h"
+
+namespace orrery::env {
+
+class SimTerminal final : public Terminal {
+ public:
+  bool is_terminal() const override { return is_terminal_; }
+  int width() const override { return width_; }
+  void set(bool is_terminal, int width) {
+    is_terminal_ = is_terminal;
+    width_ = width;
+  }
+
+ private:
+  bool is_terminal_ = false;
+  int width_ = 80;
+};
+
+class SimVariables final : public Variables {
+ public:
+  std::optional<std::string> get(const std::string& name) const override {
+    const auto found = values_.find(name);
+    if (found == values_.end()) return std::nullopt;
+    return found->second;
+  }
+  void set(std::string name, std::string value) { values_[std::move(name)] = std::move(value); }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace orrery::env

@@ -1,0 +1,23 @@
+#include "env/sockets.h"
+
+#include <fmt/format.h>
+
+namespace orrery::env {
+
+std::string to_string(const Address& address) {
+  return fmt::format("{}:{}", address.host, address.port);
+}
+
+Status receive_exactly(Connection& connection, std::span<char> buffer, Seconds timeout) {
+  const std::size_t wanted = buffer.size();
+  while (!buffer.empty()) {
+    ORRERY_TRY(const std::size_t got, connection.receive(buffer, timeout));
+    if (got == 0)
+      return Error::unavailable(fmt::format("{} closed the connection after {} of {} bytes",
+                                            to_string(connection.peer()), wanted - buffer.size(), wanted));
+    buffer = buffer.subspan(got);
+  }
+  return {};
+}
+
+}  // namespace orrery::env

@@ -1,0 +1,27 @@
+#pragma once
+// What the program knows about its terminal and the variables it was started with.
+
+#include <optional>
+#include <string>
+
+namespace orrery::env {
+
+class Terminal {
+ public:
+  virtual ~Terminal() = default;
+
+  // Whether a person is looking at standard output.
+  virtual bool is_terminal() const = 0;
+  // Columns; 80 if nobody knows.
+  virtual int width() const = 0;
+};
+
+class Variables {
+ public:
+  virtual ~Variables() = default;
+
+  // The value of an environment variable; empty optional if it is not set.
+  virtual std::optional<std::string> get(const std::string& name) const = 0;
+};
+
+}  // namespace orrery::env
