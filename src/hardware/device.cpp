@@ -1,0 +1,68 @@
+#include "hardware/device.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "hardware/name_key.h"
+
+namespace orrery::hardware {
+namespace {
+
+bool has_key(const Device& device, std::string_view key) {
+  if (name_key(device.name) == key) return true;
+  for (const std::string_view alias : device.aliases) {
+    if (name_key(alias) == key) return true;
+  }
+  return false;
+}
+
+FlopsPerSecond own_peak(const Device& device, Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return device.fp32;
+    case Precision::kTf32:
+      return device.tf32;
+    case Precision::kFp16:
+      return device.fp16;
+    case Precision::kBf16:
+      return device.bf16;
+  }
+  return device.fp32;
+}
+
+}  // namespace
+
+std::string_view to_string(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::kGpu:
+      return "gpu";
+    case DeviceKind::kAccelerator:
+      return "accelerator";
+    case DeviceKind::kCpu:
+      return "cpu";
+  }
+  return "gpu";
+}
+
+Result<const Device*> find_device(std::string_view name) {
+  const std::string key = name_key(name);
+  for (const Device& device : all_devices()) {
+    if (has_key(device, key)) return &device;
+  }
+  std::vector<std::string> names;
+  for (const Device& device : all_devices()) {
+    names.emplace_back(device.name);
+    names.insert(names.end(), device.aliases.begin(), device.aliases.end());
+  }
+  return Error::not_found(fmt::format("unknown device \"{}\"{}", name, did_you_mean(name, names)));
+}
+
+bool supports(const Device& device, Precision precision) {
+  return own_peak(device, precision) > FlopsPerSecond(0);
+}
+
+FlopsPerSecond matrix_peak(const Device& device, Precision precision) {
+  return supports(device, precision) ? own_peak(device, precision) : device.fp32;
+}
+
+}  // namespace orrery::hardware
