@@ -1,6 +1,7 @@
 #include "hardware/device.h"
 
 #include <fmt/format.h>
+#include <map>
 
 #include "base/text.h"
 #include "hardware/name_key.h"
@@ -8,12 +9,15 @@
 namespace orrery::hardware {
 namespace {
 
-bool has_key(const Device& device, std::string_view key) {
-  if (name_key(device.name) == key) return true;
-  for (const std::string_view alias : device.aliases) {
-    if (name_key(alias) == key) return true;
+using DevicesByKey = std::map<std::string, const Device*, std::less<>>;
+
+DevicesByKey index_devices() {
+  DevicesByKey by_key;
+  for (const Device& device : all_devices()) {
+    by_key.emplace(name_key(device.name), &device);
+    for (const std::string_view alias : device.aliases) by_key.emplace(name_key(alias), &device);
   }
-  return false;
+  return by_key;
 }
 
 FlopsPerSecond own_peak(const Device& device, Precision precision) {
@@ -45,10 +49,8 @@ std::string_view to_string(DeviceKind kind) {
 }
 
 Result<const Device*> find_device(std::string_view name) {
-  const std::string key = name_key(name);
-  for (const Device& device : all_devices()) {
-    if (has_key(device, key)) return &device;
-  }
+  static const DevicesByKey kByKey = index_devices();
+  if (const auto found = kByKey.find(name_key(name)); found != kByKey.end()) return found->second;
   std::vector<std::string> names;
   for (const Device& device : all_devices()) {
     names.emplace_back(device.name);
