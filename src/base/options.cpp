@@ -245,6 +245,10 @@ std::vector<std::string> OptionValues::texts(std::string_view name) const {
   return has(name) ? value(name).parts : std::vector<std::string>();
 }
 
+std::string OptionValues::display(std::string_view name) const {
+  return has(name) ? fmt::format("{}", fmt::join(value(name).parts, ",")) : std::string();
+}
+
 std::string help_text(std::span<const OptionRecord> records, std::string_view name_prefix) {
   constexpr std::size_t kHelpColumn = 28;
   std::string text;

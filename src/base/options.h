@@ -70,6 +70,8 @@ class OptionValues {
   const std::string& text(std::string_view name) const;
   std::vector<std::int64_t> integers(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
+  // The value as text, whatever its type; empty if there is none.
+  std::string display(std::string_view name) const;
 
   const std::vector<OptionRecord>& records() const { return records_; }
 

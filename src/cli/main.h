@@ -1,8 +1,22 @@
 #pragma once
+// The front door: a list of words in, output and exit code out.
+
+#include <string>
+#include <vector>
+
+#include "env/env.h"
 
 namespace orrery::cli {
 
-// Runs one command line and returns the exit code: 0 done, 1 failed, 2 bad input.
-int run_main(int argc, char** argv);
+enum ExitCode { kDone = 0, kFailed = 1, kBadInput = 2 };
+
+struct Outcome {
+  int exit_code = kDone;
+  std::string output;  // for standard output
+  std::string errors;  // for standard error
+};
+
+// Runs one command line (without the program's name).
+Outcome run(const std::vector<std::string>& words, env::Env environment);
 
 }  // namespace orrery::cli

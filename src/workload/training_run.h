@@ -28,7 +28,7 @@ struct TrainingRun {
   TrainingGraph graph;  // its batch is the samples one replica handles per step
   Optimizer optimizer = Optimizer::kMomentum;
   Precision precision = Precision::kFp32;
-  Parallelism parallelism;
+  Parallelism parallelism = {};
   double steps = 1;
 
   std::int64_t global_batch() const { return graph.batch() * parallelism.data; }

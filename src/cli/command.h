@@ -1,0 +1,56 @@
+#pragma once
+// A command of the program, as data: what it is called, what it takes, examples, and the function that does it.
+
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "base/table.h"
+#include "env/env.h"
+
+namespace orrery::cli {
+
+// What a command line said, checked against the command's records.
+struct Arguments {
+  std::vector<std::string> words;  // positional
+  OptionValues options;
+};
+
+// Where a command writes and what it may touch.
+class Context {
+ public:
+  Context(env::Env environment, std::string& output) : env(environment), output_(output) {}
+
+  void print(std::string_view text) { output_ += text; }
+  // Prints the table as --json, --csv or text, with the --columns asked for.
+  Status print_table(const Table& table, const OptionValues& options);
+  // Writes a file the user asked for and says so, except in machine-readable output.
+  Status write_file(const std::string& path, std::string_view content, const OptionValues& options);
+
+  env::Env env;
+
+ private:
+  std::string& output_;
+};
+
+struct Command {
+  std::string name;   // "predict", "model show"
+  std::string words;  // "MODEL…": what comes without a dash
+  std::size_t words_min = 0;
+  std::size_t words_max = 0;
+  std::string summary;  // one line
+  std::vector<OptionRecord> options;
+  std::vector<std::string> examples;
+  Status (*run)(Context& context, const Arguments& arguments);
+};
+
+// --json, --csv and --columns, which every command that prints a table has.
+std::vector<OptionRecord> table_options();
+std::vector<OptionRecord> join(std::vector<OptionRecord> first, std::vector<OptionRecord> second);
+
+// Reads what follows the command's name. An unknown option is named with its nearest match.
+Result<Arguments> parse_arguments(const Command& command, const std::vector<std::string>& words);
+
+std::string command_help(const Command& command);
+
+}  // namespace orrery::cli

@@ -1,0 +1,21 @@
+#pragma once
+// The commands, one function per file of this folder. all_commands() is the list the program, its completion and its
+// reference page are made from.
+
+#include "cli/command.h"
+
+namespace orrery::cli {
+
+Command models_command();
+Command model_show_command();
+Command devices_command();
+Command predict_command();
+Command memory_command();
+Command compare_command();
+Command evaluate_memory_command();
+Command completion_command();
+Command reference_command();
+
+const std::vector<Command>& all_commands();
+
+}  // namespace orrery::cli

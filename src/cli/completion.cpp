@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "hardware/device.h"
+#include "workload/zoo/zoo.h"
+
+namespace orrery::cli {
+
+namespace {
+
+std::string names_of_models() {
+  std::string text;
+  for (const workload::ModelVariant& variant : workload::model_variants()) {
+    if (variant.listed) text += variant.name + " ";
+  }
+  return text;
+}
+
+std::string names_of_devices() {
+  std::string text;
+  for (const hardware::Device& device : hardware::all_devices()) {
+    if (device.name.find(' ') == std::string_view::npos) text += std::string(device.name) + " ";
+  }
+  return text;
+}
+
+// One case per command: "predict "* for one word, "model show" for two.
+std::string option_cases() {
+  std::string cases;
+  for (const Command& command : all_commands()) {
+    const bool two_words = command.name.find(' ') != std::string::npos;
+    const std::string pattern = two_words ? fmt::format("\"{}\"", command.name) : fmt::format("\"{} \"*", command.name);
+    std::string words = "--help";
+    for (const OptionRecord& record : command.options) words += " --" + record.name;
+    if (command.words.starts_with("MODEL")) words += " $models";
+    cases += fmt::format("    {}) words=\"{}\" ;;\n", pattern, words);
+  }
+  return cases;
+}
+
+std::string value_cases() {
+  std::map<std::string, std::vector<std::string>> choices;
+  for (const Command& command : all_commands()) {
+    for (const OptionRecord& record : command.options) {
+      if (!record.choices.empty()) choices[record.name] = record.choices;
+    }
+  }
+  std::string cases = fmt::format("    --device) words=\"{}\" ;;\n", names_of_devices());
+  for (const auto& [name, values] : choices) {
+    cases += fmt::format("    --{}) words=\"{}\" ;;\n", name, fmt::join(values, " "));
+  }
+  return cases;
+}
+
+// One bash function serves bash and, through bashcompinit, zsh.
+std::string bash_script() {
+  std::set<std::string> first_words;
+  std::map<std::string, std::string> second_words;
+  for (const Command& command : all_commands()) {
+    const auto parts = split(command.name, ' ');
+    first_words.insert(parts[0]);
+    if (parts.size() > 1) second_words[parts[0]] += parts[1] + " ";
+  }
+  std::string second_cases;
+  for (const auto& [first, words] : second_words)
+    second_cases += fmt::format("    {}) words=\"{}\" ;;\n", first, words);
+  return fmt::format(R"(_orrery() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}"
+  local models="{}"
+  local words="{} help"
+  case "${{COMP_WORDS[1]}} ${{COMP_WORDS[2]}}" in
+{}  esac
+  if [ "$COMP_CWORD" -eq 1 ]; then words="{} help"; fi
+  if [ "$COMP_CWORD" -eq 2 ]; then
+    case "$previous" in
+{}    esac
+  fi
+  case "$previous" in
+{}  esac
+  # shellcheck disable=SC2207
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}}
+complete -o default -F _orrery orrery
+)",
+                     names_of_models(), fmt::join(first_words, " "), option_cases(), fmt::join(first_words, " "),
+                     second_cases, value_cases());
+}
+
+Status run_completion(Context& context, const Arguments& arguments) {
+  const std::string& shell = arguments.words[0];
+  if (shell == "zsh")
+    context.print("autoload -U +X bashcompinit && bashcompinit\n");
+  else if (shell != "bash") {
+    const std::vector<std::string> shells = {"bash", "zsh"};
+    return Error::invalid(fmt::format("unknown shell \"{}\"{} (bash or zsh)", shell, did_you_mean(shell, shells)));
+  }
+  context.print(bash_script());
+  return {};
+}
+
+}  // namespace
+
+Command completion_command() {
+  return {"completion",
+          "SHELL",
+          1,
+          1,
+          "print completion for bash or zsh",
+          {},
+          {"orrery completion bash > /etc/bash_completion.d/orrery", "source <(orrery completion zsh)"},
+          run_completion};
+}
+
+}  // namespace orrery::cli

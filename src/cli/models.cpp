@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "workload/cost.h"
+#include "workload/traits.h"
+#include "workload/zoo/zoo.h"
+
+namespace orrery::cli {
+
+using workload::Operator;
+using workload::TrainingGraph;
+
+namespace {
+
+Status run_models(Context& context, const Arguments& arguments) {
+  const std::string wanted = arguments.words.empty() ? "" : to_lower(arguments.words[0]);
+  Table table({{"model", "model"},
+               {"family", "family"},
+               {"parameters", "parameters", CellFormat::kCount},
+               {"macs", "MACs", CellFormat::kCount},
+               {"operators", "operators", CellFormat::kInteger},
+               {"summary", "family is"}});
+  for (const workload::ModelVariant& variant : workload::model_variants()) {
+    if (!variant.listed && !arguments.options.flag("aliases")) continue;
+    if (variant.name.find(wanted) == std::string::npos && variant.family.find(wanted) == std::string::npos) continue;
+    ORRERY_TRY(const TrainingGraph graph, workload::build_model(variant.name));
+    table.add({variant.name, variant.family, graph.parameter_count(), graph.macs(),
+               static_cast<std::int64_t>(graph.operators().size()), workload::find_family(variant.family)->summary});
+  }
+  if (table.rows() == 0) return Error::not_found(fmt::format("no model or family contains \"{}\"", wanted));
+  return context.print_table(table, arguments.options);
+}
+
+std::string input_text(const TrainingGraph& graph) {
+  std::string text;
+  for (const Operator& op : graph.operators()) {
+    if (op.kind != workload::OperatorKind::kInput) continue;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", op.outputs[0].shape.to_string(), to_string(op.outputs[0].dtype));
+  }
+  return text;
+}
+
+std::string attribute_text(const Operator& op) {
+  if (const auto* conv = std::get_if<workload::ConvAttributes>(&op.attributes)) {
+    return fmt::format("{}×{}{}{}", conv->window.kernel_h, conv->window.kernel_w,
+                       conv->window.stride_h > 1 ? fmt::format(" /{}", conv->window.stride_h) : "",
+                       conv->groups > 1 ? fmt::format(" in {} groups", conv->groups) : "");
+  }
+  return {};
+}
+
+Table operator_table(const TrainingGraph& graph) {
+  Table table({{"name", "operator"},
+               {"kind", "kind"},
+               {"attributes", "", CellFormat::kText},
+               {"output", "output"},
+               {"parameters", "parameters", CellFormat::kCount},
+               {"macs", "MACs", CellFormat::kCount},
+               {"forward_flops", "forward FLOPs", CellFormat::kCount},
+               {"backward_flops", "backward FLOPs", CellFormat::kCount},
+               {"forward_bytes", "forward bytes", CellFormat::kBytes},
+               {"backward_bytes", "backward bytes", CellFormat::kBytes, false},
+               {"update_bytes", "update bytes", CellFormat::kBytes, false}});
+  const workload::CostOptions options;
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(graph.operators().size()); ++i) {
+    const Operator& op = graph.node(i);
+    const auto cost = [&](workload::Phase phase) { return workload::operator_cost(graph, {i, phase}, options); };
+    const bool learned = graph.needs_gradient(i);
+    const auto backward = learned ? cost(workload::Phase::kBackward) : workload::OperatorCost();
+    table.add({op.name, std::string(to_string(op.kind)), attribute_text(op), op.outputs[0].shape.to_string(),
+               workload::parameter_elements(op), workload::forward_macs(graph, op),
+               cost(workload::Phase::kForward).flops().value(), backward.flops().value(),
+               cost(workload::Phase::kForward).bytes().value(), backward.bytes().value(),
+               cost(workload::Phase::kUpdate).bytes().value()});
+  }
+  return table;
+}
+
+std::map<std::string, double> macs_by_kind(const TrainingGraph& graph) {
+  std::map<std::string, double> sums;
+  for (const Operator& op : graph.operators()) {
+    const double macs = workload::forward_macs(graph, op);
+    if (macs > 0) sums[std::string(to_string(op.kind))] += macs;
+  }
+  return sums;
+}
+
+std::string model_json(const workload::ModelSpec& spec, const TrainingGraph& graph) {
+  nlohmann::ordered_json json;
+  json["model"] = spec.name;
+  json["family"] = spec.family->name;
+  json["batch"] = graph.batch();
+  json["input"] = input_text(graph);
+  json["parameters"] = graph.parameter_count();
+  json["macs"] = static_cast<std::int64_t>(graph.macs());
+  for (const auto& [kind, macs] : macs_by_kind(graph)) json["macs_by_kind"][kind] = static_cast<std::int64_t>(macs);
+  json["operators"] = nlohmann::ordered_json::parse(operator_table(graph).to_json());
+  for (const OptionRecord& record : spec.family->parameters) {
+    json["model_parameters"][record.name] = spec.parameters.display(record.name);
+  }
+  return json.dump(2) + "\n";
+}
+
+Status run_model_show(Context& context, const Arguments& arguments) {
+  ORRERY_TRY(const workload::ModelSpec spec, workload::parse_model(arguments.words[0]));
+  ORRERY_TRY(const TrainingGraph single, workload::build_model(spec));
+  ORRERY_TRY(const TrainingGraph graph, single.with_batch(arguments.options.integer("batch")));
+  if (arguments.options.flag("json")) {
+    context.print(model_json(spec, graph));
+    return {};
+  }
+  const bool for_people = !arguments.options.flag("csv");
+  if (for_people) {
+    context.print(fmt::format("{}: {}\n", spec.name, spec.family->summary));
+    context.print(fmt::format("input {}, {} parameters, {} multiply-accumulates forward, {} operators\n\n",
+                              input_text(graph), format_count(static_cast<double>(graph.parameter_count())),
+                              format_count(graph.macs()), graph.operators().size()));
+    context.print(fmt::format("change with {}:NAME=VALUE,…\n{}\n", split(spec.name, ':')[0],
+                              help_text(spec.family->parameters, "")));
+    if (!arguments.options.flag("operators")) return {};
+  }
+  return context.print_table(operator_table(graph), arguments.options);
+}
+
+}  // namespace
+
+Command models_command() {
+  return {"models",
+          "[TEXT]",
+          0,
+          1,
+          "list the models of the zoo",
+          join({flag_option("aliases", "show alternative names too")}, table_options()),
+          {"orrery models", "orrery models vit", "orrery models --json --columns model,parameters,macs"},
+          run_models};
+}
+
+Command model_show_command() {
+  return {"model show",
+          "MODEL",
+          1,
+          1,
+          "show one model: size, parameters, operators",
+          join({integer_option("batch", 1, "samples per step").bounds(1, 1 << 24),
+                flag_option("operators", "list the operators with their costs")},
+               table_options()),
+          {"orrery model show resnet50", "orrery model show resnet50:classes=10,input=64 --operators",
+           "orrery model show gpt2:layers=24,hidden=1024,heads=16 --json"},
+          run_model_show};
+}
+
+}  // namespace orrery::cli

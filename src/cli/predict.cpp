@@ -1,0 +1,268 @@
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <map>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/predict_plot.h"
+#include "cli/runs.h"
+#include "predict/analytic/analytic.h"
+#include "workload/traits.h"
+
+namespace orrery::cli {
+
+using predict::Bound;
+using predict::Prediction;
+
+namespace {
+
+// The device's time by what bounds it, idle time waiting for launches and exposed communication included.
+std::map<Bound, double> time_by_bound(const Prediction& prediction) {
+  std::map<Bound, double> sums;
+  for (const auto& entry : prediction.timeline) {
+    sums[entry.bound] += entry.duration.value();
+    sums[Bound::kLaunch] += entry.waited.value();
+  }
+  sums[Bound::kNetwork] += prediction.exposed_communication.value();
+  sums.erase(Bound::kNothing);
+  return sums;
+}
+
+Bound main_bound(const Prediction& prediction) {
+  Bound main = Bound::kNothing;
+  double most = 0;
+  for (const auto& [bound, time] : time_by_bound(prediction)) {
+    if (time <= most) continue;
+    most = time;
+    main = bound;
+  }
+  return main;
+}
+
+Table prediction_table(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions) {
+  Table table({{"model", "model"},
+               {"device", "device"},
+               {"devices", "devices", CellFormat::kInteger},
+               {"batch", "batch", CellFormat::kInteger},
+               {"global_batch", "global batch", CellFormat::kInteger, false},
+               {"precision", "precision"},
+               {"iteration_s", "iteration", CellFormat::kSeconds},
+               {"iteration_low_s", "low", CellFormat::kSeconds},
+               {"iteration_high_s", "high", CellFormat::kSeconds},
+               {"samples_per_s", "samples/s", CellFormat::kNumber},
+               {"bound", "bound by"},
+               {"memory_bytes", "memory", CellFormat::kBytes},
+               {"memory_low_bytes", "memory low", CellFormat::kBytes, false},
+               {"memory_high_bytes", "memory high", CellFormat::kBytes, false},
+               {"device_memory_bytes", "of", CellFormat::kBytes},
+               {"fits", "fits"},
+               {"steps", "steps", CellFormat::kCount, false},
+               {"total_s", "total time", CellFormat::kSeconds},
+               {"total_low_s", "total low", CellFormat::kSeconds, false},
+               {"total_high_s", "total high", CellFormat::kSeconds, false},
+               {"cost_usd", "cost", CellFormat::kDollars},
+               {"cost_low_usd", "cost low", CellFormat::kDollars, false},
+               {"cost_high_usd", "cost high", CellFormat::kDollars, false},
+               {"cost_basis", "price", CellFormat::kText, false},
+               {"forward_s", "forward", CellFormat::kSeconds, false},
+               {"backward_s", "backward", CellFormat::kSeconds, false},
+               {"update_s", "update", CellFormat::kSeconds, false},
+               {"exposed_communication_s", "communication", CellFormat::kSeconds, false},
+               {"pipeline_bubble_s", "bubble", CellFormat::kSeconds, false},
+               {"host_wait_s", "host wait", CellFormat::kSeconds, false},
+               {"calibrated", "calibrated", CellFormat::kText, false},
+               {"made_by", "predictor", CellFormat::kText, false}});
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const RunPoint& point = points[i];
+    const Prediction& p = predictions[i];
+    table.add({point.model,
+               std::string(point.placement.device->name),
+               std::int64_t{point.placement.devices},
+               point.run.graph.batch(),
+               point.run.global_batch(),
+               std::string(to_string(point.run.precision)),
+               p.iteration.value.value(),
+               p.iteration.low.value(),
+               p.iteration.high.value(),
+               p.samples_per_second,
+               std::string(to_string(main_bound(p))),
+               p.memory.value.value(),
+               p.memory.low.value(),
+               p.memory.high.value(),
+               p.device_memory.value(),
+               p.fits,
+               point.run.steps,
+               p.total_time.value.value(),
+               p.total_time.low.value(),
+               p.total_time.high.value(),
+               p.cost ? Cell(p.cost->value.value()) : Cell(),
+               p.cost ? Cell(p.cost->low.value()) : Cell(),
+               p.cost ? Cell(p.cost->high.value()) : Cell(),
+               p.cost_basis,
+               p.forward.value(),
+               p.backward.value(),
+               p.update.value(),
+               p.exposed_communication.value(),
+               p.pipeline_bubble.value(),
+               p.host_wait.value(),
+               p.calibrated,
+               p.made_by});
+  }
+  return table;
+}
+
+std::string heading(const RunPoint& point) {
+  const auto& parallel = point.run.parallelism;
+  std::string text = fmt::format("{} on {} × {}, batch {}", point.model, point.placement.devices,
+                                 point.placement.device->name, point.run.graph.batch());
+  if (parallel.data > 1) text += fmt::format(" × {} replicas", parallel.data);
+  if (parallel.tensor > 1) text += fmt::format(", tensor {}", parallel.tensor);
+  if (parallel.pipeline > 1) text += fmt::format(", pipeline {}", parallel.pipeline);
+  if (parallel.microbatches > 1) text += fmt::format(", {} micro-batches", parallel.microbatches);
+  if (parallel.zero_stage > 0) text += fmt::format(", ZeRO {}", parallel.zero_stage);
+  return text + fmt::format(", {}, {}\n", to_string(point.run.precision), to_string(point.run.optimizer));
+}
+
+std::string summary(const RunPoint& point, const Prediction& p) {
+  const auto time = [](Seconds t) { return format_seconds(t); };
+  std::string text = heading(point);
+  text += fmt::format("\n  iteration  {}  ({} to {} with 80 %)   {} samples/s\n", time(p.iteration.value),
+                      time(p.iteration.low), time(p.iteration.high), format_number(p.samples_per_second, 4));
+  text +=
+      fmt::format("             forward {}, backward {}, update {}", time(p.forward), time(p.backward), time(p.update));
+  if (p.exposed_communication > Seconds(0)) text += fmt::format(", exposed network {}", time(p.exposed_communication));
+  if (p.pipeline_bubble > Seconds(0)) text += fmt::format(", pipeline bubble {}", time(p.pipeline_bubble));
+  text += fmt::format("\n  memory     {} of {}: {}\n", format_bytes(p.memory.value), format_bytes(p.device_memory),
+                      p.fits ? "fits" : "DOES NOT FIT");
+  text += fmt::format("  {} steps  {}  ({} to {})", format_count(point.run.steps), time(p.total_time.value),
+                      time(p.total_time.low), time(p.total_time.high));
+  if (p.cost) {
+    text += fmt::format(", {}  ({} to {}; {})", format_dollars(p.cost->value), format_dollars(p.cost->low),
+                        format_dollars(p.cost->high), p.cost_basis);
+  } else {
+    text += "; " + p.cost_basis;
+  }
+  text +=
+      fmt::format("\n  made by    {}{}\n", p.made_by,
+                  p.calibrated ? "" : ", uncalibrated: formulas and data sheets, no measurement of this device yet");
+  for (const std::string& note : p.notes) text += fmt::format("  note       {}\n", note);
+  return text;
+}
+
+std::string memory_text(const predict::MemoryBreakdown& m) {
+  const std::array<std::pair<std::string_view, Bytes>, 8> parts = {{{"parameters", m.parameters},
+                                                                    {"gradients", m.gradients},
+                                                                    {"optimizer state", m.optimizer_state},
+                                                                    {"activations", m.activations},
+                                                                    {"temporaries", m.temporaries},
+                                                                    {"workspace", m.workspace},
+                                                                    {"communication", m.communication},
+                                                                    {"framework", m.framework}}};
+  std::string text = "\nmemory\n";
+  for (const auto& [name, bytes] : parts) {
+    if (bytes > Bytes(0)) text += fmt::format("  {:<17}{:>10}\n", name, format_bytes(bytes));
+  }
+  return text;
+}
+
+struct OperatorSum {
+  std::int32_t node;
+  double time = 0;
+  double longest = 0;
+  Bound bound = Bound::kNothing;
+  std::array<double, 3> by_phase{};
+};
+
+std::string explanation(const RunPoint& point, const Prediction& prediction, std::size_t top) {
+  const auto bounds = time_by_bound(prediction);
+  double total = 0;
+  for (const auto& [bound, time] : bounds) total += time;
+  std::string text = "\nwhere the time of one device goes\n";
+  for (const auto& [bound, time] : bounds) {
+    text += fmt::format("  {:<9}{:>6.1f} %\n", to_string(bound), 100 * time / total);
+  }
+  text += memory_text(prediction.memory_breakdown);
+
+  std::vector<OperatorSum> sums(point.run.graph.operators().size());
+  for (const auto& entry : prediction.timeline) {
+    OperatorSum& sum = sums[static_cast<std::size_t>(entry.node)];
+    const double time = entry.duration.value() + entry.waited.value();
+    sum.node = entry.node;
+    sum.time += time;
+    sum.by_phase[static_cast<std::size_t>(entry.phase)] += time;
+    if (time > sum.longest) {
+      sum.longest = time;
+      sum.bound = entry.bound;
+    }
+  }
+  std::stable_sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.time > b.time; });
+  Table table({{"operator", "  operator"},
+               {"kind", "kind"},
+               {"output", "output"},
+               {"share", "share", CellFormat::kPercent},
+               {"forward_s", "forward", CellFormat::kSeconds},
+               {"backward_s", "backward", CellFormat::kSeconds},
+               {"update_s", "update", CellFormat::kSeconds},
+               {"bound", "bound by"}});
+  for (std::size_t i = 0; i < std::min(top, sums.size()) && sums[i].time > 0; ++i) {
+    const auto& op = point.run.graph.node(sums[i].node);
+    table.add({"  " + op.name, std::string(to_string(op.kind)), op.outputs[0].shape.to_string(), sums[i].time / total,
+               sums[i].by_phase[0], sums[i].by_phase[1], sums[i].by_phase[2], std::string(to_string(sums[i].bound))});
+  }
+  return text + "\nslowest operators\n" + table.to_text();
+}
+
+Status run_predict(Context& context, const Arguments& arguments) {
+  const OptionValues& options = arguments.options;
+  ORRERY_TRY(const std::vector<RunPoint> points, expand_runs(arguments.words, options));
+  const predict::AnalyticPredictor predictor;
+  std::vector<Prediction> predictions;
+  for (const RunPoint& point : points) {
+    auto prediction = predictor.predict(point.run, point.placement);
+    if (!prediction) return std::move(prediction).error().with_context(point.model);
+    predictions.push_back(std::move(*prediction));
+  }
+  const bool for_people = !options.flag("json") && !options.flag("csv") && !options.has("columns");
+  if (for_people && points.size() == 1) {
+    context.print(summary(points[0], predictions[0]));
+  } else {
+    ORRERY_TRY_VOID(context.print_table(prediction_table(points, predictions), options));
+    if (for_people) {
+      context.print(fmt::format("\nlow and high: 80 % interval; total and cost of {} steps; {}: uncalibrated\n",
+                                format_count(points[0].run.steps), predictions[0].made_by));
+    }
+  }
+  if (for_people && options.flag("explain")) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (points.size() > 1) context.print("\n" + heading(points[i]));
+      context.print(explanation(points[i], predictions[i], static_cast<std::size_t>(options.integer("top"))));
+    }
+  }
+  if (!options.text("plot").empty()) {
+    return context.write_file(options.text("plot"), plot_predictions(points, predictions), options);
+  }
+  return {};
+}
+
+}  // namespace
+
+Command predict_command() {
+  return {"predict",
+          "MODEL…",
+          1,
+          64,
+          "predict time, memory and cost of training",
+          join(join(join(placement_options(), training_options()),
+                    {flag_option("explain", "where the time and the memory go"),
+                     integer_option("top", 10, "operators to list with --explain").bounds(1, 100000),
+                     text_option("plot", "", "write an SVG picture").in("FILE")}),
+               table_options()),
+          {"orrery predict resnet50 --device V100 --batch 64 --explain",
+           "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
+           "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
+           "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json"},
+          run_predict};
+}
+
+}  // namespace orrery::cli

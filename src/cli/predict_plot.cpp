@@ -1,0 +1,107 @@
+#include "cli/predict_plot.h"
+
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "base/plot/plots.h"
+
+namespace orrery::cli {
+
+namespace {
+
+using predict::Prediction;
+
+// What tells the lines of a sweep apart: only the parts that differ between its points.
+class SeriesNames {
+ public:
+  explicit SeriesNames(const std::vector<RunPoint>& points) {
+    for (const RunPoint& point : points) {
+      models_.insert(point.model);
+      devices_.insert(point.placement.device->name);
+      counts_.insert(point.placement.devices);
+      batches_.insert(point.run.graph.batch());
+      precisions_.insert(to_string(point.run.precision));
+    }
+  }
+
+  bool sweeps_batch() const { return batches_.size() > 1; }
+  bool sweeps_count() const { return counts_.size() > 1; }
+
+  std::string name(const RunPoint& point) const {
+    std::string text;
+    const auto add = [&](bool differs, const std::string& part) {
+      if (differs) text += (text.empty() ? "" : ", ") + part;
+    };
+    add(models_.size() > 1, point.model);
+    add(devices_.size() > 1, std::string(point.placement.device->name));
+    add(sweeps_count() && sweeps_batch(), fmt::format("{} devices", point.placement.devices));
+    add(precisions_.size() > 1, std::string(to_string(point.run.precision)));
+    return text.empty() ? point.model : text;
+  }
+
+  std::string title(const RunPoint& point) const {
+    std::string text = models_.size() > 1 ? "Training throughput" : point.model + ": training throughput";
+    if (devices_.size() == 1) text += fmt::format(" on {}", point.placement.device->name);
+    return text;
+  }
+
+ private:
+  std::set<std::string> models_;
+  std::set<std::string_view> devices_, precisions_;
+  std::set<int> counts_;
+  std::set<std::int64_t> batches_;
+};
+
+plot::Interval throughput_interval(const RunPoint& point, const Prediction& prediction, double x) {
+  const auto samples = static_cast<double>(point.run.global_batch());
+  return {x, samples / prediction.iteration.high.value(), samples / prediction.iteration.low.value()};
+}
+
+constexpr std::string_view kSubtitle = "80 % interval shaded; predictions, uncalibrated";
+
+std::string lines(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions,
+                  const SeriesNames& names) {
+  const bool by_batch = names.sweeps_batch();
+  plot::LinePlot figure;
+  figure.heading = {.title = names.title(points[0]), .subtitle = std::string(kSubtitle)};
+  figure.x = {.title = by_batch ? "Batch per replica" : "Devices", .log = true};
+  figure.y = {.title = "Throughput", .unit = "samples/s", .log = true};
+  std::map<std::string, std::size_t> series_of;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::string name = names.name(points[i]);
+    const auto [place, is_new] = series_of.emplace(name, figure.series.size());
+    if (is_new) figure.series.push_back({.name = name, .markers = true});
+    plot::LineSeries& series = figure.series[place->second];
+    const double x = by_batch ? static_cast<double>(points[i].run.graph.batch()) : points[i].placement.devices;
+    series.points.push_back({x, predictions[i].samples_per_second});
+    series.band.push_back(throughput_interval(points[i], predictions[i], x));
+  }
+  return plot::line_plot(figure);
+}
+
+std::string bars(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions,
+                 const SeriesNames& names) {
+  plot::BarPlot figure;
+  figure.heading = {.title = names.title(points[0]), .subtitle = "whiskers: 80 % interval; predictions, uncalibrated"};
+  figure.y = {.title = "Throughput", .unit = "samples/s", .from_zero = true};
+  figure.value_labels = true;
+  plot::BarSeries series{.name = "throughput"};
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    figure.groups.push_back(names.name(points[i]));
+    series.values.push_back(predictions[i].samples_per_second);
+    series.error.push_back(throughput_interval(points[i], predictions[i], 0));
+  }
+  figure.series.push_back(std::move(series));
+  return plot::bar_plot(figure);
+}
+
+}  // namespace
+
+std::string plot_predictions(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions) {
+  const SeriesNames names(points);
+  const bool is_sweep = names.sweeps_batch() || names.sweeps_count();
+  return is_sweep ? lines(points, predictions, names) : bars(points, predictions, names);
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "workload/zoo/zoo.h"
+
+namespace orrery::cli {
+
+namespace {
+
+Status run_reference(Context& context, const Arguments& arguments) {
+  if (arguments.options.text("format") == "schema") {
+    std::string text = "{\n";
+    for (std::size_t i = 0; i < all_commands().size(); ++i) {
+      const Command& command = all_commands()[i];
+      text += fmt::format("{}\"{}\": {}", i > 0 ? ",\n" : "", command.name,
+                          json_schema(command.options, "options of orrery " + command.name));
+    }
+    context.print(text + "\n}\n");
+    return {};
+  }
+  context.print("# Commands\n\nMade by `orrery reference` from the option records of the program.\n");
+  for (const Command& command : all_commands()) {
+    context.print(fmt::format("\n## orrery {} {}\n\n{}\n", command.name, command.words, command.summary));
+    if (!command.options.empty()) context.print("\n" + markdown_reference(command.options));
+    if (command.examples.empty()) continue;
+    context.print(fmt::format("\n```sh\n{}\n```\n", fmt::join(command.examples, "\n")));
+  }
+  context.print("\n# Model families\n");
+  for (const workload::ModelFamily& family : workload::model_families()) {
+    context.print(
+        fmt::format("\n## {}\n\n{}\n\n{}", family.name, family.summary, markdown_reference(family.parameters, "")));
+  }
+  return {};
+}
+
+}  // namespace
+
+Command reference_command() {
+  return {"reference",
+          "",
+          0,
+          0,
+          "print the reference page or JSON Schema of all commands",
+          {choice_option("format", "markdown", {"markdown", "schema"}, "what to print")},
+          {"orrery reference > docs/reference.md", "orrery reference --format schema"},
+          run_reference};
+}
+
+}  // namespace orrery::cli
