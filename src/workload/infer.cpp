@@ -55,15 +55,19 @@ Result<std::int64_t> product(std::initializer_list<std::int64_t> factors, std::s
   return total;
 }
 
+// Windows of at most 2^16, so that no size below can overflow.
+Status check_window(std::int64_t kernel, std::int64_t stride, std::int64_t padding, std::int64_t dilation,
+                    std::string_view dimension) {
+  constexpr std::int64_t kLargest = 1 << 16;
+  const auto in_range = [](std::int64_t number, std::int64_t least) { return number >= least && number <= kLargest; };
+  if (in_range(kernel, 1) && in_range(stride, 1) && in_range(dilation, 1) && in_range(padding, 0)) return {};
+  return Error::invalid(fmt::format("{}: kernel {}, stride {} and dilation {} must be 1 to {}, padding {} 0 to {}",
+                                    dimension, kernel, stride, dilation, kLargest, padding, kLargest));
+}
+
 Result<std::int64_t> window_output(std::int64_t input, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
                                    std::int64_t dilation, bool ceil_mode, std::string_view dimension) {
-  constexpr std::int64_t kLargest = std::int64_t{1} << 31;
-  if (kernel < 1 || stride < 1 || dilation < 1 || padding < 0 || kernel > kLargest || stride > kLargest ||
-      dilation > kLargest || padding > kLargest) {
-    return Error::invalid(
-        fmt::format("{}: kernel {}, stride {}, dilation {} must be at least 1 and padding {} at least 0", dimension,
-                    kernel, stride, dilation, padding));
-  }
+  ORRERY_TRY_VOID(check_window(kernel, stride, padding, dilation, dimension));
   const std::int64_t padded = input + 2 * padding;
   const std::int64_t extent = dilation * (kernel - 1) + 1;
   if (extent > padded) {
@@ -115,6 +119,8 @@ Status infer_conv(Operator& op, Types inputs) {
     ORRERY_TRY_VOID(set_output(op, windowed(x, a->out_channels, w), inputs[0].dtype));
   } else {
     ORRERY_TRY_VOID(add_parameter(op, "weight", {x[1], a->out_channels / a->groups, w.kernel_h, w.kernel_w}));
+    ORRERY_TRY_VOID(check_window(w.kernel_h, w.stride_h, w.padding_h, w.dilation_h, "height"));
+    ORRERY_TRY_VOID(check_window(w.kernel_w, w.stride_w, w.padding_w, w.dilation_w, "width"));
     // Transposed: the output size whose ordinary convolution gives the input size back.
     const std::int64_t dims[] = {x[0], a->out_channels,
                                  (x[2] - 1) * w.stride_h - 2 * w.padding_h + w.dilation_h * (w.kernel_h - 1) + 1,

@@ -1,0 +1,102 @@
+#include "workload/zoo/zoo.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "workload/cost.h"
+
+namespace orrery::workload {
+namespace {
+
+struct Totals {
+  double activation_flops = 0;  // forward and backward
+  double activation_bytes = 0;
+  double parameter_bytes = 0;
+};
+
+Totals totals(const TrainingGraph& graph) {
+  Totals sum;
+  for (const PhaseStep& step : graph.execution_order()) {
+    const OperatorCost cost = operator_cost(graph, step, {});
+    if (step.phase != Phase::kUpdate) sum.activation_flops += cost.flops().value();
+    sum.activation_bytes += (cost.read + cost.written).value();
+    sum.parameter_bytes += cost.parameters.value();
+  }
+  return sum;
+}
+
+class EveryModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryModel, BuildsAndScalesLinearlyWithTheBatch) {
+  const auto one = build_model(GetParam());
+  ASSERT_TRUE(one) << one.error().to_string();
+  EXPECT_GT(one->parameter_count(), 0);
+  EXPECT_GT(one->macs(), 0);
+  const auto four = one->with_batch(4);
+  ASSERT_TRUE(four) << four.error().to_string();
+  EXPECT_EQ(four->parameter_count(), one->parameter_count());
+  EXPECT_NEAR(four->macs() / one->macs(), 4, 1e-9);
+  const Totals a = totals(*one), b = totals(*four);
+  // Learned tensors used as they are (position embeddings) do not grow with the batch, so the sum may fall a little
+  // short.
+  EXPECT_NEAR(b.activation_flops / a.activation_flops, 4, 0.02);
+  EXPECT_NEAR(b.activation_bytes / a.activation_bytes, 4, 0.02);
+  EXPECT_LE(b.activation_flops, 4 * a.activation_flops * (1 + 1e-12));
+  EXPECT_DOUBLE_EQ(b.parameter_bytes, a.parameter_bytes);
+}
+
+TEST_P(EveryModel, EndsInALossThatReachesEveryParameter) {
+  const auto graph = build_model(GetParam());
+  ASSERT_TRUE(graph);
+  std::vector<bool> used(graph->operators().size(), false);
+  const auto count = static_cast<std::int32_t>(used.size());
+  // A node matters if it is the last one, a loss, or feeds one that matters.
+  for (std::int32_t i = count - 1; i >= 0; --i) {
+    const Operator& op = graph->node(i);
+    const bool is_loss = op.kind == OperatorKind::kCrossEntropy || op.kind == OperatorKind::kMeanSquaredError;
+    if (i == count - 1 || is_loss) used[static_cast<std::size_t>(i)] = true;
+    if (!used[static_cast<std::size_t>(i)]) continue;
+    for (const Value& input : op.inputs) used[static_cast<std::size_t>(input.node)] = true;
+  }
+  for (std::int32_t i = 0; i < count; ++i) {
+    const bool idle = !graph->node(i).parameters.empty() && !used[static_cast<std::size_t>(i)];
+    EXPECT_FALSE(idle) << graph->node(i).name;
+  }
+}
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const ModelVariant& variant : model_variants()) names.push_back(variant.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, EveryModel, testing::ValuesIn(all_names()),
+                         [](const auto& model) { return model.param; });
+
+TEST(ZooTest, KnownParameterCounts) {
+  EXPECT_EQ(build_model("resnet18")->parameter_count(), 11689512);
+  EXPECT_EQ(build_model("resnet50")->parameter_count(), 25557032);
+  EXPECT_EQ(build_model("alexnet")->parameter_count(), 61100840);
+}
+
+TEST(ZooTest, ParametersChangeTheModelAndMistakesAreNamed) {
+  EXPECT_EQ(build_model("resnet50:classes=10")->parameter_count(), 25557032 - 2049 * 990);
+  EXPECT_EQ(build_model("resnet5O").error().message(), "unknown model \"resnet5O\"; did you mean \"resnet50\"?");
+  EXPECT_EQ(build_model("resnet50:clases=10").error().to_string(),
+            "model resnet50: unknown option \"clases\"; did you mean \"classes\"?");
+  EXPECT_EQ(build_model("resnet50:classes").error().to_string(), "model resnet50: \"classes\" is not parameter=value");
+  EXPECT_EQ(build_model("alexnet:input=8").error().to_string(),
+            "model alexnet:input=8: operator max_pool2d (max_pool2d): height: kernel covers 3 but the padded input "
+            "is only 1 (input 1, padding 0)");
+}
+
+TEST(ZooTest, AnyTextGivesAModelOrAnError) {
+  const bool holds = rc::check("parse_model never crashes", [](const std::string& text) {
+    (void)parse_model(text);
+    (void)parse_model("resnet50:" + text);
+  });
+  EXPECT_TRUE(holds);
+}
+
+}  // namespace
+}  // namespace orrery::workload
