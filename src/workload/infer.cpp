@@ -55,10 +55,10 @@ Result<std::int64_t> product(std::initializer_list<std::int64_t> factors, std::s
   return total;
 }
 
-// Windows of at most 2^16, so that no size below can overflow.
+// Windows of at most 2^14: times a dimension of 2^48 they stay below 2^63.
 Status check_window(std::int64_t kernel, std::int64_t stride, std::int64_t padding, std::int64_t dilation,
                     std::string_view dimension) {
-  constexpr std::int64_t kLargest = 1 << 16;
+  constexpr std::int64_t kLargest = 1 << 14;
   const auto in_range = [](std::int64_t number, std::int64_t least) { return number >= least && number <= kLargest; };
   if (in_range(kernel, 1) && in_range(stride, 1) && in_range(dilation, 1) && in_range(padding, 0)) return {};
   return Error::invalid(fmt::format("{}: kernel {}, stride {} and dilation {} must be 1 to {}, padding {} 0 to {}",

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <rapidcheck.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/main.h"
+#include "env/sim_env.h"
+
+namespace orrery::cli {
+namespace {
+
+Outcome call(const std::string& line) {
+  env::SimEnv sim;
+  return run(split(line, ' '), sim.env());
+}
+
+nlohmann::json json_of(const std::string& line) {
+  const Outcome outcome = call(line);
+  EXPECT_EQ(outcome.exit_code, kDone) << outcome.errors;
+  return nlohmann::json::parse(outcome.output);
+}
+
+TEST(CliTest, MistakesAreNamedWithTheNearestMatch) {
+  struct Case {
+    std::string line, message;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"predct", "orrery: unknown command \"predct\"; did you mean \"predict\"?\n"},
+           {"model", "orrery: incomplete command \"model\"; try `orrery model show MODEL`\n"},
+           {"predict resnet5O", "orrery predict: unknown model \"resnet5O\"; did you mean \"resnet50\"?\n"},
+           {"predict resnet50 --device V10O", "orrery predict: unknown device \"V10O\"; did you mean \"V100\"?\n"},
+           {"predict resnet50 --devce V100",
+            "orrery predict: unknown option \"--devce\"; did you mean \"--device\"?\n`orrery predict --help` shows "
+            "what it "
+            "takes.\n"},
+           {"predict resnet50 --batch 0",
+            "orrery predict: --batch: 0 is out of range; expected 1 to 16777216\n`orrery predict --help` shows what it "
+            "takes.\n"},
+           {"predict", "orrery predict: expected MODEL…\n`orrery predict --help` shows what it takes.\n"},
+           {"predict resnet50 --epochs 3", "orrery predict: --epochs needs --dataset-size\n"},
+           {"predict resnet50 --count 6 --tensor 4",
+            "orrery predict: --count 6 is not a multiple of --tensor 4 × --pipeline 1\n"}}) {
+    const Outcome outcome = call(c.line);
+    EXPECT_EQ(outcome.exit_code, kBadInput) << c.line;
+    EXPECT_EQ(outcome.errors, c.message);
+    EXPECT_EQ(outcome.output, "");
+  }
+}
+
+TEST(CliTest, EveryCommandExplainsItselfWithExamples) {
+  for (const Command& command : all_commands()) {
+    const Outcome outcome = call(command.name + " --help");
+    EXPECT_EQ(outcome.exit_code, kDone);
+    EXPECT_NE(outcome.output.find("usage: orrery " + command.name), std::string::npos);
+    EXPECT_FALSE(command.examples.empty()) << command.name;
+    EXPECT_FALSE(command.summary.empty()) << command.name;
+  }
+}
+
+TEST(CliTest, ExamplesParse) {
+  for (const Command& command : all_commands()) {
+    for (const std::string& example : command.examples) {
+      if (example.find('>') != std::string::npos || example.find('<') != std::string::npos) continue;
+      const std::string prefix = "orrery " + command.name;
+      ASSERT_TRUE(example.starts_with(prefix)) << example;
+      const std::string rest = example.substr(prefix.size());
+      const auto words = rest.empty() ? std::vector<std::string>() : split(rest.substr(1), ' ');
+      const auto arguments = parse_arguments(command, words);
+      EXPECT_TRUE(arguments) << example;
+    }
+  }
+}
+
+TEST(CliTest, ModelShowCarriesParametersAndMacs) {
+  const auto json = json_of("model show resnet50 --json");
+  EXPECT_EQ(json["parameters"], 25557032);
+  EXPECT_NEAR(json["macs"].get<double>(), 4.089e9, 0.001e9);
+  EXPECT_EQ(json["operators"][1]["name"], "conv1");
+}
+
+TEST(CliTest, PredictSweepsEveryCombination) {
+  const auto rows = json_of("predict resnet18 resnet50 --device V100,A100 --count 1,2 --batch 8,16,32 --json");
+  ASSERT_EQ(rows.size(), 2 * 2 * 2 * 3U);
+  for (const auto& row : rows) {
+    EXPECT_GT(row["iteration_s"].get<double>(), 0);
+    EXPECT_LT(row["iteration_low_s"], row["iteration_s"]);
+    EXPECT_GT(row["memory_bytes"].get<double>(), 0);
+    EXPECT_GT(row["cost_usd"].get<double>(), 0);
+    EXPECT_EQ(row["calibrated"], false);
+  }
+  EXPECT_EQ(call("predict resnet18 --columns device,iteration_s --csv").output.substr(0, 20), "device,iteration_s\r\n");
+}
+
+TEST(CliTest, EpochsBecomeSteps) {
+  const auto rows = json_of("predict resnet18 --epochs 2 --dataset-size 1000 --batch 64 --count 2 --json");
+  EXPECT_EQ(rows[0]["steps"], 16);  // ceil(2000 / 128)
+  EXPECT_NEAR(rows[0]["total_s"].get<double>(), 16 * rows[0]["iteration_s"].get<double>(), 1e-9);
+}
+
+TEST(CliTest, MemoryFindsTheLargestBatchThatFits) {
+  const auto row = json_of("memory resnet50 --device T4 --batch 1 --json")[0];
+  const auto largest = row["largest_batch"].get<std::int64_t>();
+  ASSERT_GT(largest, 1);
+  EXPECT_EQ(json_of(fmt::format("memory resnet50 --device T4 --batch {} --json", largest))[0]["fits"], true);
+  EXPECT_EQ(json_of(fmt::format("memory resnet50 --device T4 --batch {} --json", largest + 1))[0]["fits"], false);
+}
+
+TEST(CliTest, CompareShowsTheParetoFrontAndTheReasonsForTheRest) {
+  const auto all = json_of("compare resnet50 --batch 64 --all --json");
+  const auto front = json_of("compare resnet50 --batch 64 --json");
+  ASSERT_GT(front.size(), 0U);
+  // Brute force: a choice is on the front if nothing is as fast and cheaper, or faster and as cheap.
+  std::size_t expected = 0;
+  for (const auto& a : all) {
+    if (a["verdict"].get<std::string>().starts_with("does not fit")) continue;
+    bool beaten = false;
+    for (const auto& b : all) {
+      if (b["verdict"].get<std::string>().starts_with("does not fit")) continue;
+      const bool no_worse = b["total_s"] <= a["total_s"] && b["cost_usd"] <= a["cost_usd"];
+      const bool better = b["total_s"] < a["total_s"] || b["cost_usd"] < a["cost_usd"];
+      beaten = beaten || (no_worse && better);
+    }
+    EXPECT_EQ(a["pareto"].get<bool>(), !beaten) << a["instance"];
+    expected += beaten ? 0 : 1;
+    EXPECT_FALSE(a["verdict"].get<std::string>().empty());
+  }
+  EXPECT_EQ(front.size(), expected);
+}
+
+TEST(CliTest, PlotsAreWrittenWhereAsked) {
+  env::SimEnv sim;
+  ASSERT_TRUE(sim.files.make_directory("out"));
+  const Outcome outcome = run(split("predict resnet18 --batch 1,2,4 --plot out/sweep.svg", ' '), sim.env());
+  EXPECT_EQ(outcome.exit_code, kDone) << outcome.errors;
+  EXPECT_NE(outcome.output.find("wrote out/sweep.svg"), std::string::npos);
+  EXPECT_TRUE(sim.files.read("out/sweep.svg", mebibytes(1))->starts_with("<"));
+}
+
+TEST(CliTest, MissingMeasurementsAreAClearError) {
+  const Outcome outcome = call("evaluate memory");
+  EXPECT_EQ(outcome.exit_code, kBadInput);
+  EXPECT_NE(outcome.errors.find("set ORRERY_DATA"), std::string::npos);
+}
+
+TEST(CliTest, SchemaOfEveryCommandIsJson) {
+  const auto schema = json_of("reference --format schema");
+  EXPECT_EQ(schema["predict"]["properties"]["zero"]["maximum"], 3);
+}
+
+TEST(CliTest, AnyWordsGiveAnAnswerOrAnError) {
+  const bool holds = rc::check("no command line crashes", [](std::vector<std::string> words) {
+    words.insert(words.begin(), *rc::gen::element<std::string>("predict", "memory", "model", "devices", "models"));
+    env::SimEnv sim;
+    const Outcome outcome = run(words, sim.env());
+    RC_ASSERT(outcome.exit_code >= 0 && outcome.exit_code <= 2);
+  });
+  EXPECT_TRUE(holds);
+}
+
+}  // namespace
+}  // namespace orrery::cli
