@@ -78,7 +78,15 @@ double work_elements(const TrainingGraph& graph, const Operator& op) {
   return elements(op.outputs[0]);
 }
 
-OperatorCost forward_cost(const TrainingGraph& graph, const Operator& op, const CostOptions& options) {
+// Adds a tensor that is read or written: to `activations` if it grows with the batch, else to the parameters.
+void count(OperatorCost& cost, Bytes OperatorCost::*activations, const TrainingGraph& graph, Value value,
+           const CostOptions& options) {
+  Bytes& sum = graph.is_per_sample(value.node) ? cost.*activations : cost.parameters;
+  sum += tensor_bytes(graph.type(value), options.activation_bytes);
+}
+
+OperatorCost forward_cost(const TrainingGraph& graph, std::int32_t node, const CostOptions& options) {
+  const Operator& op = graph.node(node);
   const OperatorTraits& t = traits(op.kind);
   OperatorCost cost;
   if (t.op_class == OperatorClass::kView || op.kind == OperatorKind::kInput || op.kind == OperatorKind::kParameter) {
@@ -90,17 +98,20 @@ OperatorCost forward_cost(const TrainingGraph& graph, const Operator& op, const 
   const auto* linear = std::get_if<LinearAttributes>(&op.attributes);
   const bool has_bias = (conv != nullptr && conv->bias) || (linear != nullptr && linear->bias);
   if (has_bias) cost.vector_flops += Flops(elements(op.outputs[0]));
-  for (const Value& input : op.inputs) cost.read += tensor_bytes(graph.type(input), options.activation_bytes);
-  for (const TensorType& output : op.outputs) cost.written += tensor_bytes(output, options.activation_bytes);
-  if (op.kind == OperatorKind::kExpand) cost.read = Bytes(0);
-  if (op.kind == OperatorKind::kEmbedding || op.kind == OperatorKind::kEmbeddingBag) cost.read += cost.written;
   cost.parameters = Bytes(parameters_read(graph, op) * options.parameter_bytes);
+  const bool picks = op.kind == OperatorKind::kIndex;  // reads only what it writes
+  for (const Value& input : op.inputs) count(cost, &OperatorCost::read, graph, picks ? Value{node, 0} : input, options);
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(op.outputs.size()); ++i) {
+    count(cost, &OperatorCost::written, graph, {node, i}, options);
+  }
+  if (op.kind == OperatorKind::kEmbedding || op.kind == OperatorKind::kEmbeddingBag) cost.read += cost.written;
   cost.sequential = sequential_steps(graph, op);
   cost.kernels = t.forward_kernels * cost.sequential;
   return cost;
 }
 
-OperatorCost backward_cost(const TrainingGraph& graph, const Operator& op, const CostOptions& options) {
+OperatorCost backward_cost(const TrainingGraph& graph, std::int32_t node, const CostOptions& options) {
+  const Operator& op = graph.node(node);
   const OperatorTraits& t = traits(op.kind);
   OperatorCost cost;
   if (t.backward_kernels == 0 && t.op_class != OperatorClass::kMatrix) return cost;
@@ -108,7 +119,7 @@ OperatorCost backward_cost(const TrainingGraph& graph, const Operator& op, const
   for (const Value& input : op.inputs) {
     if (!graph.needs_gradient(input.node)) continue;
     inputs_with_gradient += 1;
-    cost.written += tensor_bytes(graph.type(input), options.activation_bytes);
+    count(cost, &OperatorCost::written, graph, input, options);
   }
   const bool has_weight = !op.parameters.empty() || op.tied_to >= 0;
   const double macs = forward_macs(graph, op);
@@ -121,19 +132,21 @@ OperatorCost backward_cost(const TrainingGraph& graph, const Operator& op, const
     cost.matrix_flops = Flops(2 * macs * (pairs + recomputed));
   }
   cost.vector_flops = Flops(t.backward_flops * work_elements(graph, op));
-  for (const TensorType& output : op.outputs) cost.read += tensor_bytes(output, options.activation_bytes);
-  if (t.saves_output) cost.read += tensor_bytes(op.outputs[0], options.activation_bytes);
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(op.outputs.size()); ++i) {
+    count(cost, &OperatorCost::read, graph, {node, i}, options);
+  }
+  if (t.saves_output) count(cost, &OperatorCost::read, graph, {node, 0}, options);
   if (t.saves_inputs) {
-    for (const Value& input : op.inputs) cost.read += tensor_bytes(graph.type(input), options.activation_bytes);
+    for (const Value& input : op.inputs) count(cost, &OperatorCost::read, graph, input, options);
   }
   cost.read += saved_extra(graph, op, options);
   // Reads the weight for the input's gradient and writes the weight's gradient.
-  cost.parameters = Bytes(2 * parameters_read(graph, op) * options.parameter_bytes);
+  cost.parameters += Bytes(2 * parameters_read(graph, op) * options.parameter_bytes);
   cost.sequential = sequential_steps(graph, op);
   cost.kernels = t.backward_kernels * cost.sequential;
   if (op.kind == OperatorKind::kEmbedding || op.kind == OperatorKind::kEmbeddingBag) {
     // A dense gradient is cleared, then the touched rows are added to.
-    cost.parameters = Bytes(static_cast<double>(parameter_elements(op)) * options.parameter_bytes);
+    cost.parameters += Bytes(static_cast<double>(parameter_elements(op)) * options.parameter_bytes);
   }
   return cost;
 }
@@ -216,14 +229,13 @@ Bytes saved_extra(const TrainingGraph& graph, const Operator& op, const CostOpti
 }
 
 OperatorCost operator_cost(const TrainingGraph& graph, PhaseStep step, const CostOptions& options) {
-  const Operator& op = graph.node(step.node);
   switch (step.phase) {
     case Phase::kForward:
-      return forward_cost(graph, op, options);
+      return forward_cost(graph, step.node, options);
     case Phase::kBackward:
-      return backward_cost(graph, op, options);
+      return backward_cost(graph, step.node, options);
     case Phase::kUpdate:
-      return update_cost(op, options);
+      return update_cost(graph.node(step.node), options);
   }
   return {};
 }

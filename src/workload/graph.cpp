@@ -82,10 +82,12 @@ Result<TrainingGraph> TrainingGraph::make(std::string name, std::vector<Operator
     ORRERY_TRY_VOID(check_references(operators, i));
     inputs.clear();
     bool needs_gradient = false;
+    bool is_per_sample = has_batch_dimension(op.kind);
     for (const Value& input : op.inputs) {
       const auto producer = static_cast<std::size_t>(input.node);
       inputs.push_back(operators[producer].outputs[static_cast<std::size_t>(input.output)]);
       needs_gradient = needs_gradient || graph.needs_gradient_[producer];
+      is_per_sample = is_per_sample || graph.is_per_sample_[producer];
     }
     ORRERY_TRY_VOID(infer(op, inputs));
     if (!inputs.empty()) ORRERY_TRY_VOID(check_tie(operators, op, inputs[0].shape));
@@ -94,6 +96,7 @@ Result<TrainingGraph> TrainingGraph::make(std::string name, std::vector<Operator
       return Error::invalid(fmt::format("operator {}: the model has more than 2^48 parameters", op.name));
     }
     graph.parameter_count_ += parameters;
+    graph.is_per_sample_.push_back(is_per_sample);
     graph.needs_gradient_.push_back(needs_gradient || parameters > 0 || op.tied_to >= 0);
     if (op.kind == OperatorKind::kInput && op.outputs[0].shape.rank() > 0) {
       const std::int64_t batch = op.outputs[0].shape[0];

@@ -44,6 +44,9 @@ class TrainingGraph {
   // Whether backward reaches this node: it or something before it has parameters.
   bool needs_gradient(std::int32_t node) const { return needs_gradient_[static_cast<std::size_t>(node)]; }
 
+  // Whether this node's output has one part per sample; false for what is made of parameters alone.
+  bool is_per_sample(std::int32_t node) const { return is_per_sample_[static_cast<std::size_t>(node)]; }
+
   // Forward in order, backward in reverse, then the update of every operator with parameters.
   std::vector<PhaseStep> execution_order() const;
 
@@ -51,6 +54,7 @@ class TrainingGraph {
   std::string name_;
   std::vector<Operator> operators_;
   std::vector<bool> needs_gradient_;
+  std::vector<bool> is_per_sample_;
   std::int64_t batch_ = 1;
   std::int64_t parameter_count_ = 0;
 };

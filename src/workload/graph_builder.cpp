@@ -99,14 +99,14 @@ Value GraphBuilder::linear(Value x, std::string name, std::int64_t out, bool bia
   return add(OperatorKind::kLinear, std::move(name), {x}, LinearAttributes{out, bias});
 }
 
-Value GraphBuilder::tied_linear(Value x, std::string name, Value embedding) {
+Value GraphBuilder::tied_linear(Value x, std::string name, Value embedding, bool bias) {
   if (error_) return {};
   const std::int64_t rows = operators_[static_cast<std::size_t>(embedding.node)].parameters[0].shape[0];
-  const Value y = add(OperatorKind::kLinear, std::move(name), {x}, LinearAttributes{rows, false});
+  const Value y = add(OperatorKind::kLinear, std::move(name), {x}, LinearAttributes{rows, bias});
   if (error_) return {};
   Operator& op = operators_.back();
   op.tied_to = embedding.node;
-  op.parameters.clear();
+  std::erase_if(op.parameters, [](const Parameter& parameter) { return parameter.name == "weight"; });
   return y;
 }
 
@@ -242,6 +242,10 @@ Value GraphBuilder::roll(Value x) {
   return add(OperatorKind::kRoll, "roll", {x});
 }
 
+Value GraphBuilder::index(Value x, std::vector<std::int64_t> dims) {
+  return add(OperatorKind::kIndex, "index", {x}, IndexAttributes{std::move(dims)});
+}
+
 Value GraphBuilder::dropout(Value x, double rate) {
   if (rate <= 0) return x;
   return add(OperatorKind::kDropout, "dropout", {x}, RateAttributes{rate});
@@ -258,6 +262,10 @@ Value GraphBuilder::cross_entropy(Value logits) {
 
 Value GraphBuilder::mean_squared_error(Value prediction) {
   return add(OperatorKind::kMeanSquaredError, "mean_squared_error", {prediction});
+}
+
+Value GraphBuilder::binary_cross_entropy(Value logits) {
+  return add(OperatorKind::kBinaryCrossEntropy, "binary_cross_entropy", {logits});
 }
 
 const Shape& GraphBuilder::shape(Value x) const {

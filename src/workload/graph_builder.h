@@ -67,7 +67,7 @@ class GraphBuilder {
   Value conv(Value x, std::string name, const Conv& conv);
   Value conv_transpose(Value x, std::string name, const Conv& conv);
   Value linear(Value x, std::string name, std::int64_t out, bool bias = true);
-  Value tied_linear(Value x, std::string name, Value embedding);  // weight of an earlier embedding, no bias
+  Value tied_linear(Value x, std::string name, Value embedding, bool bias = false);  // weight of an earlier embedding
   Value matmul(Value a, Value b);
   Value attention(Value q, Value k, Value v, bool causal);
   Value recurrent(OperatorKind kind, Value x, std::string name, const RecurrentAttributes& attributes,
@@ -104,10 +104,12 @@ class GraphBuilder {
   Value concat(std::vector<Value> inputs, int axis = 1);
   Value pad(Value x, std::vector<std::int64_t> before, std::vector<std::int64_t> after);
   Value roll(Value x);
-  Value dropout(Value x, double rate);           // a rate of 0 adds nothing
-  Value stochastic_depth(Value x, double rate);  // likewise
+  Value index(Value x, std::vector<std::int64_t> dims);  // dims of the output, 0 as in the input
+  Value dropout(Value x, double rate);                   // a rate of 0 adds nothing
+  Value stochastic_depth(Value x, double rate);          // likewise
   Value cross_entropy(Value logits);
   Value mean_squared_error(Value prediction);
+  Value binary_cross_entropy(Value logits);
 
   const Shape& shape(Value x) const;
   std::int64_t dim(Value x, int axis) const;  // 1 after a mistake

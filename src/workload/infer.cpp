@@ -311,6 +311,17 @@ Status infer_reshape(Operator& op, Types inputs) {
   return set_output(op, shape, inputs[0].dtype);
 }
 
+Status infer_index(Operator& op, Types inputs) {
+  ORRERY_TRY_VOID(expect_inputs(op, inputs, 1, 1));
+  ORRERY_TRY(const IndexAttributes* a, attributes_of<IndexAttributes>(op));
+  const Shape& x = inputs[0].shape;
+  std::vector<std::int64_t> dims = a->dims;
+  for (std::size_t i = 0; i < dims.size() && static_cast<int>(i) < x.rank(); ++i) {
+    if (dims[i] == 0) dims[i] = x[static_cast<int>(i)];
+  }
+  return set_output(op, Shape::make(dims), inputs[0].dtype);
+}
+
 Status infer_transpose(Operator& op, Types inputs) {
   ORRERY_TRY_VOID(expect_inputs(op, inputs, 1, 1));
   ORRERY_TRY(const TransposeAttributes* a, attributes_of<TransposeAttributes>(op));
@@ -445,6 +456,8 @@ Status infer_by_kind(Operator& op, Types inputs) {
       return infer_reduce(op, inputs);
     case OperatorKind::kReshape:
       return infer_reshape(op, inputs);
+    case OperatorKind::kIndex:
+      return infer_index(op, inputs);
     case OperatorKind::kTranspose:
       return infer_transpose(op, inputs);
     case OperatorKind::kSlice:
@@ -457,6 +470,7 @@ Status infer_by_kind(Operator& op, Types inputs) {
       return infer_pad(op, inputs);
     case OperatorKind::kCrossEntropy:
     case OperatorKind::kMeanSquaredError:
+    case OperatorKind::kBinaryCrossEntropy:
       ORRERY_TRY_VOID(expect_inputs(op, inputs, 1, 2));
       return set_output(op, Shape{}, inputs[0].dtype);
     case OperatorKind::kRelu:

@@ -65,12 +65,14 @@ enum class OperatorKind {
   kConcat,
   kPad,
   kRoll,
+  kIndex,  // picks elements by a fixed table: relative positions, the upper half of a matrix
   // regularisation
   kDropout,
   kStochasticDepth,
   // losses; the target is not part of the graph
   kCrossEntropy,
   kMeanSquaredError,
+  kBinaryCrossEntropy,
 };
 
 struct Window2d {
@@ -142,6 +144,10 @@ struct ReshapeAttributes {
   std::vector<std::int64_t> dims;  // -1: what is left (usually the batch); 0: as in the input
   friend bool operator==(const ReshapeAttributes&, const ReshapeAttributes&) = default;
 };
+struct IndexAttributes {
+  std::vector<std::int64_t> dims;  // of the output; 0: as in the input
+  friend bool operator==(const IndexAttributes&, const IndexAttributes&) = default;
+};
 struct TransposeAttributes {
   std::vector<int> order;
   friend bool operator==(const TransposeAttributes&, const TransposeAttributes&) = default;
@@ -163,7 +169,7 @@ struct RateAttributes {  // kDropout, kStochasticDepth
 using Attributes = std::variant<std::monostate, SourceAttributes, ConvAttributes, LinearAttributes, AttentionAttributes,
                                 RecurrentAttributes, EmbeddingAttributes, NormAttributes, PoolAttributes,
                                 AdaptivePoolAttributes, AxisAttributes, ReduceAttributes, ReshapeAttributes,
-                                TransposeAttributes, SliceAttributes, PadAttributes, RateAttributes>;
+                                IndexAttributes, TransposeAttributes, SliceAttributes, PadAttributes, RateAttributes>;
 
 // One output of one operator, by the operator's place in the graph.
 struct Value {

@@ -63,10 +63,12 @@ constexpr std::array kTable = {
   OperatorTraits{kConcat,            "concat",            kElementwise, false, false,  0,     0,  0,   1, 0},
   OperatorTraits{kPad,               "pad",               kElementwise, false, false,  0,     0,  0,   1, 1},
   OperatorTraits{kRoll,              "roll",              kElementwise, false, false,  0,     0,  0,   1, 1},
+  OperatorTraits{kIndex,             "index",             kElementwise, false, false,  0,     0,  1,   1, 2},
   OperatorTraits{kDropout,           "dropout",           kElementwise, false, false,  1,     3,  1,   1, 1},
   OperatorTraits{kStochasticDepth,   "stochastic_depth",  kElementwise, false, false,  0,     1,  1,   2, 1},
   OperatorTraits{kCrossEntropy,      "cross_entropy",     kReduction,   true,  false,  0,     8,  4,   2, 2},
   OperatorTraits{kMeanSquaredError,  "mean_squared_error", kReduction,  true,  false,  0,     3,  2,   1, 1},
+  OperatorTraits{kBinaryCrossEntropy, "binary_cross_entropy", kReduction, true, false, 0,    8,  4,   2, 1},
 };
 // clang-format on
 
@@ -77,7 +79,7 @@ constexpr bool rows_are_in_enum_order() {
   return true;
 }
 static_assert(rows_are_in_enum_order());
-static_assert(kTable.size() == static_cast<std::size_t>(kMeanSquaredError) + 1);
+static_assert(kTable.size() == static_cast<std::size_t>(kBinaryCrossEntropy) + 1);
 
 }  // namespace
 

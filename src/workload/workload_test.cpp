@@ -202,7 +202,7 @@ TEST(BuilderTest, NamesAreUniqueAndScoped) {
 }
 
 TEST(TraitsTest, NamesAreUniqueAndParseBack) {
-  for (int i = 0; i <= static_cast<int>(OperatorKind::kMeanSquaredError); ++i) {
+  for (int i = 0; i <= static_cast<int>(OperatorKind::kBinaryCrossEntropy); ++i) {
     const auto kind = static_cast<OperatorKind>(i);
     EXPECT_EQ(*parse_operator_kind(to_string(kind)), kind);
   }

@@ -38,6 +38,13 @@ Step nice_step(double span, int target) {
 // Rounding noise must not push a tick out of the range it defines.
 constexpr double kSlack = 1e-9;
 
+std::vector<double> multiples(const Step& step, double low, double high) {
+  std::vector<double> ticks;
+  const double first = std::ceil(low / step.size() - kSlack), last = std::floor(high / step.size() + kSlack);
+  for (double k = first; k <= last; ++k) ticks.push_back(k == 0 ? 0 : step.multiple(k));
+  return ticks;
+}
+
 std::string superscript(int exponent) {
   static constexpr std::array<std::string_view, 10> kDigits = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   std::string text = exponent < 0 ? "⁻" : "";
@@ -78,9 +85,30 @@ std::vector<std::string> scaled_labels(std::vector<double> ticks, double divisor
   return labels;
 }
 
-bool is_power_of_ten(double value) {
-  const double exponent = std::log10(value);
-  return value > 0 && std::abs(exponent - std::round(exponent)) < kSlack;
+// Ticks of a logarithmic axis are positive and grow by factors. A linear pair grows by 2 at most (1 step, 2 steps).
+bool grow_by_factors(const std::vector<double>& ticks) {
+  if (ticks.size() < 2 || ticks[0] <= 0) return false;
+  if (ticks.size() == 2) return ticks[1] / ticks[0] > 2.01;
+  const double first = ticks[1] - ticks[0], last = ticks.back() - ticks[ticks.size() - 2];
+  return last > first * 1.01;
+}
+
+// Each tick in its own shortest form: "0.5", "10", or "10⁶" and "2×10⁶" when some would be long.
+std::vector<std::string> factor_labels(const std::vector<double>& ticks) {
+  const bool powers = ticks.front() < 0.99e-4 || ticks.back() > 1.01e5;
+  std::vector<std::string> labels;
+  for (const double tick : ticks) {
+    const int exponent = static_cast<int>(std::floor(std::log10(tick) + kSlack));
+    const double digit = tick / std::pow(10, exponent);
+    if (!powers) {
+      labels.push_back(scaled_labels({tick}, 1, "")[0]);
+    } else if (digit < 1.01) {
+      labels.push_back(fmt::format("10{}", superscript(exponent)));
+    } else {
+      labels.push_back(fmt::format("{:.0f}×10{}", digit, superscript(exponent)));
+    }
+  }
+  return labels;
 }
 
 }  // namespace
@@ -106,10 +134,9 @@ std::vector<double> linear_ticks(double low, double high, int target) {
   const double span = high - low;
   // Too narrow to hold distinct multiples in double precision.
   if (!(span > 1e-12 * std::max(std::abs(low), std::abs(high))) || span < 1e-290) return {low};
-  const Step step = nice_step(span, target);
-  std::vector<double> ticks;
-  const double first = std::ceil(low / step.size() - kSlack), last = std::floor(high / step.size() + kSlack);
-  for (double k = first; k <= last; ++k) ticks.push_back(k == 0 ? 0 : step.multiple(k));
+  std::vector<double> ticks = multiples(nice_step(span, target), low, high);
+  // A short range can lie between two multiples; an axis with one tick has no scale.
+  for (int finer = 2 * target; ticks.size() < 2; finer *= 2) ticks = multiples(nice_step(span, finer), low, high);
   return ticks;
 }
 
@@ -154,29 +181,12 @@ std::vector<double> minor_log_ticks(double low, double high) {
 
 std::vector<std::string> tick_labels(const std::vector<double>& ticks) {
   if (ticks.empty()) return {};
-  double largest = 0, smallest = std::numeric_limits<double>::infinity();
-  for (const double tick : ticks) {
-    largest = std::max(largest, std::abs(tick));
-    if (tick != 0) smallest = std::min(smallest, std::abs(tick));
-  }
+  if (grow_by_factors(ticks)) return factor_labels(ticks);
+  const double largest = std::max(std::abs(ticks.front()), std::abs(ticks.back()));
   if (largest == 0) return scaled_labels(ticks, 1, "");
-  // Far apart, so a logarithmic axis: plain numbers where they are short, otherwise powers.
-  const bool powers = std::all_of(ticks.begin(), ticks.end(), is_power_of_ten);
-  if (powers && ticks.size() > 1 && (smallest < 1e-4 || largest > 1e5)) {
-    std::vector<std::string> labels;
-    for (const double tick : ticks)
-      labels.push_back("10" + superscript(static_cast<int>(std::round(std::log10(tick)))));
-    return labels;
-  }
-  if (powers && largest <= 1e5) {
-    std::vector<std::string> labels;
-    for (const double tick : ticks) labels.push_back(scaled_labels({tick}, 1, "")[0]);
-    return labels;
-  }
   const int exponent = static_cast<int>(std::floor(std::log10(largest) + kSlack));
-  if (exponent >= 18 || exponent <= -4) {
-    return scaled_labels(ticks, std::pow(10, exponent), "×10" + superscript(exponent));
-  }
+  if (exponent >= 18 || exponent <= -4)
+    return scaled_labels(ticks, std::pow(10, exponent), fmt::format("×10{}", superscript(exponent)));
   if (exponent >= 15) return scaled_labels(ticks, 1e15, "P");
   if (exponent >= 12) return scaled_labels(ticks, 1e12, "T");
   if (exponent >= 9) return scaled_labels(ticks, 1e9, "G");
@@ -198,7 +208,7 @@ Scale::Scale(const Axis& axis, const Extent& data, Fit fit, double pixels_per_ti
   const double width = log_ ? std::log10(high_) - std::log10(low_) : high_ - low_;
   const bool one_value = width <= 1e-12 * std::max(1.0, std::abs(high_)) && width <= 1e-9 * std::abs(high_);
   if (log_) {
-    const double factor = one_value ? 3 : std::pow(10, fit == Fit::kTight ? 0.03 * width : 0.01 * width);
+    const double factor = one_value ? 3 : std::pow(10, 0.03 * width);
     if (free_low || one_value) low_ = std::max(low_ / factor, kSmallestPositive);
     if (free_high || one_value) high_ = std::min(high_ * factor, kLargest);
   } else {
@@ -210,12 +220,18 @@ Scale::Scale(const Axis& axis, const Extent& data, Fit fit, double pixels_per_ti
   }
 
   const int target = std::max(2, static_cast<int>(pixels / pixels_per_tick));
-  if (fit == Fit::kToTicks && !log_) {
+  if (log_) {
+    ticks_ = log_ticks(low_, high_, target);
+  } else if (fit == Fit::kTight) {
+    ticks_ = linear_ticks(low_, high_, target);
+  } else {
     const Step step = nice_step(high_ - low_, target);
     if (free_low) low_ = step.multiple(std::floor(low_ / step.size() + kSlack));
     if (free_high) high_ = step.multiple(std::ceil(high_ / step.size() - kSlack));
+    ticks_ = multiples(step, low_, high_);
   }
-  ticks_ = log_ ? log_ticks(low_, high_, target) : linear_ticks(low_, high_, target);
+  // Numbers on an axis without data would be invented.
+  if (data.empty() && !(axis.minimum && axis.maximum)) ticks_.clear();
   labels_ = tick_labels(ticks_);
 }
 

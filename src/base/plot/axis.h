@@ -49,7 +49,8 @@ std::vector<double> linear_ticks(double low, double high, int target);
 std::vector<double> log_ticks(double low, double high, int target);
 // 2…9 × 10^k inside [low, high], for unlabelled marks; none when the decades are too dense for them.
 std::vector<double> minor_log_ticks(double low, double high);
-// One text per tick, all in the same notation: "0.25", "20,000", "1.5M", "2×10⁻⁶".
+// One text per tick: for equal steps all in the same notation ("0.25", "20,000", "1.5M", "2×10⁻⁶"), for growing ones
+// each in its shortest ("0.5", "1", "10").
 std::vector<std::string> tick_labels(const std::vector<double>& ticks);
 
 enum class Fit {
@@ -61,6 +62,7 @@ enum class Fit {
 class Scale {
  public:
   // Chooses the range for `data` from what the axis demands; `pixels` is how long the axis is, for the number of ticks.
+  // Without data and without a range demanded there are no ticks.
   Scale(const Axis& axis, const Extent& data, Fit fit, double pixels_per_tick, double pixels);
 
   // Where on the page the range begins and ends. For a vertical axis the first is the larger.

@@ -20,15 +20,17 @@ struct GroupLabels {
 };
 
 // Names lie flat if the widest fits in its slot, otherwise they lean.
-GroupLabels fit_labels(const std::vector<std::string>& names, double slot) {
+// A leaning name reaches to the left, where the first one has `left` pixels.
+GroupLabels fit_labels(const std::vector<std::string>& names, double slot, double left) {
   GroupLabels labels;
   double widest = 0;
   for (const std::string& name : names) widest = std::max(widest, text_width(name, kTickSize));
   labels.rotated = widest > slot - 6;
-  const double limit = labels.rotated ? kLongestRotatedLabel : slot - 6;
+  const double angle = -kLabelRotation * std::acos(-1.0) / 180;
+  const double leaning_limit = std::min(kLongestRotatedLabel, (left + slot / 2 - 8) / std::cos(angle));
+  const double limit = labels.rotated ? leaning_limit : slot - 6;
   for (const std::string& name : names) labels.texts.push_back(fit_text(name, kTickSize, limit));
-  if (labels.rotated)
-    labels.height = 18 + std::min(widest, kLongestRotatedLabel) * std::sin(-kLabelRotation * std::acos(-1.0) / 180);
+  if (labels.rotated) labels.height = 18 + std::min(widest, limit) * std::sin(angle);
   return labels;
 }
 
@@ -111,7 +113,7 @@ std::string bar_plot(const BarPlot& plot) {
   Scale y(plot.y, data, Fit::kToTicks, 55, plot.size.height - top);
   Box area = data_area(y, {.title = plot.x_title}, plot.y, top, plot.size);
   const double slot = area.width / std::max<double>(1, static_cast<double>(plot.groups.size()));
-  const GroupLabels labels = fit_labels(plot.groups, slot);
+  const GroupLabels labels = fit_labels(plot.groups, slot, area.x);
   area.height = std::max(20.0, area.height - (labels.height - 22));
   y.place(area.y + area.height, area.y);
 

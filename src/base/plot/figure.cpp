@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <fmt/format.h>
 
 namespace orrery::plot {
 
@@ -12,8 +13,9 @@ namespace {
 constexpr std::array<std::string_view, 7> kColours = {"#4477aa", "#ee6677", "#228833", "#aa3377",
                                                       "#ccbb44", "#66ccee", "#8a8a8a"};
 constexpr double kLegendLine = 20;
-constexpr double kMarkWidth = 22;
-constexpr double kEntryGap = 20;
+constexpr double kEntryGap = 22;
+constexpr double kLongestNameInColumns = 185;  // three columns in a figure of usual width
+constexpr std::size_t kMostEntries = 24;
 constexpr double kRightMargin = 26;  // room for half of the last tick's label
 constexpr double kTickLabelHeight = 22;
 constexpr double kAxisTitleHeight = 22;
@@ -21,10 +23,10 @@ constexpr double kAxisTitleHeight = 22;
 void draw_mark(Svg& svg, const LegendEntry& entry, double x, double middle) {
   switch (entry.mark) {
     case LegendMark::kBox:
-      svg.rect({x + 4, middle - 5.5, 11, 11}, {.fill = entry.colour});
+      svg.rect({x, middle - 5.5, 11, 11}, {.fill = entry.colour});
       return;
     case LegendMark::kDot:
-      svg.circle({x + 10, middle}, 4, {.fill = entry.colour});
+      svg.circle({x + 5, middle}, 4.5, {.fill = entry.colour});
       return;
     case LegendMark::kLine:
     case LegendMark::kLineWithDot:
@@ -32,6 +34,23 @@ void draw_mark(Svg& svg, const LegendEntry& entry, double x, double middle) {
       if (entry.mark == LegendMark::kLineWithDot) svg.circle({x + 8.5, middle}, 3, {.fill = entry.colour});
       return;
   }
+}
+
+double mark_width(LegendMark mark) {
+  return mark == LegendMark::kBox || mark == LegendMark::kDot ? 17 : 23;
+}
+
+// A legend longer than this is no help and leaves no room for data.
+std::vector<LegendEntry> shortened(std::span<const LegendEntry> entries) {
+  std::vector<LegendEntry> named;
+  for (const LegendEntry& entry : entries) {
+    if (!entry.name.empty()) named.push_back(entry);
+  }
+  if (named.size() <= kMostEntries) return named;
+  const std::size_t left_out = named.size() - kMostEntries;
+  named.resize(kMostEntries);
+  named.push_back({.name = fmt::format("and {} more", left_out), .colour = "none"});
+  return named;
 }
 
 double widest(const std::vector<std::string>& labels, double size) {
@@ -57,24 +76,31 @@ std::string_view text_colour_on(std::string_view colour) {
     return static_cast<double>(std::strtol(std::string(colour.substr(at, 2)).c_str(), nullptr, 16));
   };
   const double brightness = 0.299 * channel(1) + 0.587 * channel(3) + 0.114 * channel(5);
-  return brightness > 150 ? kInk : "#ffffff";
+  return brightness > 135 ? kInk : "#ffffff";
 }
 
 std::vector<PlacedEntry> place_legend(std::span<const LegendEntry> entries, double left, double top, double width) {
+  const std::vector<LegendEntry> named = shortened(entries);
   std::vector<PlacedEntry> placed;
-  double x = left, y = top;
-  for (const LegendEntry& entry : entries) {
-    if (entry.name.empty()) continue;
-    PlacedEntry next{entry, {}};
-    next.entry.name = fit_text(entry.name, kLabelSize, std::max(0.0, std::min(280.0, width - kMarkWidth)));
-    const double wide = kMarkWidth + text_width(next.entry.name, kLabelSize);
-    if (x > left && x + wide > left + width) {
-      x = left;
-      y += kLegendLine;
-    }
-    next.box = {x, y, wide, kLegendLine};
+  double x = left;
+  for (const LegendEntry& entry : named) {
+    const double wide = mark_width(entry.mark) + text_width(entry.name, kLabelSize);
+    placed.push_back({entry, {x, top, wide, kLegendLine}});
     x += wide + kEntryGap;
-    placed.push_back(std::move(next));
+  }
+  if (x - kEntryGap <= left + width) return placed;
+
+  double longest = 0;
+  for (PlacedEntry& one : placed) {
+    const double mark = mark_width(one.entry.mark);
+    one.entry.name = fit_text(one.entry.name, kLabelSize, std::clamp(width - mark, 0.0, kLongestNameInColumns));
+    one.box.width = mark + text_width(one.entry.name, kLabelSize);
+    longest = std::max(longest, one.box.width);
+  }
+  const auto columns = std::max<std::size_t>(1, static_cast<std::size_t>((width + kEntryGap) / (longest + kEntryGap)));
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    placed[i].box.x = left + static_cast<double>(i % columns) * (longest + kEntryGap);
+    placed[i].box.y = top + static_cast<double>(i / columns) * kLegendLine;
   }
   return placed;
 }
@@ -97,7 +123,7 @@ double draw_heading(Svg& svg, const Heading& heading, std::span<const LegendEntr
   const std::vector<PlacedEntry> placed = place_legend(legend, kMargin, y, room);
   for (const PlacedEntry& one : placed) {
     draw_mark(svg, one.entry, one.box.x, one.box.y + kLegendLine / 2);
-    svg.text({one.box.x + kMarkWidth, one.box.y + kLegendLine / 2 + 4}, one.entry.name,
+    svg.text({one.box.x + mark_width(one.entry.mark), one.box.y + kLegendLine / 2 + 4}, one.entry.name,
              {.size = kLabelSize, .colour = kInk});
   }
   if (!placed.empty()) y = placed.back().box.y + kLegendLine;

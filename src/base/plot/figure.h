@@ -40,7 +40,8 @@ struct PlacedEntry {
   Box box;            // the mark and the name
 };
 
-// Entries without a name are left out. Left to right in lines, starting at `left`, `top`.
+// One line if it fits, otherwise columns, starting at `left`, `top`. Entries without a name are left out; of very many
+// the last are summed up.
 std::vector<PlacedEntry> place_legend(std::span<const LegendEntry> entries, double left, double top, double width);
 
 // Draws title, subtitle and legend; returns the height where the plot may begin.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/plot/figure.h"
 
@@ -11,29 +12,62 @@ constexpr double kRowHeight = 26;
 constexpr double kLongestRowName = 180;
 constexpr double kSmallestReadableRow = 10;
 constexpr double kThinnest = 0.6;  // of a slice, in pixels; thinner ones would vanish
+constexpr double kThinnestWithTooltip = 2;
 constexpr double kSliceLabelSize = 10.5;
 
 bool drawable(const GanttSlice& slice) {
   return can_show(slice.start, false) && can_show(slice.end, false) && slice.end >= slice.start;
 }
 
-// Neighbours of one kind that together are thinner than a pixel are drawn as one, so a trace of a million operators
-// gives a picture and not a hundred megabytes. Keeps the order of the slices.
+// Consecutive slices that together are thinner than a pixel are drawn as one, of the kind that fills most of it: a
+// trace of a million operators then gives a picture and not a hundred megabytes.
+class PixelGroup {
+ public:
+  explicit PixelGroup(const Scale& x) : x_(x) {}
+
+  bool takes(const GanttSlice& slice) const {
+    if (busy_.empty() || slice.start < whole_.start) return false;
+    return x_.position(std::max(whole_.end, slice.end)) - x_.position(whole_.start) < 1;
+  }
+
+  void start(const GanttSlice& slice) {
+    whole_ = slice;
+    busy_ = {{slice.kind, slice.end - slice.start}};
+  }
+
+  void add(const GanttSlice& slice) {
+    whole_.end = std::max(whole_.end, slice.end);
+    whole_.label.clear();
+    busy_[slice.kind] += slice.end - slice.start;
+  }
+
+  void finish(std::vector<GanttSlice>& slices) {
+    if (busy_.empty()) return;
+    const auto longer = [](const auto& a, const auto& b) { return a.second < b.second; };
+    whole_.kind = std::max_element(busy_.begin(), busy_.end(), longer)->first;
+    slices.push_back(whole_);
+    busy_.clear();
+  }
+
+ private:
+  const Scale& x_;
+  GanttSlice whole_;
+  std::map<std::size_t, double> busy_;  // time by kind
+};
+
 std::vector<GanttSlice> merged(const GanttRow& row, const Scale& x) {
   std::vector<GanttSlice> slices;
+  PixelGroup group(x);
   for (const GanttSlice& slice : row.slices) {
     if (!drawable(slice)) continue;
-    if (!slices.empty()) {
-      GanttSlice& last = slices.back();
-      const double width = x.position(std::max(last.end, slice.end)) - x.position(last.start);
-      if (last.kind == slice.kind && slice.start >= last.start && width < 1) {
-        last.end = std::max(last.end, slice.end);
-        last.label.clear();
-        continue;
-      }
+    if (group.takes(slice)) {
+      group.add(slice);
+      continue;
     }
-    slices.push_back(slice);
+    group.finish(slices);
+    group.start(slice);
   }
+  group.finish(slices);
   return slices;
 }
 
@@ -44,9 +78,10 @@ void draw_row(Svg& svg, const GanttRow& row, const Scale& x, double top, double 
     const double left = x.position(slice.start), width = std::max(kThinnest, x.position(slice.end) - left);
     // A hair of white keeps neighbours apart where there is room for it.
     const double gap = width > 4 ? 0.75 : 0;
-    svg.rect({left, top + inset, width - gap, height - 2 * inset}, {.fill = colour}, slice.label);
+    svg.rect({left, top + inset, width - gap, height - 2 * inset}, {.fill = colour},
+             width < kThinnestWithTooltip ? std::string_view() : std::string_view(slice.label));
     if (slice.label.empty() || height - 2 * inset < kSliceLabelSize + 1) continue;
-    const double room = width - 8;
+    const double room = width - 4;
     const bool whole = text_width(slice.label, kSliceLabelSize) <= room;
     if (!whole && room < 36) continue;
     svg.text({left + width / 2, top + height / 2 + 3.8}, fit_text(slice.label, kSliceLabelSize, room),

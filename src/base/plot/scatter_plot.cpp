@@ -9,6 +9,8 @@ namespace orrery::plot {
 namespace {
 
 constexpr double kDot = 4;
+constexpr double kSmallDot = 3;
+constexpr std::size_t kCrowd = 150;  // more dots than this are small and translucent
 constexpr double kDotLabelSize = 10.5;
 // Placing a label compares it with every dot and label so far; beyond this many they would not be readable anyway.
 constexpr std::size_t kMostLabels = 400;
@@ -28,8 +30,8 @@ bool drawable(const ScatterPlot& plot, const ScatterPoint& point) {
 }
 
 // Writes each label on the first side of its dot where it covers nothing, or not at all.
-void draw_labels(Svg& svg, const std::vector<Dot>& dots, const Box& area) {
-  std::vector<Box> taken;
+// `taken` is what must not be covered besides the dots.
+void draw_labels(Svg& svg, const std::vector<Dot>& dots, std::vector<Box> taken, const Box& area) {
   for (const Dot& dot : dots) taken.push_back({dot.at.x - kDot, dot.at.y - kDot, 2 * kDot, 2 * kDot});
   std::size_t drawn = 0;
   for (const Dot& dot : dots) {
@@ -61,7 +63,8 @@ void draw_labels(Svg& svg, const std::vector<Dot>& dots, const Box& area) {
   }
 }
 
-void draw_front(Svg& svg, const ScatterPlot& plot, const Scales& scales) {
+// The corners of the front's line.
+std::vector<Pixel> front_steps(const ScatterPlot& plot, const Scales& scales) {
   std::vector<Point> points;
   for (const ScatterSeries& series : plot.series) {
     for (const ScatterPoint& point : series.points) {
@@ -78,14 +81,24 @@ void draw_front(Svg& svg, const ScatterPlot& plot, const Scales& scales) {
     }
     steps.push_back(at);
   }
-  if (steps.size() > 1) svg.polyline(steps, {.stroke = kInk, .stroke_width = 1.25, .opacity = 0.65, .dash = "5 3"});
+  return steps;
+}
+
+// Where a line of horizontal and vertical pieces runs.
+std::vector<Box> boxes_of(const std::vector<Pixel>& steps) {
+  std::vector<Box> boxes;
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const Pixel a = steps[i - 1], b = steps[i];
+    boxes.push_back(with_margin({std::min(a.x, b.x), std::min(a.y, b.y), std::abs(a.x - b.x), std::abs(a.y - b.y)}, 1));
+  }
+  return boxes;
 }
 
 void draw_diagonal(Svg& svg, const Scales& scales) {
   const double low = std::max(scales.x.low(), scales.y.low()), high = std::min(scales.x.high(), scales.y.high());
   if (low >= high) return;
   svg.line({scales.x.position(low), scales.y.position(low)}, {scales.x.position(high), scales.y.position(high)},
-           {.stroke = kAxisLine, .stroke_width = 1.25});
+           {.stroke = kInk, .stroke_width = 1, .opacity = 0.7});
 }
 
 std::vector<LegendEntry> legend_of(const ScatterPlot& plot) {
@@ -140,14 +153,19 @@ std::string scatter_plot(const ScatterPlot& plot) {
     }
   }
   svg.begin_clip(with_margin(area, 5));
-  if (plot.diagonal) draw_diagonal(svg, scales);
-  if (plot.pareto) draw_front(svg, plot, scales);
+  const std::vector<Pixel> steps = plot.pareto ? front_steps(plot, scales) : std::vector<Pixel>();
+  if (steps.size() > 1) svg.polyline(steps, {.stroke = kInk, .stroke_width = 1.25, .opacity = 0.65, .dash = "5 3"});
+  const bool crowded = dots.size() > kCrowd;
   for (const Dot& dot : dots)
-    svg.circle(dot.at, kDot,
-               {.fill = series_colour(dot.series), .stroke = "#ffffff", .stroke_width = 0.75, .opacity = 0.85},
+    svg.circle(dot.at, crowded ? kSmallDot : kDot,
+               {.fill = series_colour(dot.series),
+                .stroke = "#ffffff",
+                .stroke_width = crowded ? 0.4 : 0.75,
+                .opacity = crowded ? 0.65 : 0.9},
                dot.point->label);
+  if (plot.diagonal) draw_diagonal(svg, scales);
   svg.end_clip();
-  draw_labels(svg, dots, area);
+  draw_labels(svg, dots, boxes_of(steps), area);
   return std::move(svg).finish();
 }
 

@@ -28,6 +28,11 @@ OptionRecord size_parameter(std::string name, std::int64_t default_value, std::s
 Value image_input(GraphBuilder& g, const OptionValues& p);
 
 void register_alexnet(Catalog& catalog);
+void register_dense(Catalog& catalog);
+void register_language(Catalog& catalog);
+void register_recurrent(Catalog& catalog);
 void register_resnet(Catalog& catalog);
+void register_swin(Catalog& catalog);
+void register_vit(Catalog& catalog);
 
 }  // namespace orrery::workload::zoo

@@ -72,7 +72,12 @@ const Zoo& the_zoo() {
     Zoo zoo;
     Catalog& catalog = zoo.catalog;
     register_alexnet(catalog);
+    register_dense(catalog);
+    register_language(catalog);
+    register_recurrent(catalog);
     register_resnet(catalog);
+    register_swin(catalog);
+    register_vit(catalog);
     std::sort(catalog.families.begin(), catalog.families.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
     std::stable_sort(catalog.variants.begin(), catalog.variants.end(),

@@ -18,7 +18,8 @@ Totals totals(const TrainingGraph& graph) {
   Totals sum;
   for (const PhaseStep& step : graph.execution_order()) {
     const OperatorCost cost = operator_cost(graph, step, {});
-    if (step.phase != Phase::kUpdate) sum.activation_flops += cost.flops().value();
+    const bool per_sample = step.phase != Phase::kUpdate && graph.is_per_sample(step.node);
+    if (per_sample) sum.activation_flops += cost.flops().value();
     sum.activation_bytes += (cost.read + cost.written).value();
     sum.parameter_bytes += cost.parameters.value();
   }
@@ -53,7 +54,7 @@ TEST_P(EveryModel, EndsInALossThatReachesEveryParameter) {
   // A node matters if it is the last one, a loss, or feeds one that matters.
   for (std::int32_t i = count - 1; i >= 0; --i) {
     const Operator& op = graph->node(i);
-    const bool is_loss = op.kind == OperatorKind::kCrossEntropy || op.kind == OperatorKind::kMeanSquaredError;
+    const bool is_loss = op.kind >= OperatorKind::kCrossEntropy;
     if (i == count - 1 || is_loss) used[static_cast<std::size_t>(i)] = true;
     if (!used[static_cast<std::size_t>(i)]) continue;
     for (const Value& input : op.inputs) used[static_cast<std::size_t>(input.node)] = true;
@@ -70,13 +71,25 @@ std::vector<std::string> all_names() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, EveryModel, testing::ValuesIn(all_names()),
-                         [](const auto& model) { return model.param; });
+INSTANTIATE_TEST_SUITE_P(Zoo, EveryModel, testing::ValuesIn(all_names()), [](const auto& model) {
+  std::string name = model.param;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+});
 
 TEST(ZooTest, KnownParameterCounts) {
   EXPECT_EQ(build_model("resnet18")->parameter_count(), 11689512);
   EXPECT_EQ(build_model("resnet50")->parameter_count(), 25557032);
   EXPECT_EQ(build_model("alexnet")->parameter_count(), 61100840);
+  EXPECT_EQ(build_model("bert_base")->parameter_count(), 109514298);
+  EXPECT_EQ(build_model("bert_large")->parameter_count(), 335174458);
+  EXPECT_EQ(build_model("gpt2")->parameter_count(), 124439808);
+  EXPECT_EQ(build_model("gpt2_xl")->parameter_count(), 1557611200);
+  EXPECT_EQ(build_model("llama_7b")->parameter_count(), 6738415616);
+  EXPECT_EQ(build_model("llama_13b")->parameter_count(), 13015864320);
+  EXPECT_EQ(build_model("llama2_70b")->parameter_count(), 68976648192);
+  EXPECT_EQ(build_model("llama3_8b")->parameter_count(), 8030261248);
+  EXPECT_EQ(build_model("tinyllama_1.1b")->parameter_count(), 1100048384);
 }
 
 TEST(ZooTest, ParametersChangeTheModelAndMistakesAreNamed) {
