@@ -26,8 +26,8 @@ Seconds RealClock::monotonic() const {
 
 void RealClock::sleep(Seconds duration) {
   if (!(duration > Seconds(0))) return;
-  constexpr double kLongest_s = 1e9;  // keeps an infinite wait inside timespec
-  const double end = monotonic().value() + std::min(duration.value(), kLongest_s);
+  constexpr double kLongestSeconds = 1e9;  // keeps an infinite wait inside timespec
+  const double end = monotonic().value() + std::min(duration.value(), kLongestSeconds);
   timespec until{};
   until.tv_sec = static_cast<time_t>(end);
   until.tv_nsec = static_cast<long>((end - static_cast<double>(until.tv_sec)) * 1e9);

@@ -66,10 +66,10 @@ class RealProcess final : public Process {
       out_.drain(output_max_);
       err_.drain(output_max_);
       if (exit_ || deadline.passed()) return exit_;
-      constexpr int kWithoutPidfd_ms = 5;
+      constexpr int kWithoutPidfdMs = 5;
       std::array<pollfd, 3> events{
           {{exit_event_.get(), POLLIN, 0}, {out_.pipe.get(), POLLIN, 0}, {err_.pipe.get(), POLLIN, 0}}};
-      const int wait_ms = exit_event_.open() ? deadline.poll_ms() : deadline.poll_ms(kWithoutPidfd_ms);
+      const int wait_ms = exit_event_.open() ? deadline.poll_ms() : deadline.poll_ms(kWithoutPidfdMs);
       if (::poll(events.data(), events.size(), wait_ms) < 0 && errno != EINTR)
         return posix_error(errno, fmt::format("cannot wait for process {}", pid_));
     }

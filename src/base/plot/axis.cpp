@@ -166,9 +166,9 @@ std::vector<double> log_ticks(double low, double high, int target) {
 }
 
 std::vector<double> minor_log_ticks(double low, double high) {
-  constexpr double kDensest_decades = 6;
+  constexpr double kDensestDecades = 6;
   std::vector<double> ticks;
-  if (std::log10(high) - std::log10(low) > kDensest_decades) return ticks;
+  if (std::log10(high) - std::log10(low) > kDensestDecades) return ticks;
   const int last = static_cast<int>(std::ceil(std::log10(high)));
   for (int e = static_cast<int>(std::floor(std::log10(low))); e <= last; ++e) {
     for (int digit = 2; digit <= 9; ++digit) {

@@ -99,8 +99,9 @@ std::vector<PlacedEntry> place_legend(std::span<const LegendEntry> entries, doub
   }
   const auto columns = std::max<std::size_t>(1, static_cast<std::size_t>((width + kEntryGap) / (longest + kEntryGap)));
   for (std::size_t i = 0; i < placed.size(); ++i) {
-    placed[i].box.x = left + static_cast<double>(i % columns) * (longest + kEntryGap);
-    placed[i].box.y = top + static_cast<double>(i / columns) * kLegendLine;
+    const std::size_t row = i / columns, column = i % columns;
+    placed[i].box.x = left + static_cast<double>(column) * (longest + kEntryGap);
+    placed[i].box.y = top + static_cast<double>(row) * kLegendLine;
   }
   return placed;
 }
