@@ -78,6 +78,17 @@ const Zoo& the_zoo() {
     register_resnet(catalog);
     register_swin(catalog);
     register_vit(catalog);
+    register_lenet(catalog);
+    register_vgg(catalog);
+    register_densenet(catalog);
+    register_inception(catalog);
+    register_squeezenet(catalog);
+    register_mobilenet(catalog);
+    register_mnasnet(catalog);
+    register_efficientnet(catalog);
+    register_shufflenet(catalog);
+    register_regnet(catalog);
+    register_convnext(catalog);
     std::sort(catalog.families.begin(), catalog.families.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
     std::stable_sort(catalog.variants.begin(), catalog.variants.end(),

@@ -1,0 +1,73 @@
+#include "workload/zoo/conv_blocks.h"
+
+#include <charconv>
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace orrery::workload::zoo {
+
+std::int64_t make_divisible(double channels, std::int64_t divisor, double least_share) {
+  const auto middle = channels + static_cast<double>(divisor) / 2;
+  std::int64_t rounded = std::max(divisor, static_cast<std::int64_t>(middle) / divisor * divisor);
+  if (static_cast<double>(rounded) < least_share * channels) rounded += divisor;
+  return rounded;
+}
+
+Result<std::vector<std::int64_t>> parse_sizes(std::string_view text, std::string_view what) {
+  constexpr std::size_t kMost = 64;
+  constexpr std::int64_t kLargest = 1 << 20;
+  std::vector<std::int64_t> sizes;
+  for (const std::string& part : split(text, '-')) {
+    std::int64_t size = 0;
+    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), size);
+    const bool is_number = failure == std::errc() && end == part.data() + part.size();
+    if (!is_number || size < 1 || size > kLargest) {
+      return Error::invalid(
+          fmt::format("{}: \"{}\" in \"{}\" is not a whole number from 1 to {}", what, part, text, kLargest));
+    }
+    sizes.push_back(size);
+  }
+  if (sizes.size() > kMost) return Error::invalid(fmt::format("{}: more than {} numbers", what, kMost));
+  return sizes;
+}
+
+Value activated(GraphBuilder& g, OperatorKind activation, Value x) {
+  const bool overwrites = activation == OperatorKind::kRelu || activation == OperatorKind::kRelu6;
+  return g.activate(activation, x, overwrites);
+}
+
+Value conv_norm(GraphBuilder& g, Value x, const std::string& name, Conv conv, std::optional<OperatorKind> activation) {
+  const auto scope = g.scope(name);
+  conv.padding = (conv.kernel - 1) / 2 * conv.dilation;
+  conv.bias = false;
+  x = g.batch_norm(g.conv(x, "0", conv), "1");
+  return activation ? activated(g, *activation, x) : x;
+}
+
+Value squeeze_excitation(GraphBuilder& g, Value x, const std::string& name, const SqueezeExcitation& block) {
+  const auto scope = g.scope(name);
+  Value gate = g.adaptive_avg_pool(x, 1, 1);
+  gate = g.activate(block.activation, g.conv(gate, "fc1", {.out = block.squeezed}));
+  gate = g.activate(block.gate, g.conv(gate, "fc2", {.out = g.dim(x, 1)}));
+  return g.product(gate, x);
+}
+
+Value pooled_features(GraphBuilder& g, Value x) {
+  return g.flatten(g.adaptive_avg_pool(x, 1, 1));
+}
+
+OptionRecord dropout_parameter(double default_value) {
+  return number_option("dropout", default_value, "dropout rate before the classifier").bounds(0, 1);
+}
+
+OptionRecord stochastic_depth_parameter(double default_value) {
+  return number_option("stochastic_depth", default_value, "chance that the last residual block is skipped")
+      .bounds(0, 1);
+}
+
+OptionRecord width_parameter() {
+  return number_option("width", 1, "multiplier of all channel counts").bounds(0.01, 64);
+}
+
+}  // namespace orrery::workload::zoo
