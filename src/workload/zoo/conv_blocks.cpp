@@ -7,6 +7,21 @@
 
 namespace orrery::workload::zoo {
 
+namespace {
+
+Value padded_to_same(GraphBuilder& g, Value x, const Conv& conv) {
+  const auto missing = [&](int axis) {
+    const std::int64_t size = g.dim(x, axis);
+    const std::int64_t windows = (size + conv.stride - 1) / conv.stride;
+    return std::max<std::int64_t>(0, (windows - 1) * conv.stride + (conv.kernel - 1) * conv.dilation + 1 - size);
+  };
+  const std::int64_t height = missing(2), width = missing(3);
+  if (height == 0 && width == 0) return x;
+  return g.pad(x, {0, 0, height / 2, width / 2}, {0, 0, height - height / 2, width - width / 2});
+}
+
+}  // namespace
+
 std::int64_t make_divisible(double channels, std::int64_t divisor, double least_share) {
   const auto middle = channels + static_cast<double>(divisor) / 2;
   std::int64_t rounded = std::max(divisor, static_cast<std::int64_t>(middle) / divisor * divisor);
@@ -33,13 +48,18 @@ Result<std::vector<std::int64_t>> parse_sizes(std::string_view text, std::string
 }
 
 Value activated(GraphBuilder& g, OperatorKind activation, Value x) {
-  const bool overwrites = activation == OperatorKind::kRelu || activation == OperatorKind::kRelu6;
-  return g.activate(activation, x, overwrites);
+  return g.activate(activation, x, activation == OperatorKind::kRelu);
 }
 
-Value conv_norm(GraphBuilder& g, Value x, const std::string& name, Conv conv, std::optional<OperatorKind> activation) {
+Value conv_norm(GraphBuilder& g, Value x, const std::string& name, Conv conv, std::optional<OperatorKind> activation,
+                Padding padding) {
   const auto scope = g.scope(name);
-  conv.padding = (conv.kernel - 1) / 2 * conv.dilation;
+  conv.padding = 0;
+  if (padding == Padding::kSame && conv.stride > 1) {
+    x = padded_to_same(g, x, conv);
+  } else {
+    conv.padding = (conv.kernel - 1) / 2 * conv.dilation;
+  }
   conv.bias = false;
   x = g.batch_norm(g.conv(x, "0", conv), "1");
   return activation ? activated(g, *activation, x) : x;
@@ -64,6 +84,14 @@ OptionRecord dropout_parameter(double default_value) {
 OptionRecord stochastic_depth_parameter(double default_value) {
   return number_option("stochastic_depth", default_value, "chance that the last residual block is skipped")
       .bounds(0, 1);
+}
+
+OptionRecord padding_parameter() {
+  return choice_option("padding", "even", {"even", "same"}, "zero padding of strided convolutions; same: TensorFlow's");
+}
+
+Padding padding_of(const OptionValues& p) {
+  return p.text("padding") == "same" ? Padding::kSame : Padding::kEven;
 }
 
 OptionRecord width_parameter() {

@@ -13,12 +13,21 @@ std::int64_t make_divisible(double channels, std::int64_t divisor = 8, double le
 // Reads "6-12-24-16"; `what` names the parameter in the error. Between 1 and 64 numbers, each from 1 to 2^20.
 Result<std::vector<std::int64_t>> parse_sizes(std::string_view text, std::string_view what);
 
-// x activated, in place where that saves memory: not where backward needs the input that would be overwritten.
+// x activated, in place where that saves memory. Of the usual ones only ReLU's backward reads its output; the others
+// would have to copy the input that is overwritten.
 Value activated(GraphBuilder& g, OperatorKind activation, Value x);
 
-// Convolution without bias, batch norm and perhaps an activation: `name`.0 and `name`.1. The padding is the one that
-// keeps the size at stride 1; conv.padding and conv.bias are ignored.
-Value conv_norm(GraphBuilder& g, Value x, const std::string& name, Conv conv, std::optional<OperatorKind> activation);
+// How much zero padding keeps a convolution's output at 1/stride of its input.
+enum class Padding {
+  kEven,  // the same on all sides, part of the convolution
+  kSame,  // TensorFlow's: just enough, more after than before; where that is uneven the input is copied into a larger
+          // one
+};
+
+// Convolution without bias, batch norm and perhaps an activation: `name`.0 and `name`.1. conv.padding and conv.bias are
+// ignored.
+Value conv_norm(GraphBuilder& g, Value x, const std::string& name, Conv conv, std::optional<OperatorKind> activation,
+                Padding padding = Padding::kEven);
 
 // Squeeze-and-excitation (Hu et al. 2017): scales every channel by a gate computed from the channel means.
 struct SqueezeExcitation {
@@ -33,6 +42,8 @@ Value pooled_features(GraphBuilder& g, Value x);
 
 OptionRecord dropout_parameter(double default_value);
 OptionRecord stochastic_depth_parameter(double default_value);
+OptionRecord padding_parameter();
+Padding padding_of(const OptionValues& p);
 OptionRecord width_parameter();  // a multiplier of all channel counts, 1 by default
 
 }  // namespace orrery::workload::zoo

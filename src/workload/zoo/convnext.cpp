@@ -69,7 +69,12 @@ Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
       x = block(g, x, p.text("mlp") == "conv", p.number("stochastic_depth") * place);
     }
   }
-  x = g.flatten(channel_norm(g, g.adaptive_avg_pool(x, 1, 1), "classifier.0"));
+  if (p.text("head") == "norm") {
+    x = pooled_features(g, channel_norm(g, x, "classifier.0"));
+  } else {
+    x = g.flatten(channel_norm(g, g.adaptive_avg_pool(x, 1, 1), "classifier.0"));
+  }
+  if (p.integer("hidden") > 0) x = g.activate(OperatorKind::kGelu, g.linear(x, "classifier.1", p.integer("hidden")));
   g.cross_entropy(g.linear(x, "classifier.2", p.integer("classes")));
   return g.finish();
 }
@@ -77,15 +82,18 @@ Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
 }  // namespace
 
 void register_convnext(Catalog& catalog) {
-  catalog.family("convnext", "ConvNeXt: convolutional blocks shaped like those of a transformer",
-                 {text_option("depths", "3-3-9-3", "blocks of each stage"),
-                  size_parameter("width", 96, "channels of the first stage; they double in each later one"),
-                  choice_option("mlp", "linear", {"linear", "conv"},
-                                "whether blocks mix channels by linear layers or 1×1 convolutions"),
-                  choice_option("stem", "patch", {"patch", "overlap", "tiered"},
-                                "one 4×4 convolution, or two overlapping ones (tiered: the first half as wide)"),
-                  image_parameter(), channels_parameter(), classes_parameter(), stochastic_depth_parameter(0.1)},
-                 build);
+  catalog.family(
+      "convnext", "ConvNeXt: convolutional blocks shaped like those of a transformer",
+      {text_option("depths", "3-3-9-3", "blocks of each stage"),
+       size_parameter("width", 96, "channels of the first stage; they double in each later one"),
+       choice_option("mlp", "linear", {"linear", "conv"},
+                     "whether blocks mix channels by linear layers or 1×1 convolutions"),
+       choice_option("stem", "patch", {"patch", "overlap", "tiered"},
+                     "one 4×4 convolution, or two overlapping ones (tiered: the first half as wide)"),
+       choice_option("head", "pool", {"pool", "norm"}, "whether pooling or norm comes first after the blocks"),
+       integer_option("hidden", 0, "units of a layer before the classifier; 0 leaves it out").bounds(0, 1 << 20),
+       image_parameter(), channels_parameter(), classes_parameter(), stochastic_depth_parameter(0.1)},
+      build);
   catalog.variant("convnext_tiny", "convnext");
   catalog.variant("convnext_small", "convnext", "depths=3-3-27-3,stochastic_depth=0.4");
   catalog.variant("convnext_base", "convnext", "depths=3-3-27-3,width=128,stochastic_depth=0.5");

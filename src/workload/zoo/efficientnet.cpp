@@ -11,8 +11,6 @@ namespace orrery::workload::zoo {
 
 namespace {
 
-constexpr OperatorKind kActivation = OperatorKind::kSilu;
-
 struct Stage {
   bool is_fused;  // expands with the k×k convolution itself and has no gate
   std::int64_t expansion, kernel, stride, out, blocks;
@@ -51,48 +49,52 @@ struct V2Layout {
 constexpr V2Layout kV2Layouts[] = {
     {"base", 32, kV2Base}, {"s", 24, kV2Small}, {"m", 24, kV2Medium}, {"l", 32, kV2Large}, {"xl", 32, kV2ExtraLarge}};
 
-struct Scaled {
+struct Layout {
   std::int64_t stem = 0;
   std::vector<Stage> stages;
   std::int64_t head = 0;
+  OperatorKind activation = OperatorKind::kSilu;
+  bool has_gates = true;
+  Padding padding = Padding::kEven;
 };
 
-Value fused_block(GraphBuilder& g, Value x, const Stage& stage, std::int64_t stride, std::int64_t expanded) {
-  const Conv conv{.out = expanded, .kernel = stage.kernel, .stride = stride};
-  if (expanded == g.dim(x, 1)) {
-    Conv only = conv;
-    only.out = stage.out;
-    return conv_norm(g, x, "block.0", only, kActivation);
-  }
-  x = conv_norm(g, x, "block.0", conv, kActivation);
-  return conv_norm(g, x, "block.1", {.out = stage.out}, std::nullopt);
+Value fused_block(GraphBuilder& g, Value x, const Layout& layout, const Stage& stage, std::int64_t stride,
+                  std::int64_t expanded) {
+  const bool expands = expanded != g.dim(x, 1);
+  const Conv conv{.out = expands ? expanded : stage.out, .kernel = stage.kernel, .stride = stride};
+  x = conv_norm(g, x, "block.0", conv, layout.activation, layout.padding);
+  return expands ? conv_norm(g, x, "block.1", {.out = stage.out}, std::nullopt) : x;
 }
 
-Value gated_block(GraphBuilder& g, Value x, const Stage& stage, std::int64_t stride, std::int64_t expanded) {
+Value depthwise_block(GraphBuilder& g, Value x, const Layout& layout, const Stage& stage, std::int64_t stride,
+                      std::int64_t expanded) {
   const std::int64_t in = g.dim(x, 1);
   int index = 0;
   const auto next = [&index] { return fmt::format("block.{}", index++); };
-  if (expanded != in) x = conv_norm(g, x, next(), {.out = expanded}, kActivation);
+  if (expanded != in) x = conv_norm(g, x, next(), {.out = expanded}, layout.activation);
   x = conv_norm(g, x, next(), {.out = expanded, .kernel = stage.kernel, .stride = stride, .groups = expanded},
-                kActivation);
-  const std::int64_t squeezed = std::max<std::int64_t>(1, in / 4);
-  x = squeeze_excitation(g, x, next(), {.squeezed = squeezed, .activation = kActivation});
+                layout.activation, layout.padding);
+  if (layout.has_gates) {
+    const std::int64_t squeezed = std::max<std::int64_t>(1, in / 4);
+    x = squeeze_excitation(g, x, next(), {.squeezed = squeezed, .activation = layout.activation});
+  }
   return conv_norm(g, x, next(), {.out = stage.out}, std::nullopt);
 }
 
-Value block(GraphBuilder& g, Value input, const Stage& stage, std::int64_t stride, double skip_rate) {
+Value block(GraphBuilder& g, Value input, const Layout& layout, const Stage& stage, std::int64_t stride,
+            double skip_rate) {
   const std::int64_t in = g.dim(input, 1);
   const std::int64_t expanded = make_divisible(static_cast<double>(in * stage.expansion));
-  const Value x =
-      stage.is_fused ? fused_block(g, input, stage, stride, expanded) : gated_block(g, input, stage, stride, expanded);
+  const Value x = stage.is_fused ? fused_block(g, input, layout, stage, stride, expanded)
+                                 : depthwise_block(g, input, layout, stage, stride, expanded);
   if (stride != 1 || in != stage.out) return x;
   return g.sum_of(g.stochastic_depth(x, skip_rate), input, true);
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p, const Scaled& layout) {
+Result<TrainingGraph> build(const std::string& name, const OptionValues& p, const Layout& layout) {
   GraphBuilder g(name);
   Value x = image_input(g, p);
-  x = conv_norm(g, x, "features.0", {.out = layout.stem, .kernel = 3, .stride = 2}, kActivation);
+  x = conv_norm(g, x, "features.0", {.out = layout.stem, .kernel = 3, .stride = 2}, layout.activation, layout.padding);
   const std::int64_t total = std::accumulate(layout.stages.begin(), layout.stages.end(), std::int64_t{0},
                                              [](std::int64_t sum, const Stage& stage) { return sum + stage.blocks; });
   std::int64_t done = 0;
@@ -100,11 +102,11 @@ Result<TrainingGraph> build(const std::string& name, const OptionValues& p, cons
     const Stage& stage = layout.stages[s];
     for (std::int64_t i = 0; i < stage.blocks && !g.failed(); ++i) {
       const auto scope = g.scope(fmt::format("features.{}.{}", s + 1, i));
-      const double skip_rate = p.number("stochastic_depth") * static_cast<double>(done++) / static_cast<double>(total);
-      x = block(g, x, stage, i == 0 ? stage.stride : 1, skip_rate);
+      const double place = static_cast<double>(done++) / static_cast<double>(total);
+      x = block(g, x, layout, stage, i == 0 ? stage.stride : 1, p.number("stochastic_depth") * place);
     }
   }
-  x = conv_norm(g, x, fmt::format("features.{}", layout.stages.size() + 1), {.out = layout.head}, kActivation);
+  x = conv_norm(g, x, fmt::format("features.{}", layout.stages.size() + 1), {.out = layout.head}, layout.activation);
   x = g.dropout(pooled_features(g, x), p.number("dropout"));
   g.cross_entropy(g.linear(x, "classifier.1", p.integer("classes")));
   return g.finish();
@@ -114,14 +116,33 @@ std::int64_t scaled_depth(std::int64_t blocks, const OptionValues& p) {
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(blocks) * p.number("depth")));
 }
 
-Result<TrainingGraph> build_v1(const std::string& name, const OptionValues& p) {
+Layout v1_layout(const OptionValues& p) {
   const double width = p.number("width");
-  Scaled layout{make_divisible(32 * width), {std::begin(kV1), std::end(kV1)}, 0};
+  Layout layout;
+  layout.stem = make_divisible(32 * width);
+  layout.stages.assign(std::begin(kV1), std::end(kV1));
   for (Stage& stage : layout.stages) {
     stage.out = make_divisible(static_cast<double>(stage.out) * width);
     stage.blocks = scaled_depth(stage.blocks, p);
   }
   layout.head = 4 * layout.stages.back().out;
+  layout.padding = padding_of(p);
+  return layout;
+}
+
+Result<TrainingGraph> build_v1(const std::string& name, const OptionValues& p) {
+  return build(name, p, v1_layout(p));
+}
+
+// For devices without fast gates and SiLU: neither is used, and both ends keep their size when the rest is scaled.
+Result<TrainingGraph> build_lite(const std::string& name, const OptionValues& p) {
+  Layout layout = v1_layout(p);
+  layout.stem = 32;
+  layout.stages.front().blocks = 1;
+  layout.stages.back().blocks = 1;
+  layout.head = 1280;
+  layout.activation = OperatorKind::kRelu6;
+  layout.has_gates = false;
   return build(name, p, layout);
 }
 
@@ -132,7 +153,8 @@ std::int64_t nearest_width(std::int64_t channels, double width) {
 
 Result<TrainingGraph> build_v2(const std::string& name, const OptionValues& p) {
   const double width = p.number("width");
-  Scaled layout;
+  Layout layout;
+  layout.padding = padding_of(p);
   for (const V2Layout& candidate : kV2Layouts) {
     if (candidate.size != p.text("size")) continue;
     layout.stem = nearest_width(candidate.stem, width);
@@ -154,8 +176,8 @@ OptionRecord depth_parameter() {
 
 void register_efficientnet(Catalog& catalog) {
   catalog.family("efficientnet", "EfficientNet: width, depth and input size scaled together",
-                 {width_parameter(), depth_parameter(), image_parameter(), channels_parameter(), classes_parameter(),
-                  dropout_parameter(0.2), stochastic_depth_parameter(0.2)},
+                 {width_parameter(), depth_parameter(), padding_parameter(), image_parameter(), channels_parameter(),
+                  classes_parameter(), dropout_parameter(0.2), stochastic_depth_parameter(0.2)},
                  build_v1);
   struct V1Variant {
     double width, depth;
@@ -170,10 +192,19 @@ void register_efficientnet(Catalog& catalog) {
     catalog.variant(fmt::format("efficientnet_b{}", number++), "efficientnet",
                     fmt::format("width={},depth={},input={},dropout={}", v.width, v.depth, v.input, v.dropout));
   }
+  catalog.family("efficientnet_lite", "EfficientNet without gates, for mobile devices",
+                 {width_parameter(), depth_parameter(), padding_parameter(), image_parameter(), channels_parameter(),
+                  classes_parameter(), dropout_parameter(0.2), stochastic_depth_parameter(0.2)},
+                 build_lite);
+  for (int i = 0; i < 5; ++i) {
+    const V1Variant& v = kVariants[i];
+    catalog.variant(fmt::format("efficientnet_lite{}", i), "efficientnet_lite",
+                    fmt::format("width={},depth={},input={},dropout={}", v.width, v.depth, v.input, v.dropout));
+  }
   catalog.family("efficientnet_v2", "EfficientNet v2: fused early stages",
                  {choice_option("size", "s", {"base", "s", "m", "l", "xl"}, "which of the layouts"), width_parameter(),
-                  depth_parameter(), image_parameter(384), channels_parameter(), classes_parameter(),
-                  dropout_parameter(0.2), stochastic_depth_parameter(0.2)},
+                  depth_parameter(), padding_parameter(), image_parameter(384), channels_parameter(),
+                  classes_parameter(), dropout_parameter(0.2), stochastic_depth_parameter(0.2)},
                  build_v2);
   catalog.variant("efficientnet_v2_s", "efficientnet_v2");
   catalog.variant("efficientnet_v2_m", "efficientnet_v2", "size=m,input=480,dropout=0.3");

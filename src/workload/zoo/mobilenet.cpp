@@ -91,14 +91,15 @@ struct V3Widths {
   std::int64_t hidden(std::int64_t channels) const { return is_timm ? channels : scaled(channels); }
 };
 
-Value v3_block(GraphBuilder& g, Value input, const V3Block& block, std::int64_t expanded, std::int64_t out) {
+Value v3_block(GraphBuilder& g, Value input, const V3Block& block, std::int64_t expanded, std::int64_t out,
+               Padding padding) {
   const OperatorKind activation = block.has_swish ? OperatorKind::kHardswish : OperatorKind::kRelu;
   int index = 0;
   const auto next = [&index] { return fmt::format("block.{}", index++); };
   Value x = input;
   if (expanded != g.dim(input, 1)) x = conv_norm(g, x, next(), {.out = expanded}, activation);
   x = conv_norm(g, x, next(), {.out = expanded, .kernel = block.kernel, .stride = block.stride, .groups = expanded},
-                activation);
+                activation, padding);
   if (block.has_gate) {
     const std::int64_t squeezed = make_divisible(static_cast<double>(expanded / 4));
     x = squeeze_excitation(g, x, next(), {.squeezed = squeezed, .gate = OperatorKind::kHardsigmoid});
@@ -114,13 +115,14 @@ Result<TrainingGraph> build_v3(const std::string& name, const OptionValues& p) {
   const V3Widths widths{p.number("width"), p.text("rounding") == "timm"};
   GraphBuilder g(name);
   Value x = image_input(g, p);
-  x = conv_norm(g, x, "features.0", {.out = widths.stem(), .kernel = 3, .stride = 2}, OperatorKind::kHardswish);
+  x = conv_norm(g, x, "features.0", {.out = widths.stem(), .kernel = 3, .stride = 2}, OperatorKind::kHardswish,
+                padding_of(p));
   std::int64_t unscaled_in = 16;
   int index = 1;
   for (const V3Block& block : blocks) {
     const auto scope = g.scope(fmt::format("features.{}", index++));
     const std::int64_t expanded = widths.expanded(block, unscaled_in, g.dim(x, 1));
-    x = v3_block(g, x, block, expanded, widths.scaled(block.out));
+    x = v3_block(g, x, block, expanded, widths.scaled(block.out), padding_of(p));
     unscaled_in = block.out;
   }
   x = conv_norm(g, x, fmt::format("features.{}", index), {.out = 6 * g.dim(x, 1)}, OperatorKind::kHardswish);
@@ -138,12 +140,13 @@ void register_mobilenet(Catalog& catalog) {
       {width_parameter(), image_parameter(), channels_parameter(), classes_parameter(), dropout_parameter(0.2)},
       build_v2);
   catalog.variant("mobilenet_v2", "mobilenet_v2");
-  catalog.family("mobilenet_v3", "MobileNet v3: inverted residuals with gates, found by search",
-                 {choice_option("size", "large", {"large", "small"}, "which of the two layouts"), width_parameter(),
-                  choice_option("rounding", "torchvision", {"torchvision", "timm"},
-                                "whose rule gives the channel counts at a width other than 1"),
-                  image_parameter(), channels_parameter(), classes_parameter(), dropout_parameter(0.2)},
-                 build_v3);
+  catalog.family(
+      "mobilenet_v3", "MobileNet v3: inverted residuals with gates, found by search",
+      {choice_option("size", "large", {"large", "small"}, "which of the two layouts"), width_parameter(),
+       choice_option("rounding", "torchvision", {"torchvision", "timm"},
+                     "whose rule gives the channel counts at a width other than 1"),
+       padding_parameter(), image_parameter(), channels_parameter(), classes_parameter(), dropout_parameter(0.2)},
+      build_v3);
   catalog.variant("mobilenet_v3_large", "mobilenet_v3");
   catalog.variant("mobilenet_v3_small", "mobilenet_v3", "size=small");
 }

@@ -32,7 +32,10 @@ std::vector<Stage> stages_of(const OptionValues& p) {
   // Groups must divide the width: it gives way.
   for (Stage& stage : stages) {
     stage.group_width = std::min(p.integer("group"), stage.width);
-    stage.width = make_divisible(static_cast<double>(stage.width), stage.group_width, p.number("least_share"));
+    const auto group = static_cast<double>(stage.group_width);
+    const auto width = static_cast<double>(stage.width);
+    stage.width = p.text("rounding") == "timm" ? static_cast<std::int64_t>(std::nearbyint(width / group) * group)
+                                               : make_divisible(width, stage.group_width);
   }
   return stages;
 }
@@ -78,8 +81,8 @@ void register_regnet(Catalog& catalog) {
        number_option("wm", 2.09, "ratio of the widths of neighbouring stages").bounds(1.01, 100),
        size_parameter("group", 8, "channels per group of the 3×3 convolutions"),
        number_option("gate", 0.25, "squeezed channels per input channel; 0 leaves gates out").bounds(0, 1),
-       number_option("least_share", 0.9, "of its width a stage keeps when that is rounded to the group width")
-           .bounds(0, 1),
+       choice_option("rounding", "torchvision", {"torchvision", "timm"},
+                     "whose rule rounds a stage's width to a multiple of the group"),
        size_parameter("stem", 32, "channels of the first convolution"), image_parameter(), channels_parameter(),
        classes_parameter()},
       build);

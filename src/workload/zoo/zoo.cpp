@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "workload/zoo/families.h"
+#include "workload/zoo/timm.h"
 
 namespace orrery::workload {
 
@@ -106,6 +107,13 @@ const Zoo& the_zoo() {
   return kZoo;
 }
 
+// What a name of TIMM stands for in the zoo.
+std::optional<std::string> timm_model(std::string_view name) {
+  if (auto model = timm_cnn_model(name)) return model;
+  // timm_transformer_model goes here.
+  return std::nullopt;
+}
+
 Error unknown_model(std::string_view name) {
   std::vector<std::string> names;
   for (const ModelVariant& variant : model_variants()) names.push_back(variant.name);
@@ -134,12 +142,25 @@ const ModelFamily* find_family(std::string_view name) {
 }
 
 Result<ModelSpec> parse_model(std::string_view text) {
+  constexpr std::string_view kTimmPrefix = "timm/";
   const std::size_t colon = text.find(':');
   const std::string name(trim(text.substr(0, colon)));
   const auto& variants = zoo::the_zoo().variant_by_name;
   const auto variant = variants.find(name);
   const ModelFamily* family = find_family(variant == variants.end() ? name : variant->second->family);
-  if (family == nullptr) return zoo::unknown_model(name);
+  if (family == nullptr) {
+    const bool says_so = name.starts_with(kTimmPrefix);
+    const auto meant = zoo::timm_model(std::string_view(name).substr(says_so ? kTimmPrefix.size() : 0));
+    if (!meant) return zoo::unknown_model(name);
+    std::string full = *meant;
+    if (colon != std::string_view::npos) {
+      full += full.find(':') == std::string::npos ? ':' : ',';
+      full += text.substr(colon + 1);
+    }
+    ORRERY_TRY(ModelSpec spec, parse_model(full));
+    spec.name = std::string(text);
+    return spec;
+  }
 
   ModelSpec spec{family, std::string(text), OptionValues(family->parameters)};
   if (variant != variants.end()) {
