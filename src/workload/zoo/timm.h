@@ -12,5 +12,6 @@
 namespace orrery::workload::zoo {
 
 std::optional<std::string> timm_cnn_model(std::string_view name);
+std::optional<std::string> timm_transformer_model(std::string_view name);
 
 }  // namespace orrery::workload::zoo
