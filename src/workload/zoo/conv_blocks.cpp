@@ -29,22 +29,22 @@ std::int64_t make_divisible(double channels, std::int64_t divisor, double least_
   return rounded;
 }
 
-Result<std::vector<std::int64_t>> parse_sizes(std::string_view text, std::string_view what) {
-  constexpr std::size_t kMost = 64;
-  constexpr std::int64_t kLargest = 1 << 20;
-  std::vector<std::int64_t> sizes;
+Result<std::vector<std::int64_t>> parse_depths(std::string_view text, std::string_view what) {
+  constexpr std::size_t kMost = 8;
+  constexpr std::int64_t kLargest = 1000;
+  std::vector<std::int64_t> depths;
   for (const std::string& part : split(text, '-')) {
-    std::int64_t size = 0;
-    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), size);
+    std::int64_t depth = 0;
+    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), depth);
     const bool is_number = failure == std::errc() && end == part.data() + part.size();
-    if (!is_number || size < 1 || size > kLargest) {
+    if (!is_number || depth < 1 || depth > kLargest) {
       return Error::invalid(
           fmt::format("{}: \"{}\" in \"{}\" is not a whole number from 1 to {}", what, part, text, kLargest));
     }
-    sizes.push_back(size);
+    depths.push_back(depth);
   }
-  if (sizes.size() > kMost) return Error::invalid(fmt::format("{}: more than {} numbers", what, kMost));
-  return sizes;
+  if (depths.size() > kMost) return Error::invalid(fmt::format("{}: more than {} stages", what, kMost));
+  return depths;
 }
 
 Value activated(GraphBuilder& g, OperatorKind activation, Value x) {

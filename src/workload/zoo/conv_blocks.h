@@ -10,8 +10,8 @@ namespace orrery::workload::zoo {
 // (the rule of the MobileNet papers' reference code).
 std::int64_t make_divisible(double channels, std::int64_t divisor = 8, double least_share = 0.9);
 
-// Reads "6-12-24-16"; `what` names the parameter in the error. Between 1 and 64 numbers, each from 1 to 2^20.
-Result<std::vector<std::int64_t>> parse_sizes(std::string_view text, std::string_view what);
+// Reads the depths of up to 8 stages, "6-12-24-16"; `what` names the parameter in the error.
+Result<std::vector<std::int64_t>> parse_depths(std::string_view text, std::string_view what);
 
 // x activated, in place where that saves memory. Of the usual ones only ReLU's backward reads its output; the others
 // would have to copy the input that is overwritten.

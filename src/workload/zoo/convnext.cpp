@@ -48,13 +48,9 @@ Value stem(GraphBuilder& g, Value x, const std::string& kind, std::int64_t out) 
 }
 
 Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
-  ORRERY_TRY(const std::vector<std::int64_t> depths, parse_sizes(p.text("depths"), "depths"));
+  ORRERY_TRY(const std::vector<std::int64_t> depths, parse_depths(p.text("depths"), "depths"));
   const std::int64_t width = p.integer("width");
   const std::int64_t total = std::accumulate(depths.begin(), depths.end(), std::int64_t{0});
-  constexpr std::size_t kMostStages = 8;
-  if (depths.size() > kMostStages) {
-    return Error::invalid(fmt::format("model {}: depths: more than {} stages", name, kMostStages));
-  }
   GraphBuilder g(name);
   Value x = stem(g, image_input(g, p), p.text("stem"), width);
   std::int64_t done = 0;

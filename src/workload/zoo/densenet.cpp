@@ -26,7 +26,7 @@ Value transition(GraphBuilder& g, Value x) {
 }
 
 Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
-  ORRERY_TRY(const std::vector<std::int64_t> blocks, parse_sizes(p.text("blocks"), "blocks"));
+  ORRERY_TRY(const std::vector<std::int64_t> blocks, parse_depths(p.text("blocks"), "blocks"));
   GraphBuilder g(name);
   Value x = image_input(g, p);
   x = g.conv(x, "features.conv0", {.out = p.integer("stem"), .kernel = 7, .stride = 2, .padding = 3, .bias = false});

@@ -45,5 +45,7 @@ void register_efficientnet(Catalog& catalog);
 void register_shufflenet(Catalog& catalog);
 void register_regnet(Catalog& catalog);
 void register_convnext(Catalog& catalog);
+void register_randwire(Catalog& catalog);
+void register_vae(Catalog& catalog);
 
 }  // namespace orrery::workload::zoo

@@ -1,4 +1,5 @@
 #include <regex>
+#include <vector>
 
 #include "workload/zoo/timm.h"
 
@@ -95,15 +96,28 @@ constexpr Rule kRules[] = {
 // Backtracking takes stack in proportion to the name; no TIMM name is longer.
 constexpr std::size_t kLongestName = 64;
 
+struct CompiledRule {
+  std::regex pattern;
+  const char* model;
+};
+
+const std::vector<CompiledRule>& compiled_rules() {
+  static const std::vector<CompiledRule> kCompiled = [] {
+    std::vector<CompiledRule> compiled;
+    for (const Rule& rule : kRules) compiled.push_back({std::regex(rule.pattern), rule.model});
+    return compiled;
+  }();
+  return kCompiled;
+}
+
 }  // namespace
 
 std::optional<std::string> timm_cnn_model(std::string_view name) {
   name = name.substr(0, name.find('.'));
   if (name.size() > kLongestName) return std::nullopt;
-  for (const Rule& rule : kRules) {
+  for (const CompiledRule& rule : compiled_rules()) {
     std::match_results<std::string_view::const_iterator> match;
-    if (!std::regex_match(name.begin(), name.end(), match, std::regex(rule.pattern))) continue;
-    return match.format(rule.model);
+    if (std::regex_match(name.begin(), name.end(), match, rule.pattern)) return match.format(rule.model);
   }
   return std::nullopt;
 }

@@ -90,6 +90,8 @@ const Zoo& the_zoo() {
     register_shufflenet(catalog);
     register_regnet(catalog);
     register_convnext(catalog);
+    register_randwire(catalog);
+    register_vae(catalog);
     std::sort(catalog.families.begin(), catalog.families.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
     std::stable_sort(catalog.variants.begin(), catalog.variants.end(),
