@@ -71,15 +71,13 @@ std::optional<std::string> vit(std::string_view name) {
     }
   }
   if (!patch || pixels == 0) return std::nullopt;
-  const bool patch_positions = deit3 || registers > 0;
   // The giant of DINOv2 has other sizes and a gated inner layer.
   if (size->name == "giant" && layer_scale) return std::nullopt;
-  return fmt::format(
-      "vit:patch={},hidden={},layers={},heads={},mlp={},pool={},registers={},layer_scale={},pre_norm={},attention="
-      "fused,"
-      "input={}",
-      *patch, size->hidden, size->layers, size->heads, size->mlp, mean ? "mean" : "token", registers,
-      layer_scale ? "yes" : "no", pre_norm ? "yes" : "no", patch_positions ? "patches" : "all", pixels);
+  const std::string shape = fmt::format("patch={},hidden={},layers={},heads={},mlp={},input={}", *patch, size->hidden,
+                                        size->layers, size->heads, size->mlp, pixels);
+  return fmt::format("vit:{},attention=fused,pool={},registers={},layer_scale={},pre_norm={},positions={}", shape,
+                     mean ? "mean" : "token", registers, layer_scale ? "yes" : "no", pre_norm ? "yes" : "no",
+                     deit3 || registers > 0 ? "patches" : "all");
 }
 
 // swin_SIZE_patch4_windowN_PIXELS.

@@ -72,6 +72,7 @@ void register_vit(Catalog& catalog) {
        size_parameter("mlp", 3072, "width of the inner layer"),
        choice_option("pool", "token", {"token", "mean"}, "what the head sees: the class token, or the mean"),
        integer_option("registers", 0, "extra tokens").bounds(0, 1024),
+       choice_option("positions", "all", {"all", "patches"}, "which tokens have a learned position"),
        choice_option("layer_scale", "no", {"no", "yes"}, "learned scale of every branch"),
        choice_option("pre_norm", "no", {"no", "yes"}, "normalise before the first layer"),
        attention_parameter("explicit"), number_option("dropout", 0, "dropout rate").bounds(0, 1), image_parameter(),
