@@ -20,6 +20,7 @@ except ImportError as error:
     sys.exit(77)
 
 from torch import nn
+from torch._subclasses import FakeTensorMode
 from torchvision.models import maxvit, swin_transformer
 
 # Where the usual input is not 224 pixels.
@@ -89,14 +90,26 @@ class MacCounter:
         self.total += 2 * batch * partitions * tokens * tokens * width
 
 
+def without_data(model, mode):
+    """Replaces weights and buffers by tensors that have a shape but no numbers, so that running takes no arithmetic."""
+    for module in model.modules():
+        for tensors in (module._parameters, module._buffers):
+            for name, tensor in tensors.items():
+                if tensor is not None:
+                    tensors[name] = mode.from_tensor(tensor.detach())
+    return model
+
+
 def describe(name):
     arguments = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
     model = torchvision.models.get_model(name, weights=None, **arguments).eval()
+    parameters = sum(parameter.numel() for parameter in model.parameters())
     counter = MacCounter(model)
     pixels = INPUT_PIXELS.get(name, 224)
-    with torch.no_grad():
+    mode = FakeTensorMode()
+    without_data(model, mode)
+    with torch.no_grad(), mode:
         model(torch.zeros(1, 3, pixels, pixels))
-    parameters = sum(parameter.numel() for parameter in model.parameters())
     return {"model": name, "input": pixels, "parameters": parameters, "macs": counter.total}
 
 
