@@ -23,9 +23,12 @@ Status Context::print_table(const Table& table, const OptionValues& options) {
 
 Status Context::write_file(const std::string& path, std::string_view content, const OptionValues& options) {
   ORRERY_TRY_VOID(env.files.write_atomically(path, content));
-  const bool for_programs = options.flag("json") || options.flag("csv");
-  if (!for_programs) print(fmt::format("wrote {}\n", path));
+  if (for_people(options)) print(fmt::format("wrote {}\n", path));
   return {};
+}
+
+bool for_people(const OptionValues& options) {
+  return !options.flag("json") && !options.flag("csv") && !options.has("columns");
 }
 
 std::vector<OptionRecord> table_options() {

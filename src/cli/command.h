@@ -44,6 +44,9 @@ struct Command {
   Status (*run)(Context& context, const Arguments& arguments);
 };
 
+// Whether the output is to be read by people: none of the table options asks for a form of its own.
+bool for_people(const OptionValues& options);
+
 // --json, --csv and --columns, which every command that prints a table has.
 std::vector<OptionRecord> table_options();
 std::vector<OptionRecord> join(std::vector<OptionRecord> first, std::vector<OptionRecord> second);

@@ -166,10 +166,9 @@ Status run_compare(Context& context, const Arguments& arguments) {
     }
   }
   mark_front(choices, options);
-  const bool for_people = !options.flag("json") && !options.flag("csv") && !options.has("columns");
   const Table table = choice_table(choices, options.flag("all"));
   ORRERY_TRY_VOID(context.print_table(table, options));
-  if (for_people) {
+  if (for_people(options)) {
     if (table.rows() == 0) context.print("no offer fits these limits; --all shows why\n");
     context.print(
         fmt::format("\n{} of {} choices shown (--all shows the rest and why not){}; {} samples; analytic, "

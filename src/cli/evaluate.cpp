@@ -69,8 +69,7 @@ Status run_evaluate_memory(Context& context, const Arguments& arguments) {
   table.add(summary_row("orrery analytic", evaluation->ours, cases, evaluation->coverage));
   table.add(summary_row("FakeTensor", evaluation->rival, cases, std::monostate()));
   ORRERY_TRY_VOID(context.print_table(table, options));
-  const bool for_people = !options.flag("json") && !options.flag("csv") && !options.has("columns");
-  if (for_people) {
+  if (for_people(options)) {
     context.print(
         fmt::format("\n{} models of the zoo, {} runs; left out: {} runs that ran out of memory, {} models the "
                     "zoo does not have\n",

@@ -1,44 +1,18 @@
-#include <algorithm>
-#include <array>
 #include <fmt/format.h>
-#include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/explain.h"
 #include "cli/predict_plot.h"
 #include "cli/runs.h"
 #include "predict/analytic/analytic.h"
-#include "workload/traits.h"
 
 namespace orrery::cli {
 
-using predict::Bound;
 using predict::Prediction;
 
 namespace {
-
-// The device's time by what bounds it, idle time waiting for launches and exposed communication included.
-std::map<Bound, double> time_by_bound(const Prediction& prediction) {
-  std::map<Bound, double> sums;
-  for (const auto& entry : prediction.timeline) {
-    sums[entry.bound] += entry.duration.value();
-    sums[Bound::kLaunch] += entry.waited.value();
-  }
-  sums[Bound::kNetwork] += prediction.exposed_communication.value();
-  sums.erase(Bound::kNothing);
-  return sums;
-}
-
-Bound main_bound(const Prediction& prediction) {
-  Bound main = Bound::kNothing;
-  double most = 0;
-  for (const auto& [bound, time] : time_by_bound(prediction)) {
-    if (time <= most) continue;
-    most = time;
-    main = bound;
-  }
-  return main;
-}
 
 Table prediction_table(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions) {
   Table table({{"model", "model"},
@@ -150,67 +124,31 @@ std::string summary(const RunPoint& point, const Prediction& p) {
   return text;
 }
 
-std::string memory_text(const predict::MemoryBreakdown& m) {
-  const std::array<std::pair<std::string_view, Bytes>, 8> parts = {{{"parameters", m.parameters},
-                                                                    {"gradients", m.gradients},
-                                                                    {"optimizer state", m.optimizer_state},
-                                                                    {"activations", m.activations},
-                                                                    {"temporaries", m.temporaries},
-                                                                    {"workspace", m.workspace},
-                                                                    {"communication", m.communication},
-                                                                    {"framework", m.framework}}};
-  std::string text = "\nmemory\n";
-  for (const auto& [name, bytes] : parts) {
-    if (bytes > Bytes(0)) text += fmt::format("  {:<17}{:>10}\n", name, format_bytes(bytes));
+// The rows of the table, each with its explanation.
+std::string explained_json(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions,
+                           std::size_t top) {
+  auto rows = nlohmann::ordered_json::parse(prediction_table(points, predictions).to_json());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    rows[i]["explanation"] = nlohmann::ordered_json::parse(explanation_json(points[i], predictions[i], top));
   }
-  return text;
+  return rows.dump(2) + "\n";
 }
 
-struct OperatorSum {
-  std::int32_t node;
-  double time = 0;
-  double longest = 0;
-  Bound bound = Bound::kNothing;
-  std::array<double, 3> by_phase{};
-};
-
-std::string explanation(const RunPoint& point, const Prediction& prediction, std::size_t top) {
-  const auto bounds = time_by_bound(prediction);
-  double total = 0;
-  for (const auto& [bound, time] : bounds) total += time;
-  std::string text = "\nwhere the time of one device goes\n";
-  for (const auto& [bound, time] : bounds) {
-    text += fmt::format("  {:<9}{:>6.1f} %\n", to_string(bound), 100 * time / total);
+void print_for_people(Context& context, const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions,
+                      const OptionValues& options) {
+  const bool single = points.size() == 1;
+  if (single) {
+    context.print(summary(points[0], predictions[0]));
+  } else {
+    context.print(prediction_table(points, predictions).to_text());
+    context.print(fmt::format("\nlow and high: 80 % interval; total and cost of {} steps; {}: uncalibrated\n",
+                              format_count(points[0].run.steps), predictions[0].made_by));
   }
-  text += memory_text(prediction.memory_breakdown);
-
-  std::vector<OperatorSum> sums(point.run.graph.operators().size());
-  for (const auto& entry : prediction.timeline) {
-    OperatorSum& sum = sums[static_cast<std::size_t>(entry.node)];
-    const double time = entry.duration.value() + entry.waited.value();
-    sum.node = entry.node;
-    sum.time += time;
-    sum.by_phase[static_cast<std::size_t>(entry.phase)] += time;
-    if (time > sum.longest) {
-      sum.longest = time;
-      sum.bound = entry.bound;
-    }
+  if (!options.flag("explain")) return;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!single) context.print("\n" + heading(points[i]));
+    context.print(explanation_text(points[i], predictions[i], static_cast<std::size_t>(options.integer("top"))));
   }
-  std::stable_sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.time > b.time; });
-  Table table({{"operator", "  operator"},
-               {"kind", "kind"},
-               {"output", "output"},
-               {"share", "share", CellFormat::kPercent},
-               {"forward_s", "forward", CellFormat::kSeconds},
-               {"backward_s", "backward", CellFormat::kSeconds},
-               {"update_s", "update", CellFormat::kSeconds},
-               {"bound", "bound by"}});
-  for (std::size_t i = 0; i < std::min(top, sums.size()) && sums[i].time > 0; ++i) {
-    const auto& op = point.run.graph.node(sums[i].node);
-    table.add({"  " + op.name, std::string(to_string(op.kind)), op.outputs[0].shape.to_string(), sums[i].time / total,
-               sums[i].by_phase[0], sums[i].by_phase[1], sums[i].by_phase[2], std::string(to_string(sums[i].bound))});
-  }
-  return text + "\nslowest operators\n" + table.to_text();
 }
 
 Status run_predict(Context& context, const Arguments& arguments) {
@@ -223,26 +161,19 @@ Status run_predict(Context& context, const Arguments& arguments) {
     if (!prediction) return std::move(prediction).error().with_context(point.model);
     predictions.push_back(std::move(*prediction));
   }
-  const bool for_people = !options.flag("json") && !options.flag("csv") && !options.has("columns");
-  if (for_people && points.size() == 1) {
-    context.print(summary(points[0], predictions[0]));
+  if (for_people(options)) {
+    print_for_people(context, points, predictions, options);
+  } else if (options.flag("json") && options.flag("explain")) {
+    context.print(explained_json(points, predictions, static_cast<std::size_t>(options.integer("top"))));
   } else {
     ORRERY_TRY_VOID(context.print_table(prediction_table(points, predictions), options));
-    if (for_people) {
-      context.print(fmt::format("\nlow and high: 80 % interval; total and cost of {} steps; {}: uncalibrated\n",
-                                format_count(points[0].run.steps), predictions[0].made_by));
-    }
   }
-  if (for_people && options.flag("explain")) {
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      if (points.size() > 1) context.print("\n" + heading(points[i]));
-      context.print(explanation(points[i], predictions[i], static_cast<std::size_t>(options.integer("top"))));
-    }
+  if (!options.text("timeline").empty()) {
+    if (points.size() > 1) return Error::invalid("--timeline shows one run; give one model, device, count and batch");
+    ORRERY_TRY_VOID(context.write_file(options.text("timeline"), plot_timeline(points[0], predictions[0]), options));
   }
-  if (!options.text("plot").empty()) {
-    return context.write_file(options.text("plot"), plot_predictions(points, predictions), options);
-  }
-  return {};
+  if (options.text("plot").empty()) return {};
+  return context.write_file(options.text("plot"), plot_predictions(points, predictions), options);
 }
 
 }  // namespace
@@ -256,7 +187,8 @@ Command predict_command() {
           join(join(join(placement_options(), training_options()),
                     {flag_option("explain", "where the time and the memory go"),
                      integer_option("top", 10, "operators to list with --explain").bounds(1, 100000),
-                     text_option("plot", "", "write an SVG picture").in("FILE")}),
+                     text_option("plot", "", "write an SVG of the throughput").in("FILE"),
+                     text_option("timeline", "", "write an SVG of one iteration, operator by operator").in("FILE")}),
                table_options()),
           {"orrery predict resnet50 --device V100 --batch 64 --explain",
            "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",

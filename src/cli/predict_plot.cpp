@@ -104,4 +104,33 @@ std::string plot_predictions(const std::vector<RunPoint>& points, const std::vec
   return is_sweep ? lines(points, predictions, names) : bars(points, predictions, names);
 }
 
+std::string plot_timeline(const RunPoint& point, const Prediction& prediction) {
+  constexpr double kMilliseconds = 1e3;
+  plot::GanttPlot figure;
+  figure.heading = {.title = fmt::format("{} on {}, batch {}: one iteration", point.model, point.placement.device->name,
+                                         point.run.graph.batch()),
+                    .subtitle = "predicted, uncalibrated; one device and one micro-batch"};
+  figure.x = {.title = "Time", .unit = "ms"};
+  figure.kinds = {"forward", "backward", "update", "communication"};
+  const auto slice = [](Seconds start, Seconds duration, std::size_t kind, std::string label) {
+    return plot::GanttSlice{start.value() * kMilliseconds, (start + duration).value() * kMilliseconds, kind,
+                            std::move(label)};
+  };
+  plot::GanttRow device{.name = "device"};
+  for (const auto& entry : prediction.timeline) {
+    if (entry.duration == Seconds(0)) continue;
+    device.slices.push_back(slice(entry.start, entry.duration, static_cast<std::size_t>(entry.phase),
+                                  point.run.graph.node(entry.node).name));
+  }
+  figure.rows.push_back(std::move(device));
+  if (!prediction.communication.empty()) {
+    plot::GanttRow network{.name = "network"};
+    for (const auto& entry : prediction.communication) {
+      network.slices.push_back(slice(entry.start, entry.duration, 3, entry.what));
+    }
+    figure.rows.push_back(std::move(network));
+  }
+  return plot::gantt_plot(figure);
+}
+
 }  // namespace orrery::cli

@@ -9,4 +9,7 @@ namespace orrery::cli {
 // when nothing was swept.
 std::string plot_predictions(const std::vector<RunPoint>& points, const std::vector<predict::Prediction>& predictions);
 
+// An SVG of one iteration: what the device does and what the network does, over time.
+std::string plot_timeline(const RunPoint& point, const predict::Prediction& prediction);
+
 }  // namespace orrery::cli
