@@ -14,7 +14,7 @@ using workload::TrainingRun;
 namespace {
 
 constexpr double kWorkspaceFactor = 5.8;
-constexpr Bytes kDeviceContext = mebibytes(1230);
+constexpr Bytes kDeviceContext = mebibytes(1350);
 constexpr Bytes kConvolutionLibrary = mebibytes(420);
 constexpr Bytes kHostFramework = mebibytes(250);
 // What the caching allocator holds beyond what is alive: rounding and holes.

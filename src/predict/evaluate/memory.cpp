@@ -80,7 +80,7 @@ Result<MemoryEvaluation> evaluate_memory(std::string_view csv) {
   const AnalyticPredictor predictor;
   MemoryEvaluation evaluation;
   for (const auto& [model, rows] : by_model) {
-    const auto graph = workload::build_model(model);
+    const auto graph = workload::build_model("timm/" + model);
     if (!graph) {
       if (graph.error().code() != ErrorCode::kNotFound) return graph.error();
       ++evaluation.models_not_covered;

@@ -34,5 +34,18 @@ void register_recurrent(Catalog& catalog);
 void register_resnet(Catalog& catalog);
 void register_swin(Catalog& catalog);
 void register_vit(Catalog& catalog);
+void register_lenet(Catalog& catalog);
+void register_vgg(Catalog& catalog);
+void register_densenet(Catalog& catalog);
+void register_inception(Catalog& catalog);
+void register_squeezenet(Catalog& catalog);
+void register_mobilenet(Catalog& catalog);
+void register_mnasnet(Catalog& catalog);
+void register_efficientnet(Catalog& catalog);
+void register_shufflenet(Catalog& catalog);
+void register_regnet(Catalog& catalog);
+void register_convnext(Catalog& catalog);
+void register_randwire(Catalog& catalog);
+void register_vae(Catalog& catalog);
 
 }  // namespace orrery::workload::zoo

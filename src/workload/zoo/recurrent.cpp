@@ -41,7 +41,7 @@ Result<TrainingGraph> build_language_model(const std::string& name, const Option
 Result<TrainingGraph> build_deepspeech(const std::string& name, const OptionValues& p) {
   GraphBuilder g(name);
   const std::int64_t hidden = p.integer("hidden");
-  const auto clipped = [&](Value x) { return g.activate(OperatorKind::kHardtanh, x, true); };
+  const auto clipped = [&](Value x) { return g.activate(OperatorKind::kHardtanh, x); };
   // Every frame sees its neighbours: 2·context + 1 frames of features.
   const std::int64_t features = p.integer("features") * (2 * p.integer("context") + 1);
   Value x = sequence_input(g, "frames", {1, p.integer("frames"), features}, DataType::kFloat32);
@@ -56,7 +56,7 @@ Result<TrainingGraph> build_deepspeech(const std::string& name, const OptionValu
 
 Result<TrainingGraph> build_deepspeech2(const std::string& name, const OptionValues& p) {
   GraphBuilder g(name);
-  const auto clipped = [&](Value x) { return g.activate(OperatorKind::kHardtanh, x, true); };
+  const auto clipped = [&](Value x) { return g.activate(OperatorKind::kHardtanh, x); };
   Value x = sequence_input(g, "spectrogram", {1, 1, p.integer("features"), p.integer("frames")}, DataType::kFloat32);
   x = g.conv(x, "conv.0",
              {.out = 32, .kernel = 41, .stride = 2, .padding = 20, .bias = true, .kernel_w = 11, .padding_w = 5});

@@ -38,12 +38,16 @@ Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
   const std::int64_t patches = g.dim(x, 2) * g.dim(x, 3);
   x = g.transpose(g.reshape(x, {0, hidden, patches}), {0, 2, 1});
   const std::int64_t extra = (p.text("pool") == "token" ? 1 : 0) + p.integer("registers");
+  const bool all_tokens = p.text("positions") == "all";
+  const Value table = g.parameter("encoder.pos_embedding", {1, patches + (all_tokens ? extra : 0), hidden});
+  if (!all_tokens) x = g.sum_of(x, table);
   if (extra > 0) {
-    const Value token = g.expand(g.parameter("class_token", {1, extra, hidden}), x);
-    x = g.concat({token, x}, 1);
+    const Value tokens = g.expand(g.parameter("class_token", {1, extra, hidden}), x);
+    x = g.concat({tokens, x}, 1);
   }
-  x = g.sum_of(x, g.parameter("encoder.pos_embedding", {1, patches + extra, hidden}));
+  if (all_tokens) x = g.sum_of(x, table);
   x = g.dropout(x, p.number("dropout"));
+  if (p.text("pre_norm") == "yes") x = g.layer_norm(x, "encoder.pre_norm");
   const Layer layer{{.heads = p.integer("heads"), .fused = is_fused(p)},
                     p.integer("mlp"),
                     p.number("dropout"),
@@ -68,7 +72,9 @@ void register_vit(Catalog& catalog) {
        size_parameter("mlp", 3072, "width of the inner layer"),
        choice_option("pool", "token", {"token", "mean"}, "what the head sees: the class token, or the mean"),
        integer_option("registers", 0, "extra tokens").bounds(0, 1024),
+       choice_option("positions", "all", {"all", "patches"}, "which tokens have a learned position"),
        choice_option("layer_scale", "no", {"no", "yes"}, "learned scale of every branch"),
+       choice_option("pre_norm", "no", {"no", "yes"}, "normalise before the first layer"),
        attention_parameter("explicit"), number_option("dropout", 0, "dropout rate").bounds(0, 1), image_parameter(),
        channels_parameter(), classes_parameter()},
       build);

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "workload/zoo/families.h"
+#include "workload/zoo/timm.h"
 
 namespace orrery::workload {
 
@@ -78,6 +79,19 @@ const Zoo& the_zoo() {
     register_resnet(catalog);
     register_swin(catalog);
     register_vit(catalog);
+    register_lenet(catalog);
+    register_vgg(catalog);
+    register_densenet(catalog);
+    register_inception(catalog);
+    register_squeezenet(catalog);
+    register_mobilenet(catalog);
+    register_mnasnet(catalog);
+    register_efficientnet(catalog);
+    register_shufflenet(catalog);
+    register_regnet(catalog);
+    register_convnext(catalog);
+    register_randwire(catalog);
+    register_vae(catalog);
     std::sort(catalog.families.begin(), catalog.families.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
     std::stable_sort(catalog.variants.begin(), catalog.variants.end(),
@@ -93,6 +107,13 @@ const Zoo& the_zoo() {
     return zoo;
   }();
   return kZoo;
+}
+
+// What a name of TIMM stands for in the zoo.
+std::optional<std::string> timm_model(std::string_view name) {
+  if (auto model = timm_cnn_model(name)) return model;
+  if (auto model = timm_transformer_model(name)) return model;
+  return std::nullopt;
 }
 
 Error unknown_model(std::string_view name) {
@@ -123,12 +144,25 @@ const ModelFamily* find_family(std::string_view name) {
 }
 
 Result<ModelSpec> parse_model(std::string_view text) {
+  constexpr std::string_view kTimmPrefix = "timm/";
   const std::size_t colon = text.find(':');
   const std::string name(trim(text.substr(0, colon)));
   const auto& variants = zoo::the_zoo().variant_by_name;
   const auto variant = variants.find(name);
   const ModelFamily* family = find_family(variant == variants.end() ? name : variant->second->family);
-  if (family == nullptr) return zoo::unknown_model(name);
+  if (family == nullptr) {
+    const bool says_so = name.starts_with(kTimmPrefix);
+    const auto meant = zoo::timm_model(std::string_view(name).substr(says_so ? kTimmPrefix.size() : 0));
+    if (!meant) return zoo::unknown_model(name);
+    std::string full = *meant;
+    if (colon != std::string_view::npos) {
+      full += full.find(':') == std::string::npos ? ':' : ',';
+      full += text.substr(colon + 1);
+    }
+    ORRERY_TRY(ModelSpec spec, parse_model(full));
+    spec.name = std::string(text);
+    return spec;
+  }
 
   ModelSpec spec{family, std::string(text), OptionValues(family->parameters)};
   if (variant != variants.end()) {

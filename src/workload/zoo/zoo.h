@@ -4,6 +4,8 @@
 //   build_model("resnet50")                               a variant
 //   build_model("resnet50:classes=10,input=64")           a variant with some parameters changed
 //   build_model("gpt2:layers=24,hidden=1024,heads=16")
+//   build_model("timm/efficientnet_b3")                   as the TIMM library has it; the prefix is needed only where
+//                                                         torchvision uses the same name for other settings
 //
 // Names follow torchvision where it has the model. All graphs are built for batch 1 at the model's usual input size and
 // contain what runs in a training step, auxiliary heads and losses included.
