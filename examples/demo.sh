@@ -1,7 +1,77 @@
 #!/bin/bash
-# A first look at Orrery. Usage: examples/demo.sh [PATH_TO_ORRERY]
+# What Orrery answers today, in two stories. Usage: examples/demo.sh [PATH_TO_ORRERY]
+#
+# Every command after a "$" can be copied. Pictures are written to build/demo.
 set -euo pipefail
 
-orrery=${1:-build/release/bin/orrery}
+orrery=$(readlink -f "${1:-build/release/bin/orrery}")
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
+pictures=build/demo
+mkdir -p "$pictures"
 
-"$orrery" --version
+if [[ -t 1 && ${CI:-} != true ]]; then
+  BOLD=$'\e[1m' PLAIN=$'\e[0m'
+else
+  BOLD='' PLAIN=''
+fi
+
+story() { printf '\n%s%s%s\n%s\n' "$BOLD" "$1" "$PLAIN" "${1//?/=}"; }
+caption() { printf '\n%s\n\n' "$1"; }
+# Shows a command, folded before the option that would make a line long, and runs it.
+run() {
+  local line='$ orrery' words=("$@") i
+  for i in "${!words[@]}"; do
+    local option="${words[i]} ${words[i + 1]:-}"
+    if [[ $option == --* && $((${#line} + ${#option})) -gt 110 ]]; then
+      printf '%s%s \\%s\n' "$BOLD" "$line" "$PLAIN"
+      line='   '
+    fi
+    line+=" ${words[i]}"
+  done
+  printf '%s%s%s\n' "$BOLD" "$line" "$PLAIN"
+  "$orrery" "$@"
+}
+
+story "ResNet-50 on ImageNet"
+
+caption "90 epochs on one device: how long, does it fit, what does it cost? low and high hold the truth in four of five
+runs. Whole machines are paid for: the price list has the H100 in machines of eight only."
+run predict resnet50 --device K80,P100,V100,T4,A100,H100 --batch 64 --epochs 90 --dataset-size 1281167
+
+caption "What keeps the V100 from being faster, and what fills its memory?"
+run predict resnet50 --device V100 --batch 64 --explain --top 5
+
+caption "Does a larger batch help? Each device has a batch from which on it does not."
+run predict resnet50 --device V100,A100,H100 --batch 1,4,16,64,256 --columns device,batch,samples_per_s,bound \
+  --plot "$pictures/resnet50_batch.svg"
+
+caption "How large can the batch be? The estimate is what a monitor of the device would show at the peak."
+run memory resnet50 --device K80,T4,V100,A100,H100 --batch 64 \
+  --columns device,memory_bytes,memory_low_bytes,memory_high_bytes,device_memory_bytes,fits,largest_batch
+
+caption "Which machine to rent for the 90 epochs? Only offers that no other beats in both time and cost are shown."
+run compare resnet50 --epochs 90 --dataset-size 1281167 --batch 64 --plot "$pictures/resnet50_offers.svg" \
+  --columns provider,instance,device,devices,price_usd_per_h,price_date,samples_per_s,total_s,cost_usd,cost_low_usd,cost_high_usd
+
+story "GPT-2 in bf16 with AdamW"
+
+caption "1,000 steps on 1, 8 and 16 devices. Sixteen devices are two machines joined by 100 Gb/s Ethernet: the faster the
+device, the more it waits for the network. V100 has no bf16 units, so its products run at the fp32 rate."
+run predict gpt2 --device V100,A100,H100,B200 --count 1,8,16 --batch 8 --precision bf16 --optimizer adamw
+
+caption "The same with 400 Gb/s InfiniBand and gradients exchanged inside each machine first."
+run predict gpt2 --device A100,H100,B200 --count 1,8,16,64 --batch 8 --precision bf16 --optimizer adamw \
+  --network NDR --exchange hierarchical --plot "$pictures/gpt2_scaling.svg" \
+  --columns device,devices,iteration_s,samples_per_s,exposed_communication_s,bound
+
+caption "GPT-2 XL has 1.6 billion parameters. Does it fit on one device?"
+run memory gpt2_xl --device V100,A100,H100,B200 --batch 8 --precision bf16 --optimizer adamw \
+  --columns device,devices,memory_bytes,device_memory_bytes,fits,largest_batch,activations_bytes
+
+caption "And with parameters, gradients and optimizer states spread over eight devices (ZeRO stage 3)?"
+run memory gpt2_xl --device V100,A100,H100,B200 --batch 8 --precision bf16 --optimizer adamw --count 8 --zero 3 \
+  --columns device,devices,memory_bytes,device_memory_bytes,fits,largest_batch,activations_bytes
+
+story "Pictures"
+printf '%s\n' "$pictures"/*.svg
+printf '\nAll of this comes from formulas and data sheets: no measurement has calibrated it yet (docs/prediction.md).\n'

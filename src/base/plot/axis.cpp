@@ -142,19 +142,19 @@ std::vector<double> linear_ticks(double low, double high, int target) {
 
 std::vector<double> log_ticks(double low, double high, int target) {
   ORRERY_CHECK(low > 0 && low <= high);
+  constexpr std::size_t kFewest = 3;
   const double decades = std::log10(high) - std::log10(low);
   const int first = static_cast<int>(std::floor(std::log10(low) + kSlack));
   const int last = static_cast<int>(std::ceil(std::log10(high) - kSlack));
   const auto inside = [&](double v) { return v >= low * (1 - kSlack) && v <= high * (1 + kSlack); };
   std::vector<double> ticks;
-  if (decades >= 2) {
-    const int stride = std::max(1, static_cast<int>(std::ceil(decades / std::max(2, target))));
-    for (int e = first; e <= last; ++e) {
-      const double tick = std::pow(10, e);
-      if (e % stride == 0 && inside(tick)) ticks.push_back(tick);
-    }
-    return ticks;
+  const int stride = std::max(1, static_cast<int>(std::ceil(decades / std::max(2, target))));
+  for (int e = first; e <= last; ++e) {
+    const double tick = std::pow(10, e);
+    if (e % stride == 0 && inside(tick)) ticks.push_back(tick);
   }
+  if (ticks.size() >= kFewest || stride > 1) return ticks;
+  ticks.clear();
   for (int e = first; e <= last; ++e) {
     for (const int digit : {1, 2, 5}) {
       const double tick = digit * std::pow(10, e);
@@ -162,7 +162,17 @@ std::vector<double> log_ticks(double low, double high, int target) {
     }
   }
   // Less than about half a decade is nearly linear.
-  return ticks.size() >= 3 ? ticks : linear_ticks(low, high, target);
+  return ticks.size() >= kFewest ? ticks : linear_ticks(low, high, target);
+}
+
+std::vector<double> doubling_ticks(double low, double high, int target) {
+  ORRERY_CHECK(low > 0 && low <= high);
+  const int first = static_cast<int>(std::ceil(std::log2(low) - kSlack));
+  const int last = static_cast<int>(std::floor(std::log2(high) + kSlack));
+  const int stride = std::max(1, (last - first + std::max(1, target)) / std::max(1, target));
+  std::vector<double> ticks;
+  for (int e = first; e <= last; e += stride) ticks.push_back(std::exp2(e));
+  return ticks;
 }
 
 std::vector<double> minor_log_ticks(double low, double high) {
@@ -194,7 +204,8 @@ std::vector<std::string> tick_labels(const std::vector<double>& ticks) {
   return scaled_labels(ticks, 1, "");
 }
 
-Scale::Scale(const Axis& axis, const Extent& data, Fit fit, double pixels_per_tick, double pixels) : log_(axis.log) {
+Scale::Scale(const Axis& axis, const Extent& data, Fit fit, double pixels_per_tick, double pixels)
+    : log_(axis.log), doubling_(axis.log && axis.doubling) {
   Extent extent = data;
   if (axis.from_zero && !log_) extent.add(0, false);
   if (axis.minimum) extent.add(*axis.minimum, log_);
@@ -220,7 +231,9 @@ Scale::Scale(const Axis& axis, const Extent& data, Fit fit, double pixels_per_ti
   }
 
   const int target = std::max(2, static_cast<int>(pixels / pixels_per_tick));
-  if (log_) {
+  if (doubling_) {
+    ticks_ = doubling_ticks(low_, high_, target);
+  } else if (log_) {
     ticks_ = log_ticks(low_, high_, target);
   } else if (fit == Fit::kTight) {
     ticks_ = linear_ticks(low_, high_, target);
@@ -233,6 +246,10 @@ Scale::Scale(const Axis& axis, const Extent& data, Fit fit, double pixels_per_ti
   // Numbers on an axis without data would be invented.
   if (data.empty() && !(axis.minimum && axis.maximum)) ticks_.clear();
   labels_ = tick_labels(ticks_);
+}
+
+std::vector<double> Scale::minor_ticks() const {
+  return log_ && !doubling_ ? minor_log_ticks(low_, high_) : std::vector<double>();
 }
 
 void Scale::place(double pixel_low, double pixel_high) {

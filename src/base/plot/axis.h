@@ -3,7 +3,7 @@
 // their arguments.
 //
 // Ticks are at multiples of 1, 2 or 5 times a power of ten; on a logarithmic axis at powers of ten, or at 1, 2 and 5
-// times them when fewer than two decades are shown.
+// times them when fewer than three powers are shown, or at powers of two when the axis asks for them.
 
 #include <limits>
 #include <optional>
@@ -17,6 +17,7 @@ struct Axis {
   std::string title{};
   std::string unit{};      // shown in parentheses after the title
   bool log = false;        // values that are not positive are left out
+  bool doubling = false;   // a logarithmic axis has its ticks at powers of two
   bool from_zero = false;  // the range contains 0 (linear axes)
   std::optional<double> minimum{};
   std::optional<double> maximum{};
@@ -47,6 +48,9 @@ bool can_show(double value, bool log);
 std::vector<double> linear_ticks(double low, double high, int target);
 // As above for a logarithmic axis. Precondition: 0 < low <= high.
 std::vector<double> log_ticks(double low, double high, int target);
+// Powers of two inside [low, high], every one or every 2nd, 3rd…, so that there are about `target`. Precondition:
+// 0 < low <= high.
+std::vector<double> doubling_ticks(double low, double high, int target);
 // 2…9 × 10^k inside [low, high], for unlabelled marks; none when the decades are too dense for them.
 std::vector<double> minor_log_ticks(double low, double high);
 // One text per tick: for equal steps all in the same notation ("0.25", "20,000", "1.5M", "2×10⁻⁶"), for growing ones
@@ -74,9 +78,11 @@ class Scale {
   double high() const { return high_; }
   const std::vector<double>& ticks() const { return ticks_; }
   const std::vector<std::string>& labels() const { return labels_; }
+  std::vector<double> minor_ticks() const;  // unlabelled; none on linear and doubling axes
 
  private:
   bool log_;
+  bool doubling_;
   double low_, high_;
   double pixel_low_ = 0, pixel_high_ = 1;
   std::vector<double> ticks_;

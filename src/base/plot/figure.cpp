@@ -150,11 +150,8 @@ void draw_x_axis(Svg& svg, const Scale& x, const std::string& title, const Box& 
     svg.text({at, bottom + 17}, x.labels()[i], {.size = kTickSize, .colour = kMuted, .anchor = Anchor::kMiddle});
     free_from = at + half + 4;
   }
-  if (x.log()) {
-    for (const double tick : minor_log_ticks(x.low(), x.high()))
-      svg.line({x.position(tick), bottom}, {x.position(tick), bottom + 2.5},
-               {.stroke = kAxisLine, .stroke_width = 0.75});
-  }
+  for (const double tick : x.minor_ticks())
+    svg.line({x.position(tick), bottom}, {x.position(tick), bottom + 2.5}, {.stroke = kAxisLine, .stroke_width = 0.75});
   svg.line({area.x, bottom}, {area.x + area.width, bottom}, {.stroke = kAxisLine});
   draw_x_title(svg, title, area, bottom + kTickLabelHeight + 15);
 }
@@ -171,11 +168,8 @@ void draw_y_axis(Svg& svg, const Scale& y, const std::string& title, const Box& 
     svg.line({area.x, at}, {area.x + area.width, at}, {.stroke = kGrid});
     svg.text({area.x - 8, at + 4}, y.labels()[i], {.size = kTickSize, .colour = kMuted, .anchor = Anchor::kEnd});
   }
-  if (y.log()) {
-    for (const double tick : minor_log_ticks(y.low(), y.high()))
-      svg.line({area.x - 2.5, y.position(tick)}, {area.x, y.position(tick)},
-               {.stroke = kAxisLine, .stroke_width = 0.75});
-  }
+  for (const double tick : y.minor_ticks())
+    svg.line({area.x - 2.5, y.position(tick)}, {area.x, y.position(tick)}, {.stroke = kAxisLine, .stroke_width = 0.75});
   if (title.empty()) return;
   svg.text({kMargin + 10, area.y + area.height / 2}, fit_text(title, kLabelSize, area.height),
            {.size = kLabelSize, .colour = kInk, .anchor = Anchor::kMiddle, .rotation = -90});

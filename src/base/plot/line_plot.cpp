@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "base/plot/figure.h"
 
 namespace orrery::plot {
@@ -30,6 +32,19 @@ void add_extents(const LinePlot& plot, Extent& x, Extent& y) {
       y.add(interval.high, plot.y.log);
     }
   }
+}
+
+// Batch sizes and device counts double from point to point: the axis then says 1, 2, 4, 8 and not 1, 2, 5, 10.
+bool doubles(const LinePlot& plot) {
+  constexpr double kLargestLabelled = 1 << 16;
+  for (const LineSeries& series : plot.series) {
+    for (const Point& point : series.points) {
+      if (!drawable(plot, point)) continue;
+      const bool labelled = point.x >= 1 && point.x <= kLargestLabelled;
+      if (!labelled || std::exp2(std::round(std::log2(point.x))) != point.x) return false;
+    }
+  }
+  return true;
 }
 
 void draw_band(Svg& svg, const LinePlot& plot, const LineSeries& series, const Scales& scales,
@@ -93,7 +108,9 @@ std::string line_plot(const LinePlot& plot) {
   const double top = draw_heading(svg, plot.heading, legend_of(plot), plot.size.width);
   Extent x_data, y_data;
   add_extents(plot, x_data, y_data);
-  Scales scales{Scale(plot.x, x_data, Fit::kTight, 90, plot.size.width),
+  Axis x_axis = plot.x;
+  x_axis.doubling = x_axis.doubling || (x_axis.log && doubles(plot));
+  Scales scales{Scale(x_axis, x_data, Fit::kTight, x_axis.doubling ? 60 : 90, plot.size.width),
                 Scale(plot.y, y_data, Fit::kToTicks, 55, plot.size.height - top)};
   const Box area = data_area(scales.y, plot.x, plot.y, top, plot.size);
   scales.x.place(area.x, area.x + area.width);

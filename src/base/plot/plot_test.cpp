@@ -76,6 +76,8 @@ TEST(TicksTest, AreNiceIncreasingAndInsideTheRange) {
 TEST(TicksTest, LogarithmicOnesAreDecadesOrOneTwoFive) {
   EXPECT_EQ(log_ticks(1, 1000, 6), (std::vector<double>{1, 10, 100, 1000}));
   EXPECT_EQ(log_ticks(1, 50, 6), (std::vector<double>{1, 2, 5, 10, 20, 50}));
+  EXPECT_EQ(log_ticks(30, 5000, 6), (std::vector<double>{50, 100, 200, 500, 1000, 2000, 5000}))
+      << "two powers of ten alone would leave the reader guessing";
   EXPECT_LE(log_ticks(1e-30, 1e30, 6).size(), 7u);
   EXPECT_GE(log_ticks(3, 4, 5).size(), 3u) << "a small part of a decade gets linear ticks";
   EXPECT_EQ(minor_log_ticks(1, 10).size(), 8u);
@@ -171,6 +173,20 @@ TEST(LinePlotTest, ANotANumberLeavesAGap) {
   expect_well_formed(svg);
   EXPECT_EQ(count(svg, "<polyline"), 2u);
   EXPECT_EQ(count(svg, "<circle"), 1u) << "the lonely last point is a dot";
+}
+
+TEST(TicksTest, DoublingOnesArePowersOfTwo) {
+  EXPECT_EQ(doubling_ticks(1, 16, 8), (std::vector<double>{1, 2, 4, 8, 16}));
+  EXPECT_EQ(doubling_ticks(0.9, 70, 4), (std::vector<double>{1, 4, 16, 64}));
+  EXPECT_EQ(doubling_ticks(3, 3.5, 4), std::vector<double>());
+}
+
+TEST(LinePlotTest, BatchSizesThatDoubleAreNamedOnTheAxis) {
+  LinePlot plot{.x = {.log = true}, .y = {}};
+  plot.series.push_back({.name = "a", .points = {{4, 1}, {8, 2}, {64, 3}}});
+  EXPECT_NE(line_plot(plot).find(">64</text>"), std::string::npos);
+  plot.series[0].points.push_back({60, 4});
+  EXPECT_EQ(line_plot(plot).find(">64</text>"), std::string::npos);
 }
 
 TEST(LinePlotTest, ALogarithmicAxisLeavesOutWhatIsNotPositive) {

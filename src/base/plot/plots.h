@@ -51,7 +51,7 @@ struct LineSeries {
 
 struct LinePlot {
   Heading heading{};
-  Axis x{};
+  Axis x{};  // a logarithmic one whose values are all powers of two gets its ticks there
   Axis y{};
   std::vector<LineSeries> series{};
   Size size{};
@@ -103,7 +103,7 @@ struct ScatterPlot {
   Axis x{};
   Axis y{};
   std::vector<ScatterSeries> series{};
-  std::optional<Preference> pareto{};  // draws the Pareto front of all points
+  std::optional<Preference> pareto{};  // draws the Pareto front of all points and fades the points behind it
   std::string pareto_name = "Pareto front";
   bool diagonal = false;  // draws x = y, for predicted against measured
   Size size{};

@@ -25,6 +25,12 @@ struct Dot {
   const ScatterPoint* point;
 };
 
+// A place for a label, anchored on the side of its dot, since the width is an estimate.
+struct Side {
+  Box box;
+  Anchor anchor;
+};
+
 bool drawable(const ScatterPlot& plot, const ScatterPoint& point) {
   return can_show(point.x, plot.x.log) && can_show(point.y, plot.y.log);
 }
@@ -38,24 +44,23 @@ void draw_labels(Svg& svg, const std::vector<Dot>& dots, std::vector<Box> taken,
     if (dot.point->label.empty() || drawn == kMostLabels) continue;
     const std::string label = fit_text(dot.point->label, kDotLabelSize, 140);
     const double width = text_width(label, kDotLabelSize), height = kDotLabelSize + 2;
-    const std::array<Box, 4> sides = {Box{dot.at.x + kDot + 3, dot.at.y - height / 2, width, height},
-                                      Box{dot.at.x - width / 2, dot.at.y - kDot - height - 1, width, height},
-                                      Box{dot.at.x - width / 2, dot.at.y + kDot + 1, width, height},
-                                      Box{dot.at.x - kDot - 3 - width, dot.at.y - height / 2, width, height}};
-    for (const Box& box : sides) {
+    const double right = dot.at.x + kDot + 3, left = dot.at.x - kDot - 3 - width, middle = dot.at.x - width / 2;
+    const double above = dot.at.y - kDot - height - 1, below = dot.at.y + kDot + 1, beside = dot.at.y - height / 2;
+    const std::array<Side, 8> sides = {{{{right, beside, width, height}, Anchor::kStart},
+                                        {{middle, above, width, height}, Anchor::kMiddle},
+                                        {{middle, below, width, height}, Anchor::kMiddle},
+                                        {{left, beside, width, height}, Anchor::kEnd},
+                                        {{right, above + 2, width, height}, Anchor::kStart},
+                                        {{left, below - 2, width, height}, Anchor::kEnd},
+                                        {{right, below - 2, width, height}, Anchor::kStart},
+                                        {{left, above + 2, width, height}, Anchor::kEnd}}};
+    for (const auto& [box, anchor] : sides) {
       const bool inside = box.x >= area.x && box.x + box.width <= area.x + area.width + 20 && box.y >= area.y - 6 &&
                           box.y + box.height <= area.y + area.height;
-      if (!inside || std::any_of(taken.begin(), taken.end(), [&](const Box& other) { return overlap(box, other); }))
-        continue;
-      // Anchored on the side of the dot, since the width is an estimate.
-      const bool left = &box == &sides[3], right = &box == &sides[0];
-      const Pixel at{left ? box.x + width : right ? box.x : dot.at.x, box.y + height - 3};
-      svg.text(at, label,
-               {.size = kDotLabelSize,
-                .colour = kInk,
-                .anchor = left    ? Anchor::kEnd
-                          : right ? Anchor::kStart
-                                  : Anchor::kMiddle});
+      const auto hits = [&box = box](const Box& other) { return overlap(box, other); };
+      if (!inside || std::any_of(taken.begin(), taken.end(), hits)) continue;
+      const double at = anchor == Anchor::kStart ? box.x : anchor == Anchor::kEnd ? box.x + width : dot.at.x;
+      svg.text({at, box.y + height - 3}, label, {.size = kDotLabelSize, .colour = kInk, .anchor = anchor});
       taken.push_back(box);
       ++drawn;
       break;
@@ -82,6 +87,14 @@ std::vector<Pixel> front_steps(const ScatterPlot& plot, const Scales& scales) {
     steps.push_back(at);
   }
   return steps;
+}
+
+// The points of the front are every other corner of its line.
+bool on_front(const std::vector<Pixel>& steps, Pixel at) {
+  for (std::size_t i = 0; i < steps.size(); i += 2) {
+    if (steps[i].x == at.x && steps[i].y == at.y) return true;
+  }
+  return false;
 }
 
 // Where a line of horizontal and vertical pieces runs.
@@ -156,13 +169,19 @@ std::string scatter_plot(const ScatterPlot& plot) {
   const std::vector<Pixel> steps = plot.pareto ? front_steps(plot, scales) : std::vector<Pixel>();
   if (steps.size() > 1) svg.polyline(steps, {.stroke = kInk, .stroke_width = 1.25, .opacity = 0.65, .dash = "5 3"});
   const bool crowded = dots.size() > kCrowd;
-  for (const Dot& dot : dots)
-    svg.circle(dot.at, crowded ? kSmallDot : kDot,
+  for (const Dot& dot : dots) {
+    const bool best = on_front(steps, dot.at);
+    const bool beaten = plot.pareto && !best;
+    const bool small = crowded && !best;
+    svg.circle(dot.at, small ? kSmallDot : kDot,
                {.fill = series_colour(dot.series),
                 .stroke = "#ffffff",
-                .stroke_width = crowded ? 0.4 : 0.75,
-                .opacity = crowded ? 0.65 : 0.9},
+                .stroke_width = small ? 0.4 : 0.75,
+                .opacity = beaten    ? 0.4
+                           : crowded ? 0.65
+                                     : 0.9},
                dot.point->label);
+  }
   if (plot.diagonal) draw_diagonal(svg, scales);
   svg.end_clip();
   draw_labels(svg, dots, boxes_of(steps), area);
