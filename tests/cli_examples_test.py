@@ -1,8 +1,9 @@
 """The commands that the documents and the demo show really work. Usage: cli_examples_test.py ORRERY
 
 Every line that starts with `orrery ` in a fenced `sh` block of README.md and docs/*.md is run in an empty folder and
-must exit with 0. docs/reference.md is left out: some of its examples need measurements, and tests of the command line
-cover them.
+must exit with 0. Where a fenced `text` block follows, every line it shows must be in the output; "…" stands for what was
+left out. docs/reference.md is left out: some of its examples need measurements, and tests of the command line cover
+them.
 """
 
 import os
@@ -16,15 +17,25 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
 COLUMNS_MAX = 160
-BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 
 
 def examples(page):
-    """Yields the commands of a Markdown page, continued lines joined."""
-    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+    """Yields the commands of a Markdown page, continued lines joined, each with the output shown for its block."""
+    for block, shown in BLOCK.findall(page.read_text(encoding="utf-8")):
         for line in block.replace("\\\n", " ").splitlines():
             if line.startswith("orrery "):
-                yield line
+                yield line, shown
+
+
+def missing_lines(shown, output):
+    """The lines of `shown` that are not in `output`."""
+    lines = [line.rstrip() for line in output.splitlines()]
+    for line in shown.splitlines():
+        start = line.rstrip().removesuffix("…").rstrip()
+        found = any(real.startswith(start) if "…" in line else real == start for real in lines)
+        if not found:
+            yield line
 
 
 def pages():
@@ -47,11 +58,12 @@ class CliExamplesTest(unittest.TestCase):
 
     def test_examples_of_the_documents(self):
         for page in pages():
-            for line in examples(page):
+            for line, shown in examples(page):
                 with self.subTest(page=page.name, line=line):
                     result = self.run_line(line)
                     self.assertEqual(result.returncode, 0, result.stderr)
                     self.assertNotEqual(result.stdout, "")
+                    self.assertEqual(list(missing_lines(shown, result.stdout)), [])
 
     def test_the_readme_has_examples(self):
         self.assertGreaterEqual(len(list(examples(ROOT / "README.md"))), 5)

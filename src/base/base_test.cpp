@@ -42,6 +42,8 @@ TEST(TextTest, NumbersCarryReadableUnits) {
   EXPECT_EQ(format_bytes(Bytes(1536.0 * 1024 * 1024)), "1.50 GiB");
   EXPECT_EQ(format_count(25557032), "25.6 M");
   EXPECT_EQ(format_dollars(Dollars(1234567)), "$1,234,567");
+  EXPECT_EQ(format_whole(-123456), "-123,456");
+  EXPECT_EQ(format_whole(999), "999");
 }
 
 TEST(TextTest, NearestFindsTypingMistakesOnly) {

@@ -55,7 +55,9 @@ std::string csv_field(const Cell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) return {};
   const auto* text = std::get_if<std::string>(&cell);
   if (text == nullptr) return to_json_value(cell).dump();
-  if (text->find_first_of(",\"\r\n") == std::string::npos) return *text;
+  // A field that starts like a byte-order mark would lose it when read back.
+  const bool plain = text->find_first_of(",\"\r\n") == std::string::npos && !text->starts_with('\xEF');
+  if (plain) return *text;
   std::string quoted = "\"";
   for (const char c : *text) {
     if (c == '"') quoted += '"';

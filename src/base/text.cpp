@@ -15,15 +15,11 @@ std::string format_number(double value, int significant_digits) {
   return fmt::format("{:.{}f}", value, std::min(decimals, 12));
 }
 
-namespace {
-
-std::string with_thousands_separators(double whole) {
-  std::string digits = fmt::format("{:.0f}", whole);
+std::string format_whole(double number) {
+  std::string digits = fmt::format("{:.0f}", number);
   for (int i = static_cast<int>(digits.size()) - 3; i > (digits[0] == '-' ? 1 : 0); i -= 3) digits.insert(i, ",");
   return digits;
 }
-
-}  // namespace
 
 std::string format_seconds(Seconds time) {
   const double s = time.value();
@@ -65,7 +61,7 @@ std::string format_count(double count) {
 
 std::string format_dollars(Dollars amount) {
   const double usd = amount.value();
-  if (std::abs(usd) >= 1000) return "$" + with_thousands_separators(usd);
+  if (std::abs(usd) >= 1000) return "$" + format_whole(usd);
   if (std::abs(usd) >= 1) return fmt::format("${:.2f}", usd);
   return "$" + format_number(usd, 3);
 }

@@ -14,6 +14,7 @@ namespace orrery {
 std::string format_seconds(Seconds time);    // 812 us, 23.4 ms, 1.25 s, 3 h 12 min
 std::string format_bytes(Bytes size);        // 512 B, 1.50 GiB
 std::string format_count(double count);      // 950, 25.6 M, 4.09 G
+std::string format_whole(double number);     // 1,281,167
 std::string format_dollars(Dollars amount);  // $0.0042, $12.31, $4,310
 std::string format_number(double value, int significant_digits);
 

@@ -134,7 +134,7 @@ std::string plot(const std::vector<Choice>& choices, const std::string& model) {
     if (!c.prediction.fits) continue;
     series.points.push_back({.x = c.prediction.total_time.value.value() / 3600,
                              .y = c.cost.value(),
-                             .label = c.on_front ? std::string(c.offer.instance) : std::string()});
+                             .label = c.on_front ? c.label() : std::string()});
   }
   scatter.series.push_back(std::move(series));
   return plot::scatter_plot(scatter);
@@ -151,19 +151,20 @@ Status run_compare(Context& context, const Arguments& arguments) {
   std::size_t skipped = 0;
   for (const Offer& offer : hardware::built_in_offers()) {
     for (const std::int64_t machines : options.integers("machines")) {
-      if (options.flag("spot") && !offer.spot) {
+      const std::int64_t plan = options.integer("tensor") * options.integer("pipeline");
+      if ((options.flag("spot") && !offer.spot) || machines * offer.device_count % plan != 0) {
         ++skipped;
         continue;
       }
-      auto choice = evaluate(offer, static_cast<int>(machines), graph, options, predictor);
-      // A shape whose device count does not divide by the parallel plan is not a choice.
-      if (!choice && choice.error().code() == ErrorCode::kInvalidArgument && choices.empty() == false) {
-        ++skipped;
-        continue;
-      }
-      ORRERY_TRY(Choice made, std::move(choice));
-      choices.push_back(std::move(made));
+      ORRERY_TRY(Choice choice, evaluate(offer, static_cast<int>(machines), graph, options, predictor));
+      choices.push_back(std::move(choice));
     }
+  }
+  if (choices.empty()) {
+    return Error::infeasible(
+        fmt::format("none of {} offers has a spot price and a number of devices that is a multiple "
+                    "of --tensor × --pipeline",
+                    skipped));
   }
   mark_front(choices, options);
   const Table table = choice_table(choices, options.flag("all"));
@@ -183,12 +184,17 @@ Status run_compare(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command compare_command() {
+  std::vector<OptionRecord> training = training_options();
+  for (OptionRecord& record : training) {
+    if (record.name == "steps") record.help = "steps of one device's batch; every offer does as many samples";
+    if (record.name == "batch" || record.name == "precision") record.is_list = false;
+  }
   return {"compare",
           "MODEL",
           1,
           1,
           "which offer to rent: the best in time and cost, and why not the others",
-          join(join(training_options(),
+          join(join(std::move(training),
                     {integer_option("machines", 1, "machines of one offer to rent").bounds(1, 4096).list(),
                      text_option("network", "", "link between machines").in("LINK"),
                      optional_number("deadline", "finish within").in("HOURS").bounds(0, 1e9),

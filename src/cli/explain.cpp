@@ -41,11 +41,15 @@ struct OperatorSum {
   std::array<Seconds, 3> by_phase{};
 };
 
+double repeats(const Prediction& prediction, const predict::TimelineEntry& entry) {
+  return entry.phase == workload::Phase::kUpdate ? 1 : prediction.timeline_repeats;
+}
+
 std::vector<OperatorSum> slowest_first(const RunPoint& point, const Prediction& prediction) {
   std::vector<OperatorSum> sums(point.run.graph.operators().size());
   for (const auto& entry : prediction.timeline) {
     OperatorSum& sum = sums[static_cast<std::size_t>(entry.node)];
-    const Seconds time = entry.duration + entry.waited;
+    const Seconds time = (entry.duration + entry.waited) * repeats(prediction, entry);
     sum.node = entry.node;
     sum.time += time;
     sum.by_phase[static_cast<std::size_t>(entry.phase)] += time;
@@ -69,11 +73,12 @@ Seconds total(const std::map<Bound, Seconds>& bounds) {
 std::map<Bound, Seconds> time_by_bound(const Prediction& prediction) {
   std::map<Bound, Seconds> sums;
   for (const auto& entry : prediction.timeline) {
-    sums[entry.bound] += entry.duration;
-    sums[Bound::kLaunch] += entry.waited;
+    sums[entry.bound] += entry.duration * repeats(prediction, entry);
+    sums[Bound::kLaunch] += entry.waited * repeats(prediction, entry);
   }
   sums[Bound::kNetwork] += prediction.exposed_communication;
   sums.erase(Bound::kNothing);
+  std::erase_if(sums, [](const auto& part) { return part.second == Seconds(0); });
   return sums;
 }
 

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -109,13 +111,13 @@ std::string summary(const RunPoint& point, const Prediction& p) {
   if (p.pipeline_bubble > Seconds(0)) text += fmt::format(", pipeline bubble {}", time(p.pipeline_bubble));
   text += fmt::format("\n  memory     {} of {}: {}\n", format_bytes(p.memory.value), format_bytes(p.device_memory),
                       p.fits ? "fits" : "DOES NOT FIT");
-  text += fmt::format("  {} steps  {}  ({} to {})", format_count(point.run.steps), time(p.total_time.value),
-                      time(p.total_time.low), time(p.total_time.high));
+  text += fmt::format("  total      {} for {} steps  ({} to {})", time(p.total_time.value),
+                      format_whole(point.run.steps), time(p.total_time.low), time(p.total_time.high));
   if (p.cost) {
-    text += fmt::format(", {}  ({} to {}; {})", format_dollars(p.cost->value), format_dollars(p.cost->low),
+    text += fmt::format("\n  cost       {}  ({} to {}), {}", format_dollars(p.cost->value), format_dollars(p.cost->low),
                         format_dollars(p.cost->high), p.cost_basis);
   } else {
-    text += "; " + p.cost_basis;
+    text += "\n  cost       unknown: " + p.cost_basis;
   }
   text +=
       fmt::format("\n  made by    {}{}\n", p.made_by,
@@ -134,6 +136,28 @@ std::string explained_json(const std::vector<RunPoint>& points, const std::vecto
   return rows.dump(2) + "\n";
 }
 
+// What the table does not say: how many steps, which prices, notes; each once.
+std::string footnotes(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions) {
+  std::set<double> steps;
+  std::vector<std::string> lines;
+  const auto add = [&](std::string line) {
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+  };
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    steps.insert(points[i].run.steps);
+    const auto& placement = points[i].placement;
+    add(fmt::format("{} × {}: {}", placement.devices, placement.device->name, predictions[i].cost_basis));
+    for (const std::string& note : predictions[i].notes) add(note);
+  }
+  std::string text =
+      fmt::format("\nlow and high: 80 % interval; time and cost of {} steps; {}: uncalibrated\n",
+                  steps.size() == 1 ? format_whole(*steps.begin()) : "each run's", predictions[0].made_by);
+  constexpr std::size_t kMostLines = 12;
+  for (std::size_t i = 0; i < std::min(lines.size(), kMostLines); ++i) text += lines[i] + "\n";
+  if (lines.size() > kMostLines) text += fmt::format("and {} more; --json has them all\n", lines.size() - kMostLines);
+  return text;
+}
+
 void print_for_people(Context& context, const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions,
                       const OptionValues& options) {
   const bool single = points.size() == 1;
@@ -141,8 +165,7 @@ void print_for_people(Context& context, const std::vector<RunPoint>& points, con
     context.print(summary(points[0], predictions[0]));
   } else {
     context.print(prediction_table(points, predictions).to_text());
-    context.print(fmt::format("\nlow and high: 80 % interval; total and cost of {} steps; {}: uncalibrated\n",
-                              format_count(points[0].run.steps), predictions[0].made_by));
+    context.print(footnotes(points, predictions));
   }
   if (!options.flag("explain")) return;
   for (std::size_t i = 0; i < points.size(); ++i) {

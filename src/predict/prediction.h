@@ -75,6 +75,7 @@ struct Prediction {
   std::string cost_basis;                 // which offer, which date
 
   std::vector<TimelineEntry> timeline;  // one device, one micro-batch, then the update
+  int timeline_repeats = 1;             // forward and backward entries run once per micro-batch
   std::vector<CommunicationEntry> communication;
 
   bool calibrated = false;  // false: no measurement has confirmed this device and kind of model

@@ -55,14 +55,15 @@ class DeviceTimeline {
 
   void run_stage(const Stage& stage) {
     for (std::int32_t i = stage.first; i < stage.last; ++i) run_operator(i, Phase::kForward);
-    forward_end_ = device_free_;
+    forward_ = device_free_ - waited_for_network_;
     for (std::int32_t i = stage.last - 1; i >= stage.first; --i) {
       if (!graph_.needs_gradient(i)) continue;
       run_operator(i, Phase::kBackward);
       gradient_ready(i);
     }
     flush_bucket();
-    backward_end_ = device_free_;
+    backward_ = device_free_ - waited_for_network_ - forward_;
+    exposed_exchange_ = std::max(Seconds(0), exchange_end_ - device_free_);
   }
 
   void run_update(const Stage& stage) {
@@ -75,11 +76,14 @@ class DeviceTimeline {
     update_ = device_free_ - start;
   }
 
-  Seconds forward() const { return forward_end_; }
-  Seconds backward() const { return backward_end_ - forward_end_; }
+  // Computation only: what the network adds is apart.
+  Seconds forward() const { return forward_; }
+  Seconds backward() const { return backward_; }
   Seconds update() const { return update_; }
-  Seconds exposed_exchange() const { return std::max(Seconds(0), exchange_end_ - backward_end_); }
-  Seconds tensor_communication() const { return tensor_communication_; }
+  // Every micro-batch waits this long for tensor-parallel partners and gathered parameters …
+  Seconds waited_for_network() const { return waited_for_network_; }
+  // … and every step this long for the gradients.
+  Seconds exposed_exchange() const { return exposed_exchange_; }
   Seconds host_wait() const { return host_wait_; }
 
   std::vector<TimelineEntry> take_entries() { return std::move(entries_); }
@@ -92,10 +96,8 @@ class DeviceTimeline {
 
   void run_operator(std::int32_t node, Phase phase) {
     const auto i = static_cast<std::size_t>(node);
-    if (phase == Phase::kForward) {
-      gather_parameters(node);
-      communicate("gather", split_.forward_all_gather[i], node);
-    }
+    if (phase != Phase::kUpdate) gather_parameters(node);
+    if (phase == Phase::kForward) communicate("gather", split_.forward_all_gather[i], node);
     const auto cost = workload::operator_cost(graph_, {node, phase}, options_);
     const OperatorTime time = operator_time(node, phase);
     host_free_ += launch_time(*placement_.device) * cost.kernels;
@@ -120,18 +122,23 @@ class DeviceTimeline {
     const Seconds time = what == "gather" ? all_gather(link, n, size) : ring_all_reduce(link, n, size);
     communication_.push_back({fmt::format("{} {}", what, graph_.node(node).name), device_free_, time, size});
     device_free_ += time;
-    tensor_communication_ += time;
+    waited_for_network_ += time;
   }
 
-  // ZeRO stage 3 fetches parameters for forward and again for backward, one operator ahead of its use.
+  // ZeRO stage 3 fetches the parameters of an operator before forward and again before backward. Fetching runs ahead of
+  // the device and makes it wait only when it falls behind.
   void gather_parameters(std::int32_t node) {
     if (run_.parallelism.zero_stage < 3) return;
     const double owned = static_cast<double>(workload::parameter_elements(graph_.node(node))) *
                          split_.parameters[static_cast<std::size_t>(node)];
     if (owned == 0) return;
     const Bytes size(owned * options_.parameter_bytes);
-    gather_end_ = gather_end_ + all_gather(placement_.bottleneck(), run_.parallelism.data, size) * 2;
-    device_free_ = std::max(device_free_, gather_end_);
+    const Seconds time = all_gather(placement_.bottleneck(), run_.parallelism.data, size);
+    communication_.push_back({fmt::format("fetch {}", graph_.node(node).name), gather_end_, time, size});
+    gather_end_ += time;
+    const Seconds behind = std::max(Seconds(0), gather_end_ - device_free_);
+    device_free_ += behind;
+    waited_for_network_ += behind;
   }
 
   void gradient_ready(std::int32_t node) {
@@ -159,8 +166,8 @@ class DeviceTimeline {
   const workload::CostOptions options_;
   std::vector<TimelineEntry> entries_;
   std::vector<CommunicationEntry> communication_;
-  Seconds host_free_, device_free_, forward_end_, backward_end_, exchange_end_, gather_end_;
-  Seconds update_, host_wait_, tensor_communication_;
+  Seconds host_free_, device_free_, exchange_end_, gather_end_;  // when each is done with what it has
+  Seconds forward_, backward_, update_, exposed_exchange_, host_wait_, waited_for_network_;
   Bytes bucket_;
 };
 
@@ -235,15 +242,15 @@ Result<Prediction> AnalyticPredictor::predict(const TrainingRun& run, const Plac
     DeviceTimeline timeline(run, placement, graph, split);
     timeline.run_stage(stage);
     timeline.run_update(stage);
-    const Seconds once = timeline.forward() + timeline.backward();
+    const Seconds once = timeline.forward() + timeline.backward() + timeline.waited_for_network();
     if (once > slowest) {
       slowest = once;
+      exchange = timeline.exposed_exchange();
       prediction.forward = timeline.forward() * parallel.microbatches;
       prediction.backward = timeline.backward() * parallel.microbatches;
       prediction.update = timeline.update();
-      exchange = timeline.exposed_exchange();
-      prediction.exposed_communication = exchange + timeline.tensor_communication() * parallel.microbatches;
-      prediction.host_wait = timeline.host_wait();
+      prediction.exposed_communication = exchange + timeline.waited_for_network() * parallel.microbatches;
+      prediction.host_wait = timeline.host_wait() * parallel.microbatches;
       prediction.timeline = timeline.take_entries();
       prediction.communication = timeline.take_communication();
     }
@@ -251,7 +258,9 @@ Result<Prediction> AnalyticPredictor::predict(const TrainingRun& run, const Plac
     if (memory.total() > prediction.memory_breakdown.total()) prediction.memory_breakdown = memory;
   }
   const Seconds boundary = boundary_time(run, placement, graph, split, stages);
+  prediction.exposed_communication += boundary * parallel.microbatches;
   prediction.pipeline_bubble = (slowest + boundary) * (parallel.pipeline - 1);
+  prediction.timeline_repeats = parallel.microbatches;
   const Seconds iteration =
       (slowest + boundary) * parallel.microbatches + prediction.pipeline_bubble + exchange + prediction.update;
   prediction.iteration = within_factor(iteration, kUncalibratedFactor);

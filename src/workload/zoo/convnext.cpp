@@ -42,7 +42,8 @@ Value block(GraphBuilder& g, Value input, bool is_conv, double skip_rate) {
 Value stem(GraphBuilder& g, Value x, const std::string& kind, std::int64_t out) {
   const auto scope = g.scope("features.0");
   if (kind == "patch") return channel_norm(g, g.conv(x, "0", {.out = out, .kernel = 4, .stride = 4}), "1");
-  const std::int64_t middle = kind == "tiered" ? make_divisible(static_cast<double>(out / 2)) : out;
+  const std::int64_t half = out / 2;
+  const std::int64_t middle = kind == "tiered" ? make_divisible(static_cast<double>(half)) : out;
   x = g.conv(x, "0", {.out = middle, .kernel = 3, .stride = 2, .padding = 1});
   return channel_norm(g, g.conv(x, "1", {.out = out, .kernel = 3, .stride = 2, .padding = 1}), "2");
 }

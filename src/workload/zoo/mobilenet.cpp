@@ -101,7 +101,8 @@ Value v3_block(GraphBuilder& g, Value input, const V3Block& block, std::int64_t 
   x = conv_norm(g, x, next(), {.out = expanded, .kernel = block.kernel, .stride = block.stride, .groups = expanded},
                 activation, padding);
   if (block.has_gate) {
-    const std::int64_t squeezed = make_divisible(static_cast<double>(expanded / 4));
+    const std::int64_t quarter = expanded / 4;
+    const std::int64_t squeezed = make_divisible(static_cast<double>(quarter));
     x = squeeze_excitation(g, x, next(), {.squeezed = squeezed, .gate = OperatorKind::kHardsigmoid});
   }
   x = conv_norm(g, x, next(), {.out = out}, std::nullopt);
