@@ -311,15 +311,34 @@ Status infer_reshape(Operator& op, Types inputs) {
   return set_output(op, shape, inputs[0].dtype);
 }
 
+// Fills dimensions given as 0 from the input.
+Result<Shape> complete_shape(std::vector<std::int64_t> dims, const Shape& input) {
+  for (std::size_t i = 0; i < dims.size() && static_cast<int>(i) < input.rank(); ++i) {
+    if (dims[i] == 0) dims[i] = input[static_cast<int>(i)];
+  }
+  return Shape::make(dims);
+}
+
 Status infer_index(Operator& op, Types inputs) {
   ORRERY_TRY_VOID(expect_inputs(op, inputs, 1, 1));
   ORRERY_TRY(const IndexAttributes* a, attributes_of<IndexAttributes>(op));
-  const Shape& x = inputs[0].shape;
-  std::vector<std::int64_t> dims = a->dims;
-  for (std::size_t i = 0; i < dims.size() && static_cast<int>(i) < x.rank(); ++i) {
-    if (dims[i] == 0) dims[i] = x[static_cast<int>(i)];
+  return set_output(op, complete_shape(a->dims, inputs[0].shape), inputs[0].dtype);
+}
+
+Status infer_other(Operator& op, Types inputs) {
+  constexpr std::size_t kMostTensors = 4096;
+  ORRERY_TRY_VOID(expect_inputs(op, inputs, 0, kMostTensors));
+  ORRERY_TRY(const OtherAttributes* a, attributes_of<OtherAttributes>(op));
+  if (a->outputs.empty() || a->outputs.size() > kMostTensors || a->parameters.size() > kMostTensors) {
+    return Error::invalid(fmt::format("expected 1 to {} outputs and at most as many parameters", kMostTensors));
   }
-  return set_output(op, Shape::make(dims), inputs[0].dtype);
+  const Shape first = inputs.empty() ? Shape() : inputs[0].shape;
+  for (const auto& dims : a->parameters) {
+    ORRERY_TRY(const Shape shape, Shape::make(dims));
+    op.parameters.push_back({fmt::format("parameter_{}", op.parameters.size()), shape});
+  }
+  for (const auto& dims : a->outputs) ORRERY_TRY_VOID(set_output(op, complete_shape(dims, first), a->dtype));
+  return {};
 }
 
 Status infer_transpose(Operator& op, Types inputs) {
@@ -458,6 +477,8 @@ Status infer_by_kind(Operator& op, Types inputs) {
       return infer_reshape(op, inputs);
     case OperatorKind::kIndex:
       return infer_index(op, inputs);
+    case OperatorKind::kOther:
+      return infer_other(op, inputs);
     case OperatorKind::kTranspose:
       return infer_transpose(op, inputs);
     case OperatorKind::kSlice:

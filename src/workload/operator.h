@@ -65,6 +65,7 @@ enum class OperatorKind {
   kConcat,
   kPad,
   kRoll,
+  kOther,  // one we have no rules for: it moves its inputs and outputs, and keeps its inputs for backward
   kIndex,  // picks elements by a fixed table: relative positions, the upper half of a matrix
   // regularisation
   kDropout,
@@ -148,6 +149,14 @@ struct IndexAttributes {
   std::vector<std::int64_t> dims;  // of the output; 0: as in the input
   friend bool operator==(const IndexAttributes&, const IndexAttributes&) = default;
 };
+struct OtherAttributes {
+  std::string type;  // what its framework calls it
+  // Of each output: dimensions, 0: as in the first input (usually the batch).
+  std::vector<std::vector<std::int64_t>> outputs;
+  std::vector<std::vector<std::int64_t>> parameters;
+  DataType dtype = DataType::kFloat32;
+  friend bool operator==(const OtherAttributes&, const OtherAttributes&) = default;
+};
 struct TransposeAttributes {
   std::vector<int> order;
   friend bool operator==(const TransposeAttributes&, const TransposeAttributes&) = default;
@@ -166,10 +175,11 @@ struct RateAttributes {  // kDropout, kStochasticDepth
   friend bool operator==(const RateAttributes&, const RateAttributes&) = default;
 };
 
-using Attributes = std::variant<std::monostate, SourceAttributes, ConvAttributes, LinearAttributes, AttentionAttributes,
-                                RecurrentAttributes, EmbeddingAttributes, NormAttributes, PoolAttributes,
-                                AdaptivePoolAttributes, AxisAttributes, ReduceAttributes, ReshapeAttributes,
-                                IndexAttributes, TransposeAttributes, SliceAttributes, PadAttributes, RateAttributes>;
+using Attributes =
+    std::variant<std::monostate, SourceAttributes, ConvAttributes, LinearAttributes, AttentionAttributes,
+                 RecurrentAttributes, EmbeddingAttributes, NormAttributes, PoolAttributes, AdaptivePoolAttributes,
+                 AxisAttributes, ReduceAttributes, ReshapeAttributes, IndexAttributes, OtherAttributes,
+                 TransposeAttributes, SliceAttributes, PadAttributes, RateAttributes>;
 
 // One output of one operator, by the operator's place in the graph.
 struct Value {

@@ -63,6 +63,7 @@ constexpr std::array kTable = {
   OperatorTraits{kConcat,            "concat",            kElementwise, false, false,  0,     0,  0,   1, 0},
   OperatorTraits{kPad,               "pad",               kElementwise, false, false,  0,     0,  0,   1, 1},
   OperatorTraits{kRoll,              "roll",              kElementwise, false, false,  0,     0,  0,   1, 1},
+  OperatorTraits{kOther,             "other",             kElementwise, true,  false,  0,     1,  2,   1, 1},
   OperatorTraits{kIndex,             "index",             kElementwise, false, false,  0,     0,  1,   1, 2},
   OperatorTraits{kDropout,           "dropout",           kElementwise, false, false,  1,     3,  1,   1, 1},
   OperatorTraits{kStochasticDepth,   "stochastic_depth",  kElementwise, false, false,  0,     1,  1,   2, 1},

@@ -77,6 +77,15 @@ TEST(InferTest, CeilModePoolingNeverStartsAWindowInThePadding) {
   EXPECT_EQ(g.shape(g.max_pool(y, {.kernel = 1, .stride = 3, .ceil_mode = true})), (Shape{1, 1, 1, 1}));
 }
 
+TEST(InferTest, OperatorsWithoutRulesKeepTheBatchOfTheirInput) {
+  GraphBuilder g("m");
+  const Value x = g.input("x", {1, 6});
+  g.add(OperatorKind::kOther, "fft", {x}, OtherAttributes{"aten::fft", {{0, 4}}, {{3, 2}}, DataType::kFloat32});
+  const auto graph = g.finish()->with_batch(5);
+  EXPECT_EQ(graph->node(1).outputs[0].shape, (Shape{5, 4}));
+  EXPECT_EQ(graph->parameter_count(), 6);
+}
+
 TEST(InferTest, ArbitraryConvolutionsNeverCrash) {
   const bool holds = rc::check("any attributes give a graph or an error", [] {
     const auto number = [] {

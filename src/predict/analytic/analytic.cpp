@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 #include "hardware/offer.h"
 #include "predict/analytic/communication.h"
@@ -208,10 +209,24 @@ void add_cost(Prediction& prediction, const Placement& placement) {
                                       offer->instance, offer->price.value(), offer->date);
 }
 
+// Which operators had no rules, by their framework's names.
+std::string unknown_operators(const TrainingGraph& graph) {
+  std::map<std::string, int> types;
+  for (const workload::Operator& op : graph.operators()) {
+    if (const auto* other = std::get_if<workload::OtherAttributes>(&op.attributes)) ++types[other->type];
+  }
+  std::string text;
+  for (const auto& [type, count] : types) text += fmt::format("{}{} × {}", text.empty() ? "" : ", ", count, type);
+  return text;
+}
+
 void add_notes(Prediction& prediction, const TrainingRun& run, const Placement& placement) {
   if (!hardware::supports(*placement.device, run.precision)) {
     prediction.notes.push_back(fmt::format("{} has no {} units; products run at the fp32 rate", placement.device->name,
                                            to_string(run.precision)));
+  }
+  if (const std::string unknown = unknown_operators(run.graph); !unknown.empty()) {
+    prediction.notes.push_back("operators without rules, counted by the bytes they move: " + unknown);
   }
   if (!prediction.fits) {
     prediction.notes.push_back(fmt::format("does not fit: try a smaller batch, more micro-batches or ZeRO"));
