@@ -43,15 +43,22 @@ Value mixed(GraphBuilder& g, Value x, const std::string& name, const Mixed& m) {
   return g.concat({direct, three, five, pooled});
 }
 
-void googlenet_head(GraphBuilder& g, Value x, const std::string& name, const OptionValues& p) {
+// Losses come after the forward pass: the main one first, then those of the auxiliary heads, last head first.
+void add_losses(GraphBuilder& g, Value logits, const std::vector<Value>& auxiliary) {
+  g.cross_entropy(logits);
+  for (auto head = auxiliary.rbegin(); head != auxiliary.rend(); ++head) g.cross_entropy(*head);
+}
+
+Value googlenet_head(GraphBuilder& g, Value x, const std::string& name, const OptionValues& p) {
   const auto scope = g.scope(name);
   x = g.flatten(unit(g, g.adaptive_avg_pool(x, 4, 4), "conv", {.out = 128}));
   x = g.dropout(g.relu(g.linear(x, "fc1", 1024)), p.number("aux_dropout"));
-  g.cross_entropy(g.linear(x, "fc2", p.integer("classes")));
+  return g.linear(x, "fc2", p.integer("classes"));
 }
 
 Result<TrainingGraph> build_googlenet(const std::string& name, const OptionValues& p) {
   const bool aux = p.text("aux") == "true";
+  std::vector<Value> heads;
   const Pool halve{.kernel = 3, .stride = 2, .ceil_mode = true};
   GraphBuilder g(name);
   Value x = image_input(g, p);
@@ -62,17 +69,17 @@ Result<TrainingGraph> build_googlenet(const std::string& name, const OptionValue
   x = mixed(g, x, "inception3b", {128, 128, 192, 32, 96, 64});
   x = g.max_pool(x, halve);
   x = mixed(g, x, "inception4a", {192, 96, 208, 16, 48, 64});
-  if (aux) googlenet_head(g, x, "aux1", p);
+  if (aux) heads.push_back(googlenet_head(g, x, "aux1", p));
   x = mixed(g, x, "inception4b", {160, 112, 224, 24, 64, 64});
   x = mixed(g, x, "inception4c", {128, 128, 256, 24, 64, 64});
   x = mixed(g, x, "inception4d", {112, 144, 288, 32, 64, 64});
-  if (aux) googlenet_head(g, x, "aux2", p);
+  if (aux) heads.push_back(googlenet_head(g, x, "aux2", p));
   x = mixed(g, x, "inception4e", {256, 160, 320, 32, 128, 128});
   x = g.max_pool(x, {.kernel = 2, .stride = 2, .ceil_mode = true});
   x = mixed(g, x, "inception5a", {256, 160, 320, 32, 128, 128});
   x = mixed(g, x, "inception5b", {384, 192, 384, 48, 128, 128});
   x = g.dropout(pooled_features(g, x), p.number("dropout"));
-  g.cross_entropy(g.linear(x, "fc", p.integer("classes")));
+  add_losses(g, g.linear(x, "fc", p.integer("classes")), heads);
   return g.finish();
 }
 
@@ -144,11 +151,11 @@ Value module_e(GraphBuilder& g, Value x, const std::string& name) {
   return g.concat({one, three, twice, pool});
 }
 
-void inception_head(GraphBuilder& g, Value x, const OptionValues& p) {
+Value inception_head(GraphBuilder& g, Value x, const OptionValues& p) {
   const auto scope = g.scope("AuxLogits");
   x = unit(g, g.avg_pool(x, {.kernel = 5, .stride = 3}), "conv0", {.out = 128});
   x = pooled_features(g, unit(g, x, "conv1", {.out = 768, .kernel = 5}));
-  g.cross_entropy(g.linear(x, "fc", p.integer("classes")));
+  return g.linear(x, "fc", p.integer("classes"));
 }
 
 Result<TrainingGraph> build_inception_v3(const std::string& name, const OptionValues& p) {
@@ -167,12 +174,13 @@ Result<TrainingGraph> build_inception_v3(const std::string& name, const OptionVa
   x = module_c(g, x, "Mixed_6c", 160);
   x = module_c(g, x, "Mixed_6d", 160);
   x = module_c(g, x, "Mixed_6e", 192);
-  if (p.text("aux") == "true") inception_head(g, x, p);
+  std::vector<Value> heads;
+  if (p.text("aux") == "true") heads.push_back(inception_head(g, x, p));
   x = module_d(g, x, "Mixed_7a");
   x = module_e(g, x, "Mixed_7b");
   x = module_e(g, x, "Mixed_7c");
   x = g.flatten(g.dropout(g.adaptive_avg_pool(x, 1, 1), p.number("dropout")));
-  g.cross_entropy(g.linear(x, "fc", p.integer("classes")));
+  add_losses(g, g.linear(x, "fc", p.integer("classes")), heads);
   return g.finish();
 }
 
