@@ -207,8 +207,11 @@ class Recorder(TorchDispatchMode):
 
     def linear(self, out, x, weight, bias):
         tied = {"tied_to": self.embeddings[id(weight)]} if id(weight) in self.embeddings else {}
-        self.emit("linear", self.owner(weight, "linear"), [self.ref(x)], out, out_features=weight.shape[0],
-                  bias=bias is not None, **tied)
+        own_bias = bias is not None and id(bias) in self.parameters
+        product = self.emit("linear", self.owner(weight, "linear"), [self.ref(x)], out, out_features=weight.shape[0],
+                            bias=own_bias, **tied)
+        if bias is not None and not own_bias:  # computed from others
+            self.emit("add", "add", [product, self.ref(bias)], out)
 
     def on_t(self, out, x):
         if id(x) in self.parameters and id(x) not in self.values:

@@ -80,6 +80,21 @@ TEST(CliTest, ModelShowCarriesParametersAndMacs) {
   EXPECT_EQ(json["operators"][1]["name"], "conv1");
 }
 
+TEST(CliTest, ModelFilesAreReadLikeNames) {
+  env::SimEnv sim;
+  ASSERT_EQ(run(split("model export lenet --output lenet.json", ' '), sim.env()).exit_code, kDone);
+  const Outcome named = run(split("predict lenet --batch 8 --columns iteration_s,memory_bytes --csv", ' '), sim.env());
+  const Outcome read =
+      run(split("predict lenet.json --batch 8 --columns iteration_s,memory_bytes --csv", ' '), sim.env());
+  EXPECT_EQ(read.exit_code, kDone) << read.errors;
+  EXPECT_EQ(read.output, named.output);
+
+  EXPECT_EQ(run(split("predict ./none.json", ' '), sim.env()).exit_code, kBadInput);
+  ASSERT_TRUE(sim.files.write_atomically("noise", "\x01\x02"));
+  EXPECT_EQ(run(split("predict noise", ' '), sim.env()).errors,
+            "orrery predict: noise: not a kind of model file this program knows (graph JSON)\n");
+}
+
 TEST(CliTest, PredictSweepsEveryCombination) {
   const auto rows = json_of("predict resnet18 resnet50 --device V100,A100 --count 1,2 --batch 8,16,32 --json");
   ASSERT_EQ(rows.size(), 2 * 2 * 2 * 3U);

@@ -8,6 +8,7 @@ namespace orrery::cli {
 
 Command models_command();
 Command model_show_command();
+Command model_export_command();
 Command devices_command();
 Command predict_command();
 Command memory_command();

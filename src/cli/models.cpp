@@ -4,7 +4,10 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/runs.h"
+#include "env/files.h"
 #include "workload/cost.h"
+#include "workload/import/graph_json.h"
 #include "workload/traits.h"
 #include "workload/zoo/zoo.h"
 
@@ -89,41 +92,65 @@ std::map<std::string, double> macs_by_kind(const TrainingGraph& graph) {
   return sums;
 }
 
-std::string model_json(const workload::ModelSpec& spec, const TrainingGraph& graph) {
+std::string model_json(const std::string& name, const workload::ModelSpec* spec, const TrainingGraph& graph) {
   nlohmann::ordered_json json;
-  json["model"] = spec.name;
-  json["family"] = spec.family->name;
+  json["model"] = name;
+  if (spec != nullptr) json["family"] = spec->family->name;
   json["batch"] = graph.batch();
   json["input"] = input_text(graph);
   json["parameters"] = graph.parameter_count();
   json["macs"] = static_cast<std::int64_t>(graph.macs());
   for (const auto& [kind, macs] : macs_by_kind(graph)) json["macs_by_kind"][kind] = static_cast<std::int64_t>(macs);
   json["operators"] = nlohmann::ordered_json::parse(operator_table(graph).to_json());
-  for (const OptionRecord& record : spec.family->parameters) {
-    json["model_parameters"][record.name] = spec.parameters.display(record.name);
+  if (spec == nullptr) return json.dump(2) + "\n";
+  for (const OptionRecord& record : spec->family->parameters) {
+    json["model_parameters"][record.name] = spec->parameters.display(record.name);
   }
   return json.dump(2) + "\n";
 }
 
+std::string model_text(const std::string& name, const workload::ModelSpec* spec, const TrainingGraph& graph) {
+  std::string text = fmt::format("{}: {}\n", name, spec != nullptr ? spec->family->summary : "read from a file");
+  text += fmt::format("input {}, {} parameters, {} multiply-accumulates forward, {} operators\n\n", input_text(graph),
+                      format_count(static_cast<double>(graph.parameter_count())), format_count(graph.macs()),
+                      graph.operators().size());
+  if (spec == nullptr) return text;
+  return text +
+         fmt::format("change with {}:NAME=VALUE,…\n{}\n", split(name, ':')[0], help_text(spec->family->parameters, ""));
+}
+
 Status run_model_show(Context& context, const Arguments& arguments) {
-  ORRERY_TRY(const workload::ModelSpec spec, workload::parse_model(arguments.words[0]));
-  ORRERY_TRY(const TrainingGraph single, workload::build_model(spec));
+  const std::string& name = arguments.words[0];
+  ORRERY_TRY(const TrainingGraph single, load_model(context.env, name));
   ORRERY_TRY(const TrainingGraph graph, single.with_batch(arguments.options.integer("batch")));
+  const auto parsed = workload::parse_model(name);
+  const workload::ModelSpec* spec = parsed ? &*parsed : nullptr;
   if (arguments.options.flag("json")) {
-    context.print(model_json(spec, graph));
+    context.print(model_json(name, spec, graph));
     return {};
   }
-  const bool for_people = !arguments.options.flag("csv");
-  if (for_people) {
-    context.print(fmt::format("{}: {}\n", spec.name, spec.family->summary));
-    context.print(fmt::format("input {}, {} parameters, {} multiply-accumulates forward, {} operators\n\n",
-                              input_text(graph), format_count(static_cast<double>(graph.parameter_count())),
-                              format_count(graph.macs()), graph.operators().size()));
-    context.print(fmt::format("change with {}:NAME=VALUE,…\n{}\n", split(spec.name, ':')[0],
-                              help_text(spec.family->parameters, "")));
-    if (!arguments.options.flag("operators")) return {};
-  }
+  const bool as_csv = arguments.options.flag("csv");
+  if (!as_csv) context.print(model_text(name, spec, graph));
+  if (!as_csv && !arguments.options.flag("operators")) return {};
   return context.print_table(operator_table(graph), arguments.options);
+}
+
+Status run_model_export(Context& context, const Arguments& arguments) {
+  if (arguments.options.flag("schema")) {
+    context.print(workload::graph_json_schema());
+    return {};
+  }
+  if (arguments.words.empty()) return Error::invalid("expected MODEL, or --schema");
+  ORRERY_TRY(const TrainingGraph graph, load_model(context.env, arguments.words[0]));
+  const std::string json = workload::to_graph_json(graph);
+  const std::string& path = arguments.options.text("output");
+  if (path.empty()) {
+    context.print(json);
+    return {};
+  }
+  ORRERY_TRY_VOID(context.env.files.write_atomically(path, json));
+  context.print(fmt::format("wrote {}\n", path));
+  return {};
 }
 
 }  // namespace
@@ -151,6 +178,18 @@ Command model_show_command() {
           {"orrery model show resnet50", "orrery model show resnet50:classes=10,input=64 --operators",
            "orrery model show gpt2:layers=24,hidden=1024,heads=16 --json"},
           run_model_show};
+}
+
+Command model_export_command() {
+  return {"model export",
+          "[MODEL]",
+          0,
+          1,
+          "write a model in the graph format",
+          {text_option("output", "", "file to write; standard output without it").in("FILE"),
+           flag_option("schema", "print the JSON Schema of the format instead")},
+          {"orrery model export resnet50 --output resnet50.json", "orrery model export --schema"},
+          run_model_export};
 }
 
 }  // namespace orrery::cli

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "env/files.h"
+#include "workload/import/model_file.h"
 #include "workload/zoo/zoo.h"
 
 namespace orrery::cli {
@@ -39,8 +41,14 @@ std::vector<OptionRecord> placement_options() {
   };
 }
 
-Result<TrainingGraph> load_model(const std::string& text) {
-  return workload::build_model(text);
+Result<TrainingGraph> load_model(env::Env env, const std::string& text) {
+  auto spec = workload::parse_model(text);
+  if (spec) return workload::build_model(*spec);
+  const bool unknown_name = spec.error().code() == ErrorCode::kNotFound;
+  if (!unknown_name) return std::move(spec).error();
+  const bool is_path = text.find('/') != std::string::npos || env.files.exists(text);
+  if (is_path) return workload::read_model_file(env.files, text);
+  return std::move(spec).error();
 }
 
 namespace {
@@ -84,7 +92,8 @@ Result<TrainingRun> make_run(TrainingGraph graph, const std::string& precision, 
   return run;
 }
 
-Result<std::vector<RunPoint>> expand_runs(const std::vector<std::string>& models, const OptionValues& options) {
+Result<std::vector<RunPoint>> expand_runs(env::Env env, const std::vector<std::string>& models,
+                                          const OptionValues& options) {
   const auto devices = options.texts("device");
   const auto counts = options.integers("count");
   const auto batches = options.integers("batch");
@@ -97,7 +106,7 @@ Result<std::vector<RunPoint>> expand_runs(const std::vector<std::string>& models
   }
   std::vector<RunPoint> runs;
   for (const std::string& model : models) {
-    ORRERY_TRY(const TrainingGraph single, load_model(model));
+    ORRERY_TRY(const TrainingGraph single, load_model(env, model));
     std::vector<TrainingGraph> graphs;
     for (const std::int64_t batch : batches) {
       ORRERY_TRY(TrainingGraph graph, single.with_batch(batch));

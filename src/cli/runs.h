@@ -18,8 +18,8 @@ std::vector<OptionRecord> training_options();
 // --device, --count, --per-machine, --network.
 std::vector<OptionRecord> placement_options();
 
-// The model at batch 1, from a name or a file.
-Result<workload::TrainingGraph> load_model(const std::string& text);
+// The model at batch 1: of the zoo if it has one of that name, otherwise from a file of that name.
+Result<workload::TrainingGraph> load_model(env::Env env, const std::string& text);
 
 // One run on one placement; `graph` has the batch already.
 Result<workload::TrainingRun> make_run(workload::TrainingGraph graph, const std::string& precision,
@@ -27,6 +27,7 @@ Result<workload::TrainingRun> make_run(workload::TrainingGraph graph, const std:
 
 // models × devices × counts × batches × precisions, in that order. Fails above kMostPoints.
 inline constexpr std::size_t kMostPoints = 10'000;
-Result<std::vector<RunPoint>> expand_runs(const std::vector<std::string>& models, const OptionValues& options);
+Result<std::vector<RunPoint>> expand_runs(env::Env env, const std::vector<std::string>& models,
+                                          const OptionValues& options);
 
 }  // namespace orrery::cli
