@@ -100,7 +100,11 @@ OperatorCost forward_cost(const TrainingGraph& graph, std::int32_t node, const C
   if (has_bias) cost.vector_flops += Flops(elements(op.outputs[0]));
   cost.parameters = Bytes(parameters_read(graph, op) * options.parameter_bytes);
   const bool picks = op.kind == OperatorKind::kIndex;  // reads only what it writes
-  for (const Value& input : op.inputs) count(cost, &OperatorCost::read, graph, picks ? Value{node, 0} : input, options);
+  for (int pass = 0; pass < t.reads; ++pass) {
+    for (const Value& input : op.inputs) {
+      count(cost, &OperatorCost::read, graph, picks ? Value{node, 0} : input, options);
+    }
+  }
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(op.outputs.size()); ++i) {
     count(cost, &OperatorCost::written, graph, {node, i}, options);
   }
@@ -110,11 +114,22 @@ OperatorCost forward_cost(const TrainingGraph& graph, std::int32_t node, const C
   return cost;
 }
 
+// Gradients from several users of a node's output are added, each but the first by a kernel of its own.
+void add_up_gradients(const TrainingGraph& graph, std::int32_t node, const CostOptions& options, OperatorCost& cost) {
+  for (int extra = 1; extra < graph.gradient_uses(node); ++extra) {
+    count(cost, &OperatorCost::read, graph, {node, 0}, options);
+    count(cost, &OperatorCost::read, graph, {node, 0}, options);
+    count(cost, &OperatorCost::written, graph, {node, 0}, options);
+    cost.kernels += 1;
+  }
+}
+
 OperatorCost backward_cost(const TrainingGraph& graph, std::int32_t node, const CostOptions& options) {
   const Operator& op = graph.node(node);
   const OperatorTraits& t = traits(op.kind);
   OperatorCost cost;
-  if (t.backward_kernels == 0 && t.op_class != OperatorClass::kMatrix) return cost;
+  add_up_gradients(graph, node, options, cost);
+  if (t.backward_kernels == 0) return cost;
   double inputs_with_gradient = 0;
   for (const Value& input : op.inputs) {
     if (!graph.needs_gradient(input.node)) continue;
@@ -132,18 +147,22 @@ OperatorCost backward_cost(const TrainingGraph& graph, std::int32_t node, const 
     cost.matrix_flops = Flops(2 * macs * (pairs + recomputed));
   }
   cost.vector_flops = Flops(t.backward_flops * work_elements(graph, op));
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(op.outputs.size()); ++i) {
-    count(cost, &OperatorCost::read, graph, {node, i}, options);
+  // A product needs the output's gradient for each of its two gradients.
+  const int passes = macs > 0 && inputs_with_gradient > 0 ? 2 : t.reads;
+  for (int pass = 0; pass < passes; ++pass) {
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(op.outputs.size()); ++i) {
+      count(cost, &OperatorCost::read, graph, {node, i}, options);
+    }
   }
   if (t.saves_output) count(cost, &OperatorCost::read, graph, {node, 0}, options);
-  if (t.saves_inputs) {
+  for (int pass = 0; t.saves_inputs && pass < t.reads; ++pass) {
     for (const Value& input : op.inputs) count(cost, &OperatorCost::read, graph, input, options);
   }
   cost.read += saved_extra(graph, op, options);
   // Reads the weight for the input's gradient and writes the weight's gradient.
   cost.parameters += Bytes(2 * parameters_read(graph, op) * options.parameter_bytes);
   cost.sequential = sequential_steps(graph, op);
-  cost.kernels = t.backward_kernels * cost.sequential;
+  cost.kernels += t.backward_kernels * cost.sequential;
   if (op.kind == OperatorKind::kEmbedding || op.kind == OperatorKind::kEmbeddingBag) {
     // A dense gradient is cleared, then the touched rows are added to.
     cost.parameters += Bytes(static_cast<double>(parameter_elements(op)) * options.parameter_bytes);

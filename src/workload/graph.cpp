@@ -97,6 +97,8 @@ Result<TrainingGraph> TrainingGraph::make(std::string name, std::vector<Operator
     }
     graph.parameter_count_ += parameters;
     graph.is_per_sample_.push_back(is_per_sample);
+    graph.gradient_uses_.push_back(0);
+    for (const Value& input : op.inputs) ++graph.gradient_uses_[static_cast<std::size_t>(input.node)];
     graph.needs_gradient_.push_back(needs_gradient || parameters > 0 || op.tied_to >= 0);
     if (op.kind == OperatorKind::kInput && op.outputs[0].shape.rank() > 0) {
       const std::int64_t batch = op.outputs[0].shape[0];

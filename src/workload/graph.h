@@ -47,6 +47,9 @@ class TrainingGraph {
   // Whether this node's output has one part per sample; false for what is made of parameters alone.
   bool is_per_sample(std::int32_t node) const { return is_per_sample_[static_cast<std::size_t>(node)]; }
 
+  // How many operators send a gradient back to this node; more than one are added up.
+  int gradient_uses(std::int32_t node) const { return gradient_uses_[static_cast<std::size_t>(node)]; }
+
   // Forward in order, backward in reverse, then the update of every operator with parameters.
   std::vector<PhaseStep> execution_order() const;
 
@@ -55,6 +58,7 @@ class TrainingGraph {
   std::vector<Operator> operators_;
   std::vector<bool> needs_gradient_;
   std::vector<bool> is_per_sample_;
+  std::vector<int> gradient_uses_;
   std::int64_t batch_ = 1;
   std::int64_t parameter_count_ = 0;
 };

@@ -15,7 +15,7 @@ using enum OperatorClass;
 
 // clang-format off
 constexpr std::array kTable = {
-  //             kind                name                 class         saves in/out   extra  fwd bwd  kernels
+  //             kind                name                 class         saves in/out   extra  fwd bwd  kernels  reads
   OperatorTraits{kInput,             "input",             kSource,      false, false,  0,     0,  0,   0, 0},
   OperatorTraits{kParameter,         "parameter",         kSource,      false, false,  0,     0,  0,   0, 0},
   OperatorTraits{kRandom,            "random",            kSource,      false, false,  0,     4,  0,   1, 0},
@@ -29,9 +29,9 @@ constexpr std::array kTable = {
   OperatorTraits{kGru,               "gru",               kMatrix,      true,  true,   0,     16, 24,  1, 2},
   OperatorTraits{kEmbedding,         "embedding",         kElementwise, true,  false,  0,     0,  1,   1, 2},
   OperatorTraits{kEmbeddingBag,      "embedding_bag",     kElementwise, true,  false,  0,     1,  1,   1, 2},
-  OperatorTraits{kBatchNorm,         "batch_norm",        kElementwise, true,  false,  0,     6,  10,  1, 1},
+  OperatorTraits{kBatchNorm,         "batch_norm",        kElementwise, true,  false,  0,     6,  10,  1, 1, 2},
   OperatorTraits{kLayerNorm,         "layer_norm",        kElementwise, true,  false,  0,     8,  14,  1, 2},
-  OperatorTraits{kGroupNorm,         "group_norm",        kElementwise, true,  false,  0,     8,  14,  2, 3},
+  OperatorTraits{kGroupNorm,         "group_norm",        kElementwise, true,  false,  0,     8,  14,  2, 3, 2},
   OperatorTraits{kRmsNorm,           "rms_norm",          kElementwise, true,  false,  0,     6,  10,  1, 2},
   OperatorTraits{kRelu,              "relu",              kElementwise, false, true,   0,     1,  1,   1, 1},
   OperatorTraits{kRelu6,             "relu6",             kElementwise, true,  false,  0,     2,  2,   1, 1},

@@ -28,6 +28,7 @@ struct OperatorTraits {
   double backward_flops;
   int forward_kernels;
   int backward_kernels;
+  int reads = 1;  // how often it reads its tensors: 2 where statistics come first
 };
 
 const OperatorTraits& traits(OperatorKind kind);

@@ -16,7 +16,8 @@ using workload::TrainingGraph;
 namespace {
 
 constexpr double kVectorEfficiency = 0.5;
-constexpr double kBandwidthEfficiency = 0.8;
+constexpr double kDepthwiseEfficiency = 0.08;  // of the vector peak
+constexpr double kBandwidthEfficiency = 0.7;
 constexpr double kTileOutputs = 128 * 64;
 
 struct MatrixEfficiency {
@@ -32,9 +33,9 @@ bool is_depthwise(const Operator& op) {
 MatrixEfficiency matrix_efficiency(const Operator& op) {
   const auto* conv = std::get_if<workload::ConvAttributes>(&op.attributes);
   if (conv != nullptr) {
-    if (conv->groups > 1) return {0.30, 0.12};
+    if (conv->groups > 1) return {0.12, 0.06};
     const bool transformable = conv->window.kernel_h == 3 && conv->window.kernel_w == 3 && conv->window.stride_h == 1;
-    return transformable ? MatrixEfficiency{0.85, 0.50} : MatrixEfficiency{0.65, 0.45};
+    return transformable ? MatrixEfficiency{1.00, 0.40} : MatrixEfficiency{0.65, 0.35};
   }
   switch (op.kind) {
     case OperatorKind::kLinear:
@@ -68,13 +69,13 @@ double saturation(const Device& device, const TrainingGraph& graph, const Operat
 Seconds shortest_kernel(const Device& device) {
   switch (device.kind) {
     case DeviceKind::kGpu:
-      return microseconds(2);
+      return microseconds(4);
     case DeviceKind::kAccelerator:
       return microseconds(1);
     case DeviceKind::kCpu:
       return microseconds(4);
   }
-  return microseconds(2);
+  return microseconds(4);
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ Seconds shortest_kernel(const Device& device) {
 Seconds launch_time(const Device& device) {
   switch (device.kind) {
     case DeviceKind::kGpu:
-      return microseconds(7);
+      return microseconds(9);
     case DeviceKind::kAccelerator:
       return microseconds(1);
     case DeviceKind::kCpu:
@@ -101,7 +102,7 @@ OperatorTime roofline_time(const Device& device, Precision precision, const Trai
     const bool on_matrix_units = peak > device.fp32_vector;
     const MatrixEfficiency efficiency = matrix_efficiency(op);
     // Depthwise convolutions have no product to give a matrix unit.
-    const FlopsPerSecond reached = is_depthwise(op) ? device.fp32_vector * 0.15
+    const FlopsPerSecond reached = is_depthwise(op) ? device.fp32_vector * kDepthwiseEfficiency
                                                     : peak * (on_matrix_units ? efficiency.tensor : efficiency.plain) *
                                                           saturation(device, graph, op, cost, share);
     // A library never picks the matrix path when the plain one is faster.
