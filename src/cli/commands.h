@@ -14,6 +14,7 @@ Command predict_command();
 Command memory_command();
 Command compare_command();
 Command evaluate_memory_command();
+Command graphdef_show_command();
 Command completion_command();
 Command reference_command();
 
