@@ -9,6 +9,7 @@ namespace orrery::cli {
 Command models_command();
 Command model_show_command();
 Command devices_command();
+Command offers_command();
 Command predict_command();
 Command memory_command();
 Command compare_command();
