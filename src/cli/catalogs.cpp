@@ -65,7 +65,7 @@ Result<OfferList> load_offers(Context& context, const OptionValues& options) {
 
 std::string describe(const OfferList& list) {
   std::string text =
-      list.date.empty() ? "prices: date unknown (--date says it)" : fmt::format("prices of {}", list.date);
+      list.date.empty() ? "prices: date unknown (--date says it)" : fmt::format("newest price of {}", list.date);
   const std::size_t problems = list.problems();
   if (problems == 0) return text;
   return text + fmt::format("; {} problems in the list, {} rows unusable (orrery offers --problems)",

@@ -26,7 +26,7 @@ std::vector<OptionRecord> catalog_options();
 // The built-in list or --catalog, changed by --override.
 Result<OfferList> load_offers(Context& context, const OptionValues& options);
 
-// "prices of 2026-08; 3 rows unusable…": what a reader should know about the list.
+// "newest price of 2026-08; 3 problems in the list…": what a reader should know about the list.
 std::string describe(const OfferList& list);
 
 }  // namespace orrery::cli

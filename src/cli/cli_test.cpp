@@ -230,6 +230,22 @@ TEST(CliTest, CompareUsesACatalogue) {
   EXPECT_EQ(changed.back()["region"], "south");
 }
 
+TEST(CliTest, ClusterFilesAreShown) {
+  env::SimEnv sim;
+  ASSERT_TRUE(sim.files.write_atomically("c.yaml", "name: lab\nmachines:\n- {device: V100, devices: 4, count: 2}\n"));
+  const Outcome text = run({"cluster", "show", "c.yaml"}, sim.env());
+  EXPECT_TRUE(text.output.starts_with("lab: 2 machines, 8 devices with 128 GiB of memory")) << text.output;
+  const auto rows = nlohmann::json::parse(run({"cluster", "show", "c.yaml", "--json"}, sim.env()).output);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0]["devices"], 8);
+  EXPECT_EQ(rows[0]["network"], "Ethernet 100G");
+  ASSERT_TRUE(sim.files.write_atomically("c.yaml", "machines:\n- {devcie: V100}\n"));
+  const Outcome wrong = run({"cluster", "show", "c.yaml"}, sim.env());
+  EXPECT_EQ(wrong.exit_code, kBadInput);
+  EXPECT_EQ(wrong.errors,
+            "orrery cluster show: c.yaml:2: machines[0].devcie: unknown field; did you mean \"device\"?\n");
+}
+
 TEST(CliTest, PlotsAreWrittenWhereAsked) {
   env::SimEnv sim;
   ASSERT_TRUE(sim.files.make_directory("out"));

@@ -10,6 +10,7 @@ Command models_command();
 Command model_show_command();
 Command devices_command();
 Command offers_command();
+Command cluster_show_command();
 Command predict_command();
 Command memory_command();
 Command compare_command();
