@@ -32,7 +32,7 @@ def main():
 
     offers = rows("offers")
     problems = rows("offers", "--problems")
-    lost = sum(problem["row_lost"] for problem in problems)
+    lost = sum(kind["rows_lost"] for kind in rows("offers", "--check"))
     known = sum(offer["known_device"] for offer in offers)
     print(f"{len(offers)} offers, {lost} rows lost, {known} of known devices, {len(problems)} problems listed")
     assert len(offers) + lost == ROWS

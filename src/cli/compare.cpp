@@ -32,6 +32,9 @@ struct Choice {
   std::string label() const {
     return fmt::format("{}{} {}", machines > 1 ? fmt::format("{} × ", machines) : "", offer->provider, offer->instance);
   }
+  std::string place() const {
+    return offer->region.empty() ? label() : fmt::format("{} in {}", label(), offer->region);
+  }
 };
 
 // Offers that cannot be choices, by the reason.
@@ -86,17 +89,11 @@ class Candidates {
 
   // Gives out the choices, those that a cheaper one of the same device and number beats marked. Call once.
   std::vector<Choice> take() {
-    for (const auto& [key, group] : groups_) {
-      const Choice& best = choices_[group.cheapest];
-      group_labels_[&group.prediction] =
-          best.offer->region.empty() ? best.label() : fmt::format("{} in {}", best.label(), best.offer->region);
-    }
-    std::vector<bool> is_cheapest(choices_.size());
-    for (const auto& [key, group] : groups_) is_cheapest[group.cheapest] = true;
+    std::map<const Prediction*, std::size_t> cheapest;
+    for (const auto& [key, group] : groups_) cheapest[&group.prediction] = group.cheapest;
     for (std::size_t i = 0; i < choices_.size(); ++i) {
-      if (is_cheapest[i]) continue;
-      choices_[i].verdict =
-          fmt::format("same device and number, no dearer at {}", group_labels_[choices_[i].prediction]);
+      const std::size_t best = cheapest[choices_[i].prediction];
+      if (best != i) choices_[i].verdict = "same device and number, no dearer at " + choices_[best].place();
     }
     return std::move(choices_);
   }
@@ -140,7 +137,6 @@ class Candidates {
   const OptionValues& options_;
   predict::AnalyticPredictor predictor_;
   std::map<std::tuple<std::string, int, int>, Group> groups_;  // device, devices per machine, machines
-  std::map<const Prediction*, std::string> group_labels_;
   std::vector<Choice> choices_;
   LeftOut left_out_;
 };

@@ -110,6 +110,7 @@ Table offer_table(std::span<const Offer* const> offers, bool dated) {
                {"price_per_device_usd_per_h", "per device", CellFormat::kDollars},
                {"spot_usd_per_h", "spot", CellFormat::kDollars},
                {"spot_per_device_usd_per_h", "spot per device", CellFormat::kDollars, false},
+               {"odd_price", "odd price", CellFormat::kText, false},
                {"price_date", "price of", CellFormat::kText, dated}});
   for (const Offer* offer : offers) {
     const Cell devices = offer->device_count > 0 ? Cell(std::int64_t{offer->device_count}) : Cell(offer->device_share);
@@ -117,7 +118,7 @@ Table offer_table(std::span<const Offer* const> offers, bool dated) {
                offer->accelerator.empty() ? offer->device : offer->accelerator, !offer->device.empty(), devices,
                number_or_none(offer->device_memory.value()), number_or_none(offer->vcpus),
                number_or_none(offer->memory.value()), offer->price.value(), hardware::price_per_device(*offer).value(),
-               price_or_none(offer->spot), price_or_none(hardware::spot_per_device(*offer)),
+               price_or_none(offer->spot), price_or_none(hardware::spot_per_device(*offer)), offer->odd_price,
                text_or_none(offer->date)});
   }
   return table;
@@ -184,8 +185,12 @@ Status check(Context& context, const OfferList& list, const OptionValues& option
                               format_whole(static_cast<double>(rows)), format_whole(static_cast<double>(rows - lost)),
                               format_whole(static_cast<double>(lost))));
   }
-  if (lost == 0) return {};
-  return Error::infeasible(fmt::format("{} of {} rows are unusable; --problems lists them", lost, rows));
+  std::size_t deviceless = 0;
+  for (const CatalogFile& file : list.files) {
+    deviceless += file.catalog.problem_counts[static_cast<std::size_t>(hardware::CatalogProblemKind::kNoDevice)].lost;
+  }
+  if (lost == deviceless) return {};
+  return Error::infeasible(fmt::format("{} of {} rows are unusable; --problems lists them", lost - deviceless, rows));
 }
 
 Status run_offers(Context& context, const Arguments& arguments) {
@@ -203,27 +208,28 @@ Status run_offers(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command offers_command() {
-  return {"offers",
-          "",
-          0,
-          0,
-          "list what can be rented, cheapest per device first, and check price lists",
-          join(join(catalog_options(),
-                    {text_option("device", "", "only these devices").in("NAME").list(),
-                     optional_number("min-memory", "only devices with at least this memory").in("GIB").bounds(0, 1e7),
-                     optional_number("max-price", "only machines up to this price per hour").in("USD").bounds(0, 1e9),
-                     text_option("provider", "", "only these providers").in("NAME").list(),
-                     text_option("region", "", "only regions with this in their name").in("TEXT"),
-                     flag_option("spot", "only offers with a spot price, by that price"),
-                     optional_integer("count", "only machines with at least this many devices").bounds(1, 1 << 20),
-                     optional_integer("limit", "rows to show; without it 30, and all as JSON or CSV").bounds(1, 1e9),
-                     flag_option("problems", "list what is wrong in the files, by line"),
-                     flag_option("check", "count what is wrong in the files; exit 1 if a row is unusable")}),
-               table_options()),
-          {"orrery offers --device A100,H100 --count 8", "orrery offers --min-memory 80 --max-price 5 --spot",
-           "orrery offers --catalog prices.csv --override ours.csv --region eu --limit 10",
-           "orrery offers --catalog prices.csv --check", "orrery offers --catalog prices.csv --problems --json"},
-          run_offers};
+  return {
+      "offers",
+      "",
+      0,
+      0,
+      "list what can be rented, cheapest per device first, and check price lists",
+      join(join(catalog_options(),
+                {text_option("device", "", "only these devices").in("NAME").list(),
+                 optional_number("min-memory", "only devices with at least this memory").in("GIB").bounds(0, 1e7),
+                 optional_number("max-price", "only machines up to this price per hour").in("USD").bounds(0, 1e9),
+                 text_option("provider", "", "only these providers").in("NAME").list(),
+                 text_option("region", "", "only regions with this in their name").in("TEXT"),
+                 flag_option("spot", "only offers with a spot price, by that price"),
+                 optional_integer("count", "only machines with at least this many devices").bounds(1, 1 << 20),
+                 optional_integer("limit", "rows to show; without it 30, and all as JSON or CSV").bounds(1, 1e9),
+                 flag_option("problems", "list what is wrong in the files, by line"),
+                 flag_option("check", "count what is wrong in the files; exit 1 if a row with a device is unusable")}),
+           table_options()),
+      {"orrery offers --device A100,H100 --count 8", "orrery offers --min-memory 80 --max-price 5 --spot",
+       "orrery offers --catalog prices.csv --override ours.csv --region eu --limit 10",
+       "orrery offers --catalog prices.csv --check", "orrery offers --catalog prices.csv --problems --json"},
+      run_offers};
 }
 
 }  // namespace orrery::cli

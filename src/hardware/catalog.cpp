@@ -128,6 +128,7 @@ class CatalogReader {
       ++catalog_.rows;
       read_row();
     }
+    report_deviceless();
     report_unknown_devices();
     report_odd_prices();
     std::stable_sort(catalog_.problems.begin(), catalog_.problems.end(),
@@ -199,9 +200,13 @@ class CatalogReader {
         lose(Kind::kBadText, names_[id], fmt::format("{} is not printable UTF-8", quote(text)));
         return false;
       }
+      if (id == kAccelerator && text.empty()) {
+        lose_deviceless();
+        return false;
+      }
       const bool needed = id != kRegion && places_[id];
       if (needed && text.empty()) {
-        lose(Kind::kMissing, names_[id], id == kAccelerator ? "a machine without a device" : "empty");
+        lose(Kind::kMissing, names_[id], "empty");
         return false;
       }
       target->assign(text);
@@ -358,6 +363,12 @@ class CatalogReader {
     list({row_.line, kind, true, std::string(field_name), std::move(what)});
   }
 
+  // Lists of all machines of a provider have thousands of these.
+  void lose_deviceless() {
+    ++catalog_.rows_lost;
+    if (count(Kind::kNoDevice).lost++ == 0) first_deviceless_line_ = row_.line;
+  }
+
   void note(Kind kind, std::string_view field_name, std::string what) {
     ++count(kind).kept;
     list({row_.line, kind, false, std::string(field_name), std::move(what)});
@@ -365,6 +376,13 @@ class CatalogReader {
 
   void list(CatalogProblem problem) {
     if (catalog_.problems.size() < kCatalogProblemsMax) catalog_.problems.push_back(std::move(problem));
+  }
+
+  void report_deviceless() {
+    const std::size_t rows = count(Kind::kNoDevice).lost;
+    if (rows == 0) return;
+    list({first_deviceless_line_, Kind::kNoDevice, true, names_[kAccelerator],
+          fmt::format("empty; {} machine{} without a device", rows, rows == 1 ? "" : "s")});
   }
 
   void report_unknown_devices() {
@@ -412,6 +430,7 @@ class CatalogReader {
   std::vector<std::size_t> lines_;  // of the offers
   CsvRow row_;
   std::size_t header_size_ = 0;
+  std::size_t first_deviceless_line_ = 0;
   std::array<std::optional<std::size_t>, kColumnCount> places_;
   std::array<std::string, kColumnCount> names_;
   // Ordered, because a hostile file could choose names that hash alike.
@@ -433,6 +452,8 @@ std::string_view to_string(CatalogProblemKind kind) {
       return "unreadable row";
     case Kind::kMissing:
       return "missing field";
+    case Kind::kNoDevice:
+      return "no device";
     case Kind::kBadText:
       return "bad text";
     case Kind::kNotANumber:

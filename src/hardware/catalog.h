@@ -24,6 +24,7 @@ inline constexpr std::size_t kCatalogProblemsMax = 100'000;
 enum class CatalogProblemKind {
   kUnreadable,     // not CSV, or more or fewer fields than the header
   kMissing,        // a field that every row needs is empty
+  kNoDevice,       // a machine without a device, which is no offer for us; reported once, at its first line
   kBadText,        // not UTF-8, or with control characters
   kNotANumber,     // text where a number was expected, or a date that is none
   kOutOfRange,     // negative or absurd
@@ -34,7 +35,7 @@ enum class CatalogProblemKind {
   kOddPrice,       // 30 times off the median price of the device
   kMemoryDiffers,  // from that of the device by more than 20 %
 };
-inline constexpr std::size_t kCatalogProblemKinds = 11;
+inline constexpr std::size_t kCatalogProblemKinds = 12;
 
 std::string_view to_string(CatalogProblemKind kind);
 

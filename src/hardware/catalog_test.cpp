@@ -91,7 +91,7 @@ TEST(CatalogTest, EveryWrongRowIsNamedWithItsLine) {
       {fmt::format("a,{},T4,1,,,,r,1,,", std::string(5000, 'i')), Kind::kUnreadable, true, "",
        "a field of more than 4096 bytes"},
       {",i,T4,1,,,,r,1,,", Kind::kMissing, true, "provider", "empty"},
-      {"a,i,,1,,,,r,1,,", Kind::kMissing, true, "accelerator", "a machine without a device"},
+      {"a,i,,1,,,,r,1,,", Kind::kNoDevice, true, "accelerator", "empty; 1 machine without a device"},
       {"a,i,T4,,,,,r,1,,", Kind::kMissing, true, "count", "empty"},
       {"a,\x1b[31m,T4,1,,,,r,1,,", Kind::kBadText, true, "instance_type", "\"?[31m\" is not printable UTF-8"},
       {"a,i,T4,two,,,,r,1,,", Kind::kNotANumber, true, "count", "\"two\" is not a number"},
