@@ -10,6 +10,7 @@ namespace orrery::hardware {
 namespace {
 
 constexpr std::string_view kDefaultNetwork = "Ethernet 100G";
+constexpr std::size_t kNameBytesMax = 200;
 constexpr int kPortsMax = 64;
 constexpr int kCoresMax = 1 << 16;
 constexpr double kMemoryGibMax = 1e6;
@@ -22,10 +23,12 @@ Result<Found> named(const YamlFields& fields, std::string_view key, const std::s
   return *found;
 }
 
-// A name, which tables show on one line.
-Result<std::optional<std::string>> one_line(YamlFields& fields, std::string_view key) {
+// A name: short enough to be compared with others and safe to be repeated in a message or a table.
+Result<std::optional<std::string>> name_in(YamlFields& fields, std::string_view key) {
   ORRERY_TRY(auto text, fields.text(key));
-  if (text && !is_printable(*text)) return fields.error(key, "expected one line of text");
+  if (text && (text->size() > kNameBytesMax || !is_printable(*text))) {
+    return fields.error(key, fmt::format("expected one line of at most {} bytes without tabs", kNameBytesMax));
+  }
   return text;
 }
 
@@ -59,12 +62,12 @@ Result<Link> network_link(const YamlFields& fields, std::string_view key, const 
 }
 
 Result<MachineGroup> read_group(YamlFields& fields, const Link& network) {
-  ORRERY_TRY(const auto preset, fields.text("preset"));
-  ORRERY_TRY(const auto device, fields.text("device"));
+  ORRERY_TRY(const auto preset, name_in(fields, "preset"));
+  ORRERY_TRY(const auto device, name_in(fields, "device"));
   ORRERY_TRY(const auto devices, fields.integer("devices", 1, kDevicesMax));
   ORRERY_TRY(const auto count, fields.integer("count", 1, kDevicesMax));
-  ORRERY_TRY(const auto name, one_line(fields, "name"));
-  ORRERY_TRY(const auto own_network, fields.text("network"));
+  ORRERY_TRY(const auto name, name_in(fields, "name"));
+  ORRERY_TRY(const auto own_network, name_in(fields, "network"));
   ORRERY_TRY(const auto ports, fields.integer("network_ports", 1, kPortsMax));
   ORRERY_TRY(const auto cores, fields.integer("cpu_cores", 1, kCoresMax));
   ORRERY_TRY(const auto memory_gib, fields.number("memory_gib", 0, kMemoryGibMax));
@@ -93,8 +96,8 @@ Result<MachineGroup> read_group(YamlFields& fields, const Link& network) {
 Result<Cluster> read_cluster(std::string_view yaml, std::string_view file) {
   ORRERY_TRY(const YamlValue root, parse_yaml(yaml, file));
   ORRERY_TRY(YamlFields fields, YamlFields::of(root, std::string(file), ""));
-  ORRERY_TRY(const auto name, one_line(fields, "name"));
-  ORRERY_TRY(const auto network, fields.text("network"));
+  ORRERY_TRY(const auto name, name_in(fields, "name"));
+  ORRERY_TRY(const auto network, name_in(fields, "network"));
   ORRERY_TRY(const YamlValue* machines, fields.list("machines"));
   ORRERY_TRY_VOID(fields.check_unknown());
   if (machines == nullptr || machines->items.empty()) return fields.error("machines", "missing; expected a list");

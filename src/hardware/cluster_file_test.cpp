@@ -56,7 +56,12 @@ TEST(ClusterFileTest, MistakesNameFileLineAndField) {
       {"network: NVLink 3\nmachines:\n- device: T4\n",
        "c.yaml:1: network: NVLink 3 does not join machines; expected a network such as Ethernet 100G"},
       {"machines:\n- T4\n", "c.yaml:2: machines[0]: expected fields (name: value)"},
-      {"name: \"a\\nb\"\nmachines:\n- device: T4\n", "c.yaml:1: name: expected one line of text"},
+      {"name: \"a\\nb\"\nmachines:\n- device: T4\n",
+       "c.yaml:1: name: expected one line of at most 200 bytes without tabs"},
+      {"network: Infini\tBand HDR\nmachines:\n- device: T4\n",
+       "c.yaml:1: network: expected one line of at most 200 bytes without tabs"},
+      {"machines:\n- device: " + std::string(1 << 20, 'x') + "\n",
+       "c.yaml:2: machines[0].device: expected one line of at most 200 bytes without tabs"},
   };
   for (const auto& [yaml, message] : cases) {
     const auto cluster = read_cluster(yaml, "c.yaml");
