@@ -3,6 +3,7 @@
 #include <rapidcheck.h>
 #include <set>
 
+#include "base/csv.h"
 #include "base/options.h"
 #include "base/random.h"
 #include "base/table.h"
@@ -63,6 +64,20 @@ TEST(TextTest, EditDistanceIsAMetric) {
     RC_ASSERT(edit_distance(a, c) <= 2 * (edit_distance(a, b) + edit_distance(b, c)));
   });
   EXPECT_TRUE(holds);
+}
+
+TEST(TextTest, HostileTextIsQuotedSafely) {
+  EXPECT_TRUE(is_printable("Köln, 日本 🙂"));
+  for (const std::string_view bad : {"\x1b[2J", "a\nb", "\xFF", "\xC3", "\xC0\x80", "\xED\xA0\x80", "\xC2\x9B",
+                                     "\xF5\x80\x80\x80", "\xE2\x80\xAE"}) {
+    EXPECT_FALSE(is_printable(bad)) << bad;
+  }
+  EXPECT_EQ(quote("a\x1b\xFFz"), "\"a??z\"");
+  EXPECT_EQ(quote("0123456789", 4), "\"0123…\"");
+  EXPECT_EQ(parse_number(" 1.5 "), 1.5);
+  for (const std::string_view bad : {"", "1.5x", "nan", "inf", "1e999", "--1", "0x10"}) {
+    EXPECT_FALSE(parse_number(bad)) << bad;
+  }
 }
 
 TEST(RandomTest, SameSeedSameNumbersAndSplitsIgnoreHistory) {
@@ -131,6 +146,29 @@ TEST(TableTest, TextJsonAndCsvShowTheSameRows) {
   EXPECT_EQ(table.to_csv(), "model,iteration_s,note\r\n\"a,\"\"b\"\"\",0.025,\r\n");
   EXPECT_EQ(table.select({"iteration"}).error().message(),
             "unknown column \"iteration\"; did you mean \"iteration_s\"? (columns: model, iteration_s, note)");
+}
+
+TEST(CsvTest, QuotesBlankLinesAndLineNumbers) {
+  const auto table = parse_csv("\xEF\xBB\xBFname,note\r\n\"a, \"\"b\"\"\",\"two\nlines\"\r\n\r\nc,\n");
+  ASSERT_TRUE(table) << table.error().message();
+  EXPECT_EQ(table->header, (std::vector<std::string>{"name", "note"}));
+  ASSERT_EQ(table->rows.size(), 2U);
+  EXPECT_EQ(table->rows[0].fields, (std::vector<std::string>{"a, \"b\"", "two\nlines"}));
+  EXPECT_EQ(table->rows[1].line, 5U);
+  EXPECT_EQ(parse_csv("a,b\n1\n").error().message(), "line 2: 1 fields, the header has 2");
+  EXPECT_EQ(parse_csv("a,b\n1,\"2\n").error().message(), "line 2: quote is never closed");
+}
+
+TEST(CsvTest, ReadingGoesOnBehindABadLine) {
+  CsvReader reader("h\n\"never closed\nx\n\"a\"b\n123456\ny", 5);
+  std::vector<std::string> seen;
+  for (CsvRow row; !reader.at_end();) {
+    const Status status = reader.next(row);
+    seen.push_back(status ? row.fields[0] : status.error().message());
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"h", "line 2: a field of more than 5 bytes", "x",
+                                            "line 4: text after a closing quote",
+                                            "line 5: a field of more than 5 bytes", "y"}));
 }
 
 }  // namespace

@@ -2,10 +2,34 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 
 namespace orrery {
+
+namespace {
+
+// Bytes of the printable character that `text` starts with; 0 if it starts with a control character (those that change
+// the direction of text among them) or is not UTF-8.
+std::size_t printable_length(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  std::uint32_t code = first & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return 0;
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  const bool shortest = length == 2 || (length == 3 && code >= 0x800) || (length == 4 && code >= 0x10000);
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  const bool control = code < 0xA0 || (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  return shortest && !surrogate && !control && code <= 0x10FFFF ? length : 0;
+}
+
+}  // namespace
 
 std::string format_number(double value, int significant_digits) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
@@ -88,6 +112,34 @@ std::string to_lower(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return lower;
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  text = trim(text);
+  double number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+bool is_printable(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = printable_length(text.substr(at));
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
+std::string quote(std::string_view text, std::size_t bytes_max) {
+  std::string quoted = "\"";
+  std::size_t at = 0;
+  while (at < text.size() && at < bytes_max) {
+    const std::size_t length = printable_length(text.substr(at));
+    quoted += length == 0 ? "?" : text.substr(at, length);
+    at += std::max<std::size_t>(length, 1);
+  }
+  return quoted + (at < text.size() ? "…\"" : "\"");
 }
 
 int edit_distance(std::string_view a, std::string_view b) {

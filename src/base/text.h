@@ -22,6 +22,14 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view text);
 
+// The finite number that all of `text` spells, spaces around it aside.
+std::optional<double> parse_number(std::string_view text);
+
+// Whether the text is UTF-8 without control characters: safe to print on a terminal and to put into JSON.
+bool is_printable(std::string_view text);
+// The beginning of text that may be hostile, in quotes, for a message: `"a?b…"`.
+std::string quote(std::string_view text, std::size_t bytes_max = 60);
+
 // Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`.
 int edit_distance(std::string_view a, std::string_view b);
 

@@ -144,6 +144,123 @@ TEST(CliTest, CompareShowsTheParetoFrontAndTheReasonsForTheRest) {
   EXPECT_EQ(front.size(), expected);
 }
 
+constexpr std::string_view kPrices =
+    "provider,instance_type,accelerator,count,vcpus,memory_gib,gpu_memory_gib,region,price_usd_h,spot_usd_h\n"
+    "acme,one,V100,1,8,61,16,north,2,0.5\n"
+    "acme,one,V100,1,8,61,16,south,3,\n"
+    "acme,eight,H100-SXM,8,96,1024,80,north,20,\n"
+    "zeta,slice,L4,0.5,4,16,12,north,0.3,\n"
+    "zeta,odd,Abacus,1,4,16,300,north,0.1,\n"
+    "zeta,free,T4,1,4,16,16,north,0,\n";
+
+// Runs a command line beside the file prices.csv, and ours.csv, which changes one price.
+Outcome call_with_prices(const std::string& line) {
+  env::SimEnv sim;
+  EXPECT_TRUE(sim.files.write_atomically("prices.csv", kPrices));
+  EXPECT_TRUE(sim.files.write_atomically("ours.csv",
+                                         "provider,instance_type,accelerator,count,region,price_usd_h,date\n"
+                                         "acme,one,V100,1,south,0.25,2026-05\n"));
+  return run(split(line, ' '), sim.env());
+}
+
+nlohmann::json json_with_prices(const std::string& line) {
+  const Outcome outcome = call_with_prices(line);
+  EXPECT_EQ(outcome.exit_code, kDone) << outcome.errors;
+  return nlohmann::json::parse(outcome.output);
+}
+
+TEST(CliTest, OffersAreSortedByPricePerDevice) {
+  const auto rows = json_with_prices("offers --catalog prices.csv --json");
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows[0]["instance"], "odd");
+  EXPECT_EQ(rows[0]["known_device"], false);
+  EXPECT_EQ(rows[0]["device_memory_bytes"].get<double>(), gibibytes(300).value());
+  EXPECT_EQ(rows[1]["devices"], 0.5);
+  EXPECT_EQ(rows[1]["price_per_device_usd_per_h"], 0.6);
+  EXPECT_EQ(rows[2]["price_usd_per_h"], 2);
+  EXPECT_EQ(rows[2]["spot_usd_per_h"], 0.5);
+  EXPECT_TRUE(rows[2]["price_date"].is_null());
+  EXPECT_EQ(rows[3]["instance"], "eight");
+  EXPECT_EQ(call_with_prices("offers --catalog prices.csv --limit 1 --columns instance").output,
+            "instance\nodd\n\nshown 1 of 5; prices: date unknown (--date says it); 3 problems in the list, 1 rows "
+            "unusable (orrery offers --problems)\n");
+}
+
+TEST(CliTest, OffersAreFiltered) {
+  const auto count = [](const std::string& options) {
+    return json_with_prices("offers --catalog prices.csv --json " + options).size();
+  };
+  EXPECT_EQ(count("--device v100"), 2U);
+  EXPECT_EQ(count("--device h100,abacus"), 2U);
+  EXPECT_EQ(count("--provider ZETA"), 2U);
+  EXPECT_EQ(count("--region sou"), 1U);
+  EXPECT_EQ(count("--spot"), 1U);
+  EXPECT_EQ(count("--count 2"), 1U);
+  EXPECT_EQ(count("--max-price 2"), 3U);
+  EXPECT_EQ(count("--min-memory 80"), 2U);
+  EXPECT_EQ(call_with_prices("offers --catalog prices.csv --provider acne").errors,
+            "orrery offers: no provider \"acne\" in this list; did you mean \"acme\"?\n");
+  EXPECT_EQ(call_with_prices("offers --catalog prices.csv --count 99").output.substr(0, 30),
+            "shown 0 of 0 (5 offers in the ");
+  EXPECT_EQ(call_with_prices("offers --catalog prizes.csv").exit_code, kBadInput);
+}
+
+TEST(CliTest, OverridesChangePrices) {
+  const auto rows = json_with_prices("offers --catalog prices.csv --override ours.csv --device V100 --json");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["price_usd_per_h"], 0.25);
+  EXPECT_EQ(rows[0]["price_date"], "2026-05");
+  EXPECT_EQ(rows[1]["price_usd_per_h"], 2);
+}
+
+TEST(CliTest, PriceListsAreChecked) {
+  const Outcome outcome = call_with_prices("offers --catalog prices.csv --check");
+  EXPECT_EQ(outcome.exit_code, kFailed);
+  EXPECT_EQ(outcome.errors, "orrery offers: 1 of 6 rows are unusable; --problems lists them\n");
+  EXPECT_EQ(outcome.output,
+            "problem            rows lost  rows kept\n"
+            "no price                   1          0\n"
+            "unknown device             0          1\n"
+            "slice of a device          0          1\n"
+            "\n6 rows read, 5 usable, 1 unusable\n");
+  EXPECT_EQ(call_with_prices("offers --catalog ours.csv --check").exit_code, kDone);
+  const auto problems = json_with_prices("offers --catalog prices.csv --problems --json");
+  ASSERT_EQ(problems.size(), 3U);
+  EXPECT_EQ(problems[2]["line"], 7);
+  EXPECT_EQ(problems[2]["field"], "price_usd_h");
+  EXPECT_EQ(problems[2]["row_lost"], true);
+  EXPECT_EQ(call("offers --check").exit_code, kBadInput);
+}
+
+TEST(CliTest, CompareUsesACatalogue) {
+  const auto rows = json_with_prices("compare resnet18 --catalog prices.csv --all --json");
+  ASSERT_EQ(rows.size(), 3U);
+  for (const auto& row : rows) {
+    if (row["region"] != "south") continue;
+    EXPECT_EQ(row["verdict"], "same device and number, no dearer at acme one in north");
+  }
+  const Outcome text = call_with_prices("compare resnet18 --catalog prices.csv");
+  EXPECT_NE(text.output.find("left out: 1 unknown device, 1 slice of a device;"), std::string::npos) << text.output;
+  const auto changed = json_with_prices("compare resnet18 --catalog prices.csv --override ours.csv --json");
+  EXPECT_EQ(changed.back()["region"], "south");
+}
+
+TEST(CliTest, ClusterFilesAreShown) {
+  env::SimEnv sim;
+  ASSERT_TRUE(sim.files.write_atomically("c.yaml", "name: lab\nmachines:\n- {device: V100, devices: 4, count: 2}\n"));
+  const Outcome text = run({"cluster", "show", "c.yaml"}, sim.env());
+  EXPECT_TRUE(text.output.starts_with("lab: 2 machines, 8 devices with 128 GiB of memory")) << text.output;
+  const auto rows = nlohmann::json::parse(run({"cluster", "show", "c.yaml", "--json"}, sim.env()).output);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0]["devices"], 8);
+  EXPECT_EQ(rows[0]["network"], "Ethernet 100G");
+  ASSERT_TRUE(sim.files.write_atomically("c.yaml", "machines:\n- {devcie: V100}\n"));
+  const Outcome wrong = run({"cluster", "show", "c.yaml"}, sim.env());
+  EXPECT_EQ(wrong.exit_code, kBadInput);
+  EXPECT_EQ(wrong.errors,
+            "orrery cluster show: c.yaml:2: machines[0].devcie: unknown field; did you mean \"device\"?\n");
+}
+
 TEST(CliTest, PlotsAreWrittenWhereAsked) {
   env::SimEnv sim;
   ASSERT_TRUE(sim.files.make_directory("out"));

@@ -10,6 +10,8 @@ Command models_command();
 Command model_show_command();
 Command model_export_command();
 Command devices_command();
+Command offers_command();
+Command cluster_show_command();
 Command predict_command();
 Command memory_command();
 Command compare_command();

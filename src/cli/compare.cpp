@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
+#include <tuple>
 
 #include "base/plot/plots.h"
 #include "base/text.h"
+#include "cli/catalogs.h"
 #include "cli/commands.h"
 #include "cli/runs.h"
-#include "hardware/offer.h"
 #include "predict/analytic/analytic.h"
 
 namespace orrery::cli {
@@ -16,20 +18,45 @@ using predict::Prediction;
 
 namespace {
 
-// One way to buy the run.
+// One way to buy the run. Points into the list of offers and the predictions of Candidates.
 struct Choice {
-  Offer offer;
+  const Offer* offer = nullptr;
   int machines = 1;
-  Prediction prediction;
+  const Prediction* prediction = nullptr;
   DollarsPerHour price;
-  Dollars cost;
-  Dollars cost_low, cost_high;
   std::string verdict;  // "best", or why not
   bool on_front = false;
 
-  int devices() const { return machines * offer.device_count; }
+  int devices() const { return machines * offer->device_count; }
+  Dollars cost() const { return price * prediction->total_time.value; }
   std::string label() const {
-    return fmt::format("{}{} {}", machines > 1 ? fmt::format("{} × ", machines) : "", offer.provider, offer.instance);
+    return fmt::format("{}{} {}", machines > 1 ? fmt::format("{} × ", machines) : "", offer->provider, offer->instance);
+  }
+  std::string place() const {
+    return offer->region.empty() ? label() : fmt::format("{} in {}", label(), offer->region);
+  }
+};
+
+// Offers that cannot be choices, by the reason.
+struct LeftOut {
+  std::size_t unknown_device = 0;
+  std::size_t slice = 0;
+  std::size_t odd_price = 0;
+  std::size_t no_spot = 0;
+  std::size_t device_count = 0;  // too many, or not a multiple of tensor × pipeline
+
+  std::size_t total() const { return unknown_device + slice + odd_price + no_spot + device_count; }
+  std::string text() const {
+    const std::pair<std::size_t, std::string_view> reasons[] = {{unknown_device, "unknown device"},
+                                                                {slice, "slice of a device"},
+                                                                {odd_price, "odd price"},
+                                                                {no_spot, "no spot price"},
+                                                                {device_count, "wrong number of devices"}};
+    std::vector<std::string> parts;
+    for (const auto& [count, reason] : reasons) {
+      if (count > 0) parts.push_back(fmt::format("{} {}", format_whole(static_cast<double>(count)), reason));
+    }
+    return fmt::format("{}", fmt::join(parts, ", "));
   }
 };
 
@@ -39,49 +66,104 @@ double samples_wanted(const OptionValues& options, std::int64_t batch) {
   return static_cast<double>(options.integer("steps")) * static_cast<double>(batch);
 }
 
-Result<Choice> evaluate(const Offer& offer, int machines, const workload::TrainingGraph& graph,
-                        const OptionValues& options, const predict::Predictor& predictor) {
-  Choice choice;
-  choice.offer = offer;
-  choice.machines = machines;
-  ORRERY_TRY(const hardware::Placement placement,
-             hardware::make_placement(offer.device, choice.devices(), offer.device_count,
-                                      {.inside = {}, .between = options.text("network")}));
-  ORRERY_TRY(workload::TrainingRun run, make_run(graph, options.text("precision"), placement, options));
-  run.steps =
-      std::max(1.0, std::ceil(samples_wanted(options, graph.batch()) / static_cast<double>(run.global_batch())));
-  ORRERY_TRY(choice.prediction, predictor.predict(run, placement));
-  const bool spot = options.flag("spot");
-  choice.price = (spot ? offer.spot.value_or(offer.price) : offer.price) * machines;
-  choice.cost = choice.price * choice.prediction.total_time.value;
-  choice.cost_low = choice.price * choice.prediction.total_time.low;
-  choice.cost_high = choice.price * choice.prediction.total_time.high;
-  return choice;
-}
+// Turns offers into choices. Offers of the same device and number take the same time, so each such group is predicted
+// once, and only its cheapest can be on the front.
+class Candidates {
+ public:
+  Candidates(const workload::TrainingGraph& graph, const OptionValues& options) : graph_(graph), options_(options) {}
+
+  Status add(const Offer& offer, int machines) {
+    if (!possible(offer, machines)) return {};
+    const auto [found, is_new] = groups_.try_emplace({offer.device, offer.device_count, machines});
+    Group& group = found->second;
+    if (is_new) {
+      ORRERY_TRY(group.prediction, predict(offer, machines));
+    }
+    const DollarsPerHour price = options_.flag("spot") ? offer.spot.value_or(offer.price) : offer.price;
+    choices_.push_back({&offer, machines, &group.prediction, price * machines, {}});
+    if (is_new || choices_.back().price < choices_[group.cheapest].price) group.cheapest = choices_.size() - 1;
+    return {};
+  }
+
+  const LeftOut& left_out() const { return left_out_; }
+
+  // Gives out the choices, those that a cheaper one of the same device and number beats marked. Call once.
+  std::vector<Choice> take() {
+    std::map<const Prediction*, std::size_t> cheapest;
+    for (const auto& [key, group] : groups_) cheapest[&group.prediction] = group.cheapest;
+    for (std::size_t i = 0; i < choices_.size(); ++i) {
+      const std::size_t best = cheapest[choices_[i].prediction];
+      if (best != i) choices_[i].verdict = "same device and number, no dearer at " + choices_[best].place();
+    }
+    return std::move(choices_);
+  }
+
+ private:
+  struct Group {
+    Prediction prediction;
+    std::size_t cheapest = 0;  // of choices_
+  };
+
+  bool possible(const Offer& offer, int machines) {
+    const std::int64_t plan = options_.integer("tensor") * options_.integer("pipeline");
+    const std::int64_t devices = std::int64_t{machines} * offer.device_count;
+    std::size_t* reason = nullptr;
+    if (offer.device.empty()) {
+      reason = &left_out_.unknown_device;
+    } else if (offer.device_count == 0) {
+      reason = &left_out_.slice;
+    } else if (offer.odd_price) {
+      reason = &left_out_.odd_price;
+    } else if (options_.flag("spot") && !offer.spot) {
+      reason = &left_out_.no_spot;
+    } else if (devices % plan != 0 || devices > hardware::kDevicesMax) {
+      reason = &left_out_.device_count;
+    }
+    if (reason != nullptr) ++*reason;
+    return reason == nullptr;
+  }
+
+  Result<Prediction> predict(const Offer& offer, int machines) const {
+    ORRERY_TRY(const hardware::Placement placement,
+               hardware::make_placement(offer.device, machines * offer.device_count, offer.device_count,
+                                        {.inside = {}, .between = options_.text("network")}));
+    ORRERY_TRY(workload::TrainingRun run, make_run(graph_, options_.text("precision"), placement, options_));
+    run.steps =
+        std::max(1.0, std::ceil(samples_wanted(options_, graph_.batch()) / static_cast<double>(run.global_batch())));
+    return predictor_.predict(run, placement);
+  }
+
+  const workload::TrainingGraph& graph_;
+  const OptionValues& options_;
+  predict::AnalyticPredictor predictor_;
+  std::map<std::tuple<std::string, int, int>, Group> groups_;  // device, devices per machine, machines
+  std::vector<Choice> choices_;
+  LeftOut left_out_;
+};
 
 std::string rejection(const Choice& choice, const OptionValues& options) {
-  if (!choice.prediction.fits) {
-    return fmt::format("does not fit: needs {}, has {}", format_bytes(choice.prediction.memory.value),
-                       format_bytes(choice.prediction.device_memory));
+  if (!choice.prediction->fits) {
+    return fmt::format("does not fit: needs {}, has {}", format_bytes(choice.prediction->memory.value),
+                       format_bytes(choice.prediction->device_memory));
   }
-  if (options.has("deadline") && choice.prediction.total_time.value > hours(options.number("deadline"))) {
+  if (options.has("deadline") && choice.prediction->total_time.value > hours(options.number("deadline"))) {
     return "misses the deadline";
   }
-  if (options.has("budget") && choice.cost > Dollars(options.number("budget"))) return "above the budget";
+  if (options.has("budget") && choice.cost() > Dollars(options.number("budget"))) return "above the budget";
   return {};
 }
 
 // Marks the choices that no other beats in both time and cost.
 void mark_front(std::vector<Choice>& choices, const OptionValues& options) {
   std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
-    const auto key = [](const Choice& c) { return std::pair(c.prediction.total_time.value, c.cost); };
+    const auto key = [](const Choice& c) { return std::pair(c.prediction->total_time.value, c.cost()); };
     return key(a) < key(b);
   });
   const Choice* cheapest = nullptr;
   for (Choice& choice : choices) {
-    choice.verdict = rejection(choice, options);
+    if (std::string reason = rejection(choice, options); !reason.empty()) choice.verdict = std::move(reason);
     if (!choice.verdict.empty()) continue;
-    if (cheapest != nullptr && cheapest->cost <= choice.cost) {
+    if (cheapest != nullptr && cheapest->cost() <= choice.cost()) {
       choice.verdict = fmt::format("{} is faster and no dearer", cheapest->label());
       continue;
     }
@@ -94,6 +176,7 @@ void mark_front(std::vector<Choice>& choices, const OptionValues& options) {
 Table choice_table(const std::vector<Choice>& choices, bool all) {
   Table table({{"provider", "provider"},
                {"instance", "instance"},
+               {"region", "region"},
                {"machines", "machines", CellFormat::kInteger},
                {"device", "device"},
                {"devices", "devices", CellFormat::kInteger},
@@ -112,11 +195,12 @@ Table choice_table(const std::vector<Choice>& choices, bool all) {
                {"verdict", "verdict"}});
   for (const Choice& c : choices) {
     if (!all && !c.on_front) continue;
-    table.add({std::string(c.offer.provider), std::string(c.offer.instance), std::int64_t{c.machines},
-               std::string(c.offer.device), std::int64_t{c.devices()}, c.price.value(), std::string(c.offer.date),
-               c.prediction.iteration.value.value(), c.prediction.samples_per_second, c.prediction.memory.value.value(),
-               c.prediction.total_time.value.value(), c.prediction.total_time.low.value(),
-               c.prediction.total_time.high.value(), c.cost.value(), c.cost_low.value(), c.cost_high.value(),
+    const Prediction& p = *c.prediction;
+    table.add({c.offer->provider, c.offer->instance, c.offer->region.empty() ? Cell() : Cell(c.offer->region),
+               std::int64_t{c.machines}, c.offer->device, std::int64_t{c.devices()}, c.price.value(),
+               c.offer->date.empty() ? Cell() : Cell(c.offer->date), p.iteration.value.value(), p.samples_per_second,
+               p.memory.value.value(), p.total_time.value.value(), p.total_time.low.value(), p.total_time.high.value(),
+               c.cost().value(), (c.price * p.total_time.low).value(), (c.price * p.total_time.high).value(),
                c.on_front, c.verdict});
   }
   return table;
@@ -131,9 +215,9 @@ std::string plot(const std::vector<Choice>& choices, const std::string& model) {
   scatter.pareto = plot::Preference{};
   plot::ScatterSeries series{.name = "offers", .points = {}};
   for (const Choice& c : choices) {
-    if (!c.prediction.fits) continue;
-    series.points.push_back({.x = c.prediction.total_time.value.value() / 3600,
-                             .y = c.cost.value(),
+    if (!c.prediction->fits) continue;
+    series.points.push_back({.x = c.prediction->total_time.value.value() / 3600,
+                             .y = c.cost().value(),
                              .label = c.on_front ? c.label() : std::string()});
   }
   scatter.series.push_back(std::move(series));
@@ -146,25 +230,21 @@ Status run_compare(Context& context, const Arguments& arguments) {
   const std::string& model = arguments.words[0];
   ORRERY_TRY(const workload::TrainingGraph single, load_model(context.env, model));
   ORRERY_TRY(const workload::TrainingGraph graph, single.with_batch(options.integer("batch")));
-  const predict::AnalyticPredictor predictor;
-  std::vector<Choice> choices;
-  std::size_t skipped = 0;
-  for (const Offer& offer : hardware::built_in_offers()) {
+  ORRERY_TRY(const OfferList list, load_offers(context, options));
+  Candidates candidates(graph, options);
+  for (const Offer& offer : list.offers) {
     for (const std::int64_t machines : options.integers("machines")) {
-      const std::int64_t plan = options.integer("tensor") * options.integer("pipeline");
-      if ((options.flag("spot") && !offer.spot) || machines * offer.device_count % plan != 0) {
-        ++skipped;
-        continue;
-      }
-      ORRERY_TRY(Choice choice, evaluate(offer, static_cast<int>(machines), graph, options, predictor));
-      choices.push_back(std::move(choice));
+      ORRERY_TRY_VOID(candidates.add(offer, static_cast<int>(machines)));
     }
   }
+  std::vector<Choice> choices = candidates.take();
+  const LeftOut& left_out = candidates.left_out();
   if (choices.empty()) {
     return Error::infeasible(
-        fmt::format("none of {} offers has a spot price and a number of devices that is a multiple "
-                    "of --tensor × --pipeline",
-                    skipped));
+        list.offers.empty() ? "the price list is empty"
+                            : fmt::format("none of {} offers can be used: {}; the number of devices must be a multiple "
+                                          "of --tensor × --pipeline",
+                                          list.offers.size(), left_out.text()));
   }
   mark_front(choices, options);
   const Table table = choice_table(choices, options.flag("all"));
@@ -173,9 +253,10 @@ Status run_compare(Context& context, const Arguments& arguments) {
     if (table.rows() == 0) context.print("no offer fits these limits; --all shows why\n");
     context.print(
         fmt::format("\n{} of {} choices shown (--all shows the rest and why not){}; {} samples; analytic, "
-                    "uncalibrated, 80 % intervals; list prices, which move\n",
-                    table.rows(), choices.size(), skipped > 0 ? fmt::format(", {} left out", skipped) : "",
-                    format_count(samples_wanted(options, graph.batch()))));
+                    "uncalibrated, 80 % intervals; list prices, which move; {}\n",
+                    table.rows(), format_whole(static_cast<double>(choices.size())),
+                    left_out.total() > 0 ? fmt::format(", left out: {}", left_out.text()) : "",
+                    format_count(samples_wanted(options, graph.batch())), describe(list)));
   }
   if (options.text("plot").empty()) return {};
   return context.write_file(options.text("plot"), plot(choices, model), options);
@@ -194,7 +275,7 @@ Command compare_command() {
           1,
           1,
           "which offer to rent: the best in time and cost, and why not the others",
-          join(join(std::move(training),
+          join(join(join(std::move(training), catalog_options()),
                     {integer_option("machines", 1, "machines of one offer to rent").bounds(1, 4096).list(),
                      text_option("network", "", "link between machines").in("LINK"),
                      optional_number("deadline", "finish within").in("HOURS").bounds(0, 1e9),
@@ -205,7 +286,8 @@ Command compare_command() {
                table_options()),
           {"orrery compare resnet50 --epochs 90 --dataset-size 1281167 --batch 64",
            "orrery compare gpt2 --steps 100000 --batch 8 --optimizer adamw --machines 1,2,4 --deadline 24",
-           "orrery compare bert_base --spot --all --json"},
+           "orrery compare bert_base --spot --all --json",
+           "orrery compare resnet50 --epochs 90 --dataset-size 1281167 --catalog prices.csv --override ours.csv"},
           run_compare};
 }
 

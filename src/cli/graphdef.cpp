@@ -1,6 +1,5 @@
 #include "workload/import/graphdef.h"
 
-#include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -16,13 +15,6 @@ using workload::GraphDefFacts;
 namespace {
 
 constexpr Bytes kGraphDefMax = gibibytes(1);
-
-std::optional<double> parse_number(const std::string& text) {
-  double value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // Share of every operator in a corpus of graphs: lines "operator,share", with or without a header.
 Result<std::map<std::string, double>> read_frequencies(env::Files& files, const std::string& path) {

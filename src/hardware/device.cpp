@@ -48,9 +48,14 @@ std::string_view to_string(DeviceKind kind) {
   return "gpu";
 }
 
-Result<const Device*> find_device(std::string_view name) {
+const Device* find_device_or_null(std::string_view name) {
   static const DevicesByKey kByKey = index_devices();
-  if (const auto found = kByKey.find(name_key(name)); found != kByKey.end()) return found->second;
+  const auto found = kByKey.find(name_key(name));
+  return found == kByKey.end() ? nullptr : found->second;
+}
+
+Result<const Device*> find_device(std::string_view name) {
+  if (const Device* found = find_device_or_null(name)) return found;
   std::vector<std::string> names;
   for (const Device& device : all_devices()) {
     names.emplace_back(device.name);

@@ -60,6 +60,8 @@ std::span<const Device> all_devices();
 // Finds a device by name or alias. Ignores case, spaces, dashes and leading brand words, so that what a driver prints
 // ("Tesla V100-SXM2-16GB", "NVIDIA GeForce RTX 3090") is found too.
 Result<const Device*> find_device(std::string_view name);
+// The same without a message: null if there is none.
+const Device* find_device_or_null(std::string_view name);
 
 // Whether matrix products in this precision run on a path of their own.
 bool supports(const Device& device, Precision precision);

@@ -9,12 +9,25 @@
 
 namespace orrery::hardware {
 
+namespace {
+
+double devices_of(const Offer& offer) {
+  return offer.device_count > 0 ? offer.device_count : offer.device_share;
+}
+
+}  // namespace
+
 DollarsPerHour price_per_device(const Offer& offer) {
-  return offer.price / offer.device_count;
+  return offer.price / devices_of(offer);
+}
+
+std::optional<DollarsPerHour> spot_per_device(const Offer& offer) {
+  if (!offer.spot) return std::nullopt;
+  return *offer.spot / devices_of(offer);
 }
 
 int machines_needed(const Offer& offer, int devices) {
-  ORRERY_CHECK(devices > 0);
+  ORRERY_CHECK(devices > 0 && offer.device_count > 0);
   return (devices - 1) / offer.device_count + 1;
 }
 
@@ -29,7 +42,8 @@ Result<std::vector<Offer>> offers_for(std::string_view device) {
     if (offer.device == found->name) offers.push_back(offer);
   }
   const auto order = [](const Offer& offer) {
-    return std::tuple(price_per_device(offer).value(), offer.provider, offer.instance);
+    return std::tuple(price_per_device(offer).value(), std::string_view(offer.provider),
+                      std::string_view(offer.instance));
   };
   std::sort(offers.begin(), offers.end(), [&](const Offer& a, const Offer& b) { return order(a) < order(b); });
   return offers;

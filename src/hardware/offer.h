@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,24 +16,31 @@
 
 namespace orrery::hardware {
 
+// From the built-in list or from a catalogue (catalog.h).
 struct Offer {
-  std::string_view provider;
-  std::string_view instance;
-  std::string_view device;  // a name of device.h
-  int device_count = 1;
+  std::string provider;
+  std::string instance;
+  std::string device;                  // a name of device.h; empty: a device we have no figures of
+  int device_count = 1;                // whole devices; 0: a slice of one, see device_share
   DollarsPerHour price;                // of the whole machine, on demand
   std::optional<DollarsPerHour> spot;  // may be taken away. Empty: not sold, or an auction
-  int vcpus = 0;
-  Bytes memory;
-  std::string_view region;
-  std::string_view date;  // YYYY-MM
+  int vcpus = 0;                       // 0: not said
+  Bytes memory;                        // of the host; 0: not said
+  std::string region;                  // empty: not said
+  std::string date;                    // YYYY-MM or YYYY-MM-DD; empty: not said
+  std::string accelerator = {};        // what the provider calls the device; empty: as we do
+  double device_share = 1;             // of a slice: which part of the device it is; otherwise 1
+  Bytes device_memory = {};            // of one device or slice; 0: not said, or as our table has it
+  bool odd_price = false;              // too far from what others ask to be believed
 };
 
 std::span<const Offer> built_in_offers();
 
+// Of a slice: what the whole device would cost at its rate.
 DollarsPerHour price_per_device(const Offer& offer);
+std::optional<DollarsPerHour> spot_per_device(const Offer& offer);
 
-// Machines of this offer needed for `devices` devices (> 0), and what they cost together.
+// Machines of this offer, which has whole devices, needed for `devices` devices (> 0), and what they cost together.
 int machines_needed(const Offer& offer, int devices);
 DollarsPerHour price_for(const Offer& offer, int devices);
 

@@ -7,20 +7,21 @@
 namespace orrery::hardware {
 namespace {
 
-constexpr std::string_view kAws = "AWS";
-constexpr std::string_view kGoogle = "Google Cloud";
-constexpr std::string_view kAzure = "Azure";
-constexpr std::string_view kLambda = "Lambda";
-constexpr std::string_view kCoreWeave = "CoreWeave";
-constexpr std::string_view kPaperspace = "Paperspace";
-constexpr std::string_view kRunPod = "RunPod";
+constexpr const char* kAws = "AWS";
+constexpr const char* kGoogle = "Google Cloud";
+constexpr const char* kAzure = "Azure";
+constexpr const char* kLambda = "Lambda";
+constexpr const char* kCoreWeave = "CoreWeave";
+constexpr const char* kPaperspace = "Paperspace";
+constexpr const char* kRunPod = "RunPod";
 
 constexpr DollarsPerHour usd(double amount) {
   return DollarsPerHour(amount);
 }
 
-// clang-format off
-constexpr Offer kOffers[] = {
+std::vector<Offer> make_offers() {
+  // clang-format off
+  return {
     {kAws, "p2.xlarge",      "K80",       1,  usd(0.90),    {},        4,   gibibytes(61),   "us-east-1", "2023-06"},
     {kAws, "p2.16xlarge",    "K80",       16, usd(14.40),   {},        64,  gibibytes(732),  "us-east-1", "2023-06"},
     {kAws, "g3s.xlarge",     "M60",       1,  usd(0.75),    {},        4,   gibibytes(30.5), "us-east-1", "2023-06"},
@@ -73,12 +74,14 @@ constexpr Offer kOffers[] = {
     {kPaperspace, "P6000",  "P6000",    1, usd(1.10), {}, 8, gibibytes(30), "us-east", "2024-06"},
     {kRunPod, "RTX 4090",   "RTX 4090", 1, usd(0.69), {}, 6, gibibytes(41), "us", "2025-06"},
     {kRunPod, "MI300X",     "MI300X",   1, usd(2.49), {}, 24, gibibytes(283), "us", "2025-06"},
-};
-// clang-format on
+  };
+  // clang-format on
+}
 
 }  // namespace
 
 std::span<const Offer> built_in_offers() {
+  static const std::vector<Offer> kOffers = make_offers();
   return kOffers;
 }
 

@@ -1,0 +1,48 @@
+"""A real price catalogue is read whole: every row is an offer or counted as lost.
+
+usage: catalog_test.py PATH_OF_ORRERY SOURCE_DIR
+
+The catalogue is not part of the product: ORRERY_DATA, or `shared` beside the source tree. Skipped without it.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+SKIPPED = 77
+ROWS = 6288
+
+
+def main():
+    orrery, source = sys.argv[1:]
+    folder = pathlib.Path(os.environ.get("ORRERY_DATA", pathlib.Path(source).parent / "shared"))
+    catalog = folder / "data" / "catalog" / "gpu_vms.csv"
+    if not catalog.is_file():
+        print(f"skipped: no {catalog}; set ORRERY_DATA to the folder that holds data/")
+        sys.exit(SKIPPED)
+
+    def rows(*words):
+        done = subprocess.run([orrery, *words, "--catalog", str(catalog), "--json"],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(done.stderr)
+        return json.loads(done.stdout)
+
+    offers = rows("offers")
+    problems = rows("offers", "--problems")
+    lost = sum(kind["rows_lost"] for kind in rows("offers", "--check"))
+    known = sum(offer["known_device"] for offer in offers)
+    print(f"{len(offers)} offers, {lost} rows lost, {known} of known devices, {len(problems)} problems listed")
+    assert len(offers) + lost == ROWS
+    assert known > 0.75 * ROWS
+    assert all(1 < problem["line"] <= ROWS + 1 for problem in problems)
+    names = [problem["problem"] for problem in problems if problem["kind"] == "unknown device"]
+    assert len(names) == len(set(names)), "an unknown device is reported once"
+    front = rows("compare", "resnet50", "--epochs", "90", "--dataset-size", "1281167")
+    assert front and all(choice["region"] for choice in front)
+
+
+if __name__ == "__main__":
+    main()
