@@ -144,7 +144,7 @@ Status run_compare(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   if (options.has("epochs") && !options.has("dataset-size")) return Error::invalid("--epochs needs --dataset-size");
   const std::string& model = arguments.words[0];
-  ORRERY_TRY(const workload::TrainingGraph single, load_model(model));
+  ORRERY_TRY(const workload::TrainingGraph single, load_model(context.env.files, model));
   ORRERY_TRY(const workload::TrainingGraph graph, single.with_batch(options.integer("batch")));
   const predict::AnalyticPredictor predictor;
   std::vector<Choice> choices;

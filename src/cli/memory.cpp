@@ -38,7 +38,7 @@ Result<std::int64_t> largest_batch(const RunPoint& point, const predict::Predict
 
 Status run_memory(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
-  ORRERY_TRY(const std::vector<RunPoint> points, expand_runs(arguments.words, options));
+  ORRERY_TRY(const std::vector<RunPoint> points, expand_runs(context.env.files, arguments.words, options));
   const predict::AnalyticPredictor predictor;
   Table table({{"model", "model"},
                {"device", "device"},

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/runs.h"
 #include "workload/cost.h"
 #include "workload/traits.h"
 #include "workload/zoo/zoo.h"
@@ -89,38 +90,57 @@ std::map<std::string, double> macs_by_kind(const TrainingGraph& graph) {
   return sums;
 }
 
-std::string model_json(const workload::ModelSpec& spec, const TrainingGraph& graph) {
+// What `model show` was asked for: a model of the zoo, or a file, which has no family.
+struct ShownModel {
+  std::string name;
+  std::optional<workload::ModelSpec> spec;
+  TrainingGraph graph;
+};
+
+Result<ShownModel> shown_model(env::Files& files, const std::string& text, std::int64_t batch) {
+  ORRERY_TRY(const TrainingGraph single, load_model(files, text));
+  ORRERY_TRY(TrainingGraph graph, single.with_batch(batch));
+  if (is_model_file(files, text)) return ShownModel{text, std::nullopt, std::move(graph)};
+  ORRERY_TRY(workload::ModelSpec spec, workload::parse_model(text));
+  return ShownModel{text, std::move(spec), std::move(graph)};
+}
+
+std::string model_json(const ShownModel& model) {
+  const TrainingGraph& graph = model.graph;
   nlohmann::ordered_json json;
-  json["model"] = spec.name;
-  json["family"] = spec.family->name;
+  json["model"] = model.name;
+  json["family"] = model.spec ? model.spec->family->name : "file";
   json["batch"] = graph.batch();
   json["input"] = input_text(graph);
   json["parameters"] = graph.parameter_count();
   json["macs"] = static_cast<std::int64_t>(graph.macs());
   for (const auto& [kind, macs] : macs_by_kind(graph)) json["macs_by_kind"][kind] = static_cast<std::int64_t>(macs);
   json["operators"] = nlohmann::ordered_json::parse(operator_table(graph).to_json());
-  for (const OptionRecord& record : spec.family->parameters) {
-    json["model_parameters"][record.name] = spec.parameters.display(record.name);
+  for (const OptionRecord& record : model.spec ? model.spec->family->parameters : std::vector<OptionRecord>()) {
+    json["model_parameters"][record.name] = model.spec->parameters.display(record.name);
   }
-  return json.dump(2) + "\n";
+  // Names in a file may be any bytes.
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 Status run_model_show(Context& context, const Arguments& arguments) {
-  ORRERY_TRY(const workload::ModelSpec spec, workload::parse_model(arguments.words[0]));
-  ORRERY_TRY(const TrainingGraph single, workload::build_model(spec));
-  ORRERY_TRY(const TrainingGraph graph, single.with_batch(arguments.options.integer("batch")));
+  ORRERY_TRY(const ShownModel model,
+             shown_model(context.env.files, arguments.words[0], arguments.options.integer("batch")));
+  const TrainingGraph& graph = model.graph;
   if (arguments.options.flag("json")) {
-    context.print(model_json(spec, graph));
+    context.print(model_json(model));
     return {};
   }
   const bool for_people = !arguments.options.flag("csv");
   if (for_people) {
-    context.print(fmt::format("{}: {}\n", spec.name, spec.family->summary));
+    context.print(fmt::format("{}: {}\n", model.name, model.spec ? model.spec->family->summary : "a model file"));
     context.print(fmt::format("input {}, {} parameters, {} multiply-accumulates forward, {} operators\n\n",
                               input_text(graph), format_count(static_cast<double>(graph.parameter_count())),
                               format_count(graph.macs()), graph.operators().size()));
-    context.print(fmt::format("change with {}:NAME=VALUE,…\n{}\n", split(spec.name, ':')[0],
-                              help_text(spec.family->parameters, "")));
+    if (model.spec) {
+      context.print(fmt::format("change with {}:NAME=VALUE,…\n{}\n", split(model.name, ':')[0],
+                                help_text(model.spec->family->parameters, "")));
+    }
     if (!arguments.options.flag("operators")) return {};
   }
   return context.print_table(operator_table(graph), arguments.options);
@@ -144,7 +164,7 @@ Command model_show_command() {
           "MODEL",
           1,
           1,
-          "show one model: size, parameters, operators",
+          "show one model of the zoo or a file: size, parameters, operators",
           join({integer_option("batch", 1, "samples per step").bounds(1, 1 << 24),
                 flag_option("operators", "list the operators with their costs")},
                table_options()),

@@ -176,7 +176,7 @@ void print_for_people(Context& context, const std::vector<RunPoint>& points, con
 
 Status run_predict(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
-  ORRERY_TRY(const std::vector<RunPoint> points, expand_runs(arguments.words, options));
+  ORRERY_TRY(const std::vector<RunPoint> points, expand_runs(context.env.files, arguments.words, options));
   const predict::AnalyticPredictor predictor;
   std::vector<Prediction> predictions;
   for (const RunPoint& point : points) {

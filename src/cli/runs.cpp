@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "env/files.h"
+#include "workload/import/model_file.h"
 #include "workload/zoo/zoo.h"
 
 namespace orrery::cli {
@@ -39,7 +41,14 @@ std::vector<OptionRecord> placement_options() {
   };
 }
 
-Result<TrainingGraph> load_model(const std::string& text) {
+bool is_model_file(env::Files& files, const std::string& text) {
+  return files.size(text).has_value();
+}
+
+Result<TrainingGraph> load_model(env::Files& files, const std::string& text) {
+  if (is_model_file(files, text)) return workload::read_model_file(files, text);
+  const bool looks_like_path = text.find('/') != std::string::npos || text.ends_with(".onnx");
+  if (looks_like_path) return Error::not_found(fmt::format("there is no file \"{}\"", text));
   return workload::build_model(text);
 }
 
@@ -84,7 +93,8 @@ Result<TrainingRun> make_run(TrainingGraph graph, const std::string& precision, 
   return run;
 }
 
-Result<std::vector<RunPoint>> expand_runs(const std::vector<std::string>& models, const OptionValues& options) {
+Result<std::vector<RunPoint>> expand_runs(env::Files& files, const std::vector<std::string>& models,
+                                          const OptionValues& options) {
   const auto devices = options.texts("device");
   const auto counts = options.integers("count");
   const auto batches = options.integers("batch");
@@ -97,7 +107,7 @@ Result<std::vector<RunPoint>> expand_runs(const std::vector<std::string>& models
   }
   std::vector<RunPoint> runs;
   for (const std::string& model : models) {
-    ORRERY_TRY(const TrainingGraph single, load_model(model));
+    ORRERY_TRY(const TrainingGraph single, load_model(files, model));
     std::vector<TrainingGraph> graphs;
     for (const std::int64_t batch : batches) {
       ORRERY_TRY(TrainingGraph graph, single.with_batch(batch));

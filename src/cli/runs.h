@@ -18,8 +18,10 @@ std::vector<OptionRecord> training_options();
 // --device, --count, --per-machine, --network.
 std::vector<OptionRecord> placement_options();
 
-// The model at batch 1, from a name or a file.
-Result<workload::TrainingGraph> load_model(const std::string& text);
+// The model of a file, if `text` names one, and of the zoo otherwise. At batch 1 where the model can be.
+Result<workload::TrainingGraph> load_model(env::Files& files, const std::string& text);
+// Whether `text` names a file.
+bool is_model_file(env::Files& files, const std::string& text);
 
 // One run on one placement; `graph` has the batch already.
 Result<workload::TrainingRun> make_run(workload::TrainingGraph graph, const std::string& precision,
@@ -27,6 +29,7 @@ Result<workload::TrainingRun> make_run(workload::TrainingGraph graph, const std:
 
 // models × devices × counts × batches × precisions, in that order. Fails above kMostPoints.
 inline constexpr std::size_t kMostPoints = 10'000;
-Result<std::vector<RunPoint>> expand_runs(const std::vector<std::string>& models, const OptionValues& options);
+Result<std::vector<RunPoint>> expand_runs(env::Files& files, const std::vector<std::string>& models,
+                                          const OptionValues& options);
 
 }  // namespace orrery::cli
