@@ -9,7 +9,6 @@ OnnxUses::OnnxUses(const OnnxModel& model)
       users_(model.names.size()),
       is_output_(model.names.size(), false),
       is_constant_(model.names.size(), false) {
-  constexpr std::size_t kEnough = 3;
   for (const TensorId id : model.outputs) is_output_[static_cast<std::size_t>(id)] = true;
   for (const auto& [id, constant] : model.initializers) is_constant_[static_cast<std::size_t>(id)] = true;
   for (std::size_t i = 0; i < model.nodes.size(); ++i) {
@@ -18,10 +17,10 @@ OnnxUses::OnnxUses(const OnnxModel& model)
     for (const TensorId id : node.inputs) {
       if (id == kNoTensor) continue;
       constant = constant && is_constant(id);
-      auto& users = users_[static_cast<std::size_t>(id)];
-      if (users.size() < kEnough && (users.empty() || users.back() != static_cast<std::int32_t>(i))) {
-        users.push_back(static_cast<std::int32_t>(i));
-      }
+      Users& users = users_[static_cast<std::size_t>(id)];
+      const auto user = static_cast<std::int32_t>(i);
+      const bool is_new = users.count == 0 || users.nodes[users.count - 1] != user;
+      if (is_new && users.count < users.nodes.size()) users.nodes[users.count++] = user;
     }
     for (const TensorId id : node.outputs) {
       if (id == kNoTensor) continue;

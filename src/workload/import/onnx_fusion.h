@@ -3,6 +3,8 @@
 //
 // A pattern is taken only if what happens inside it stays inside: nobody else uses its intermediate results.
 
+#include <array>
+#include <span>
 #include <unordered_map>
 
 #include "workload/import/onnx_model.h"
@@ -30,12 +32,19 @@ class OnnxUses {
   // Whether it follows from initializers alone.
   bool is_constant(TensorId id) const;
   // Distinct nodes that use it, at most three of them.
-  const std::vector<std::int32_t>& users(TensorId id) const { return users_[static_cast<std::size_t>(id)]; }
+  std::span<const std::int32_t> users(TensorId id) const {
+    const Users& u = users_[static_cast<std::size_t>(id)];
+    return {u.nodes.data(), u.count};
+  }
   bool is_output(TensorId id) const { return is_output_[static_cast<std::size_t>(id)]; }
 
  private:
+  struct Users {
+    std::array<std::int32_t, 3> nodes{};
+    std::size_t count = 0;
+  };
   std::vector<std::int32_t> makers_;
-  std::vector<std::vector<std::int32_t>> users_;
+  std::vector<Users> users_;
   std::vector<bool> is_output_, is_constant_;
 };
 

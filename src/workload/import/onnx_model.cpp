@@ -412,21 +412,64 @@ class Reader {
 
   Result<TensorId> intern(std::string name) {
     if (name.empty()) return kNoTensor;
-    const auto [found, is_new] = ids_.try_emplace(std::move(name), static_cast<TensorId>(model_.names.size()));
-    if (is_new) {
-      if (model_.names.size() >= kOnnxLimits.tensors) return Error::unsupported("the graph has too many tensors");
-      model_.names.push_back(found->first);
-    }
-    return found->second;
+    if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
+    if (model_.names.size() >= kOnnxLimits.tensors) return Error::unsupported("the graph has too many tensors");
+    const auto id = static_cast<TensorId>(model_.names.size());
+    model_.names.push_back(std::move(name));
+    ids_.emplace(model_.names.back(), id);
+    return id;
   }
 
   ByteSource& source_;
   OnnxModel model_;
-  std::unordered_map<std::string, TensorId> ids_;
+  std::unordered_map<std::string_view, TensorId> ids_;  // into model_.names, which does not move its elements
   std::unordered_set<TensorId> made_;
   std::size_t connections_ = 0;
   std::size_t attributes_ = 0;
 };
+
+// `maker` has the node that makes each tensor; below 0: none does.
+Status put_in_order(OnnxModel& model, const std::vector<std::int32_t>& maker) {
+  const std::size_t count = model.nodes.size();
+  std::vector<std::vector<std::int32_t>> users(count);
+  std::vector<std::int32_t> waits(count, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const TensorId id : model.nodes[i].inputs) {
+      const std::int32_t from = id == kNoTensor ? -1 : maker[static_cast<std::size_t>(id)];
+      if (from < 0) continue;
+      users[static_cast<std::size_t>(from)].push_back(static_cast<std::int32_t>(i));
+      ++waits[i];
+    }
+  }
+  // Of the nodes that are ready, the one that comes first in the file goes next.
+  std::vector<std::int32_t> ready, order;
+  const auto later = std::greater<std::int32_t>();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (waits[i] == 0) ready.push_back(static_cast<std::int32_t>(i));
+  }
+  std::make_heap(ready.begin(), ready.end(), later);
+  while (!ready.empty()) {
+    std::pop_heap(ready.begin(), ready.end(), later);
+    const std::int32_t node = ready.back();
+    ready.pop_back();
+    order.push_back(node);
+    for (const std::int32_t user : users[static_cast<std::size_t>(node)]) {
+      if (--waits[static_cast<std::size_t>(user)] > 0) continue;
+      ready.push_back(user);
+      std::push_heap(ready.begin(), ready.end(), later);
+    }
+  }
+  if (order.size() < count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (waits[i] > 0) return Error::invalid(describe(model, i) + ": it depends on itself (the graph has a cycle)");
+    }
+  }
+  std::vector<OnnxNode> nodes;
+  nodes.reserve(count);
+  for (const std::int32_t node : order) nodes.push_back(std::move(model.nodes[static_cast<std::size_t>(node)]));
+  model.nodes = std::move(nodes);
+  return {};
+}
 
 }  // namespace
 
@@ -507,8 +550,6 @@ Status sort_nodes(OnnxModel& model) {
       maker[static_cast<std::size_t>(id)] = static_cast<std::int32_t>(i);
     }
   }
-  std::vector<std::vector<std::int32_t>> users(count);
-  std::vector<std::int32_t> waits(count, 0);
   bool sorted = true;
   for (std::size_t i = 0; i < count; ++i) {
     for (const TensorId id : model.nodes[i].inputs) {
@@ -519,8 +560,6 @@ Status sort_nodes(OnnxModel& model) {
       }
       if (from == kGiven) continue;
       sorted = sorted && from < static_cast<std::int32_t>(i);
-      users[static_cast<std::size_t>(from)].push_back(static_cast<std::int32_t>(i));
-      ++waits[i];
     }
   }
   for (const TensorId id : model.outputs) {
@@ -528,35 +567,7 @@ Status sort_nodes(OnnxModel& model) {
       return Error::invalid(fmt::format("output \"{}\" of the graph is made by no node", model.name(id)));
     }
   }
-  if (sorted) return {};
-  // Of the nodes that are ready, the one that comes first in the file goes next.
-  std::vector<std::int32_t> ready, order;
-  const auto later = std::greater<std::int32_t>();
-  for (std::size_t i = 0; i < count; ++i) {
-    if (waits[i] == 0) ready.push_back(static_cast<std::int32_t>(i));
-  }
-  std::make_heap(ready.begin(), ready.end(), later);
-  while (!ready.empty()) {
-    std::pop_heap(ready.begin(), ready.end(), later);
-    const std::int32_t node = ready.back();
-    ready.pop_back();
-    order.push_back(node);
-    for (const std::int32_t user : users[static_cast<std::size_t>(node)]) {
-      if (--waits[static_cast<std::size_t>(user)] > 0) continue;
-      ready.push_back(user);
-      std::push_heap(ready.begin(), ready.end(), later);
-    }
-  }
-  if (order.size() < count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (waits[i] > 0) return Error::invalid(describe(model, i) + ": it depends on itself (the graph has a cycle)");
-    }
-  }
-  std::vector<OnnxNode> nodes;
-  nodes.reserve(count);
-  for (const std::int32_t node : order) nodes.push_back(std::move(model.nodes[static_cast<std::size_t>(node)]));
-  model.nodes = std::move(nodes);
-  return {};
+  return sorted ? Status() : put_in_order(model, maker);
 }
 
 }  // namespace orrery::workload::import

@@ -6,6 +6,7 @@
 // and by the size of the file's structure, not by its weights.
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,7 +73,7 @@ struct OnnxType {
 struct OnnxModel {
   std::int64_t opset = 0;
   std::vector<OnnxNode> nodes;
-  std::vector<std::string> names;         // of tensors
+  std::deque<std::string> names;          // of tensors
   std::vector<TensorId> inputs, outputs;  // of the graph; initializers are left out of the inputs
   std::unordered_map<TensorId, Constant> initializers;
   std::unordered_map<TensorId, OnnxType> types;  // of inputs, outputs and whatever the file says

@@ -52,6 +52,7 @@ class Translator {
         states_(model.names.size()) {}
 
   Result<TrainingGraph> run() {
+    operators_.reserve(model_.nodes.size() + model_.inputs.size() + model_.outputs.size());
     for (const auto& [id, constant] : model_.initializers) bind_constant(id, constant);
     if (model_.inputs.empty()) return Error::invalid("the graph has no input");
     if (model_.outputs.empty()) return Error::invalid("the graph has no output");
@@ -132,9 +133,9 @@ class Translator {
     op.inputs = std::move(inputs);
     op.in_place = in_place;
     op.tied_to = tied_to;
-    std::vector<TensorType> types;
-    for (const Value& input : op.inputs) types.push_back(type_of(input));
-    ORRERY_TRY_VOID(infer(op, types));
+    input_types_.clear();
+    for (const Value& input : op.inputs) input_types_.push_back(type_of(input));
+    ORRERY_TRY_VOID(infer(op, input_types_));
     operators_.push_back(std::move(op));
     return Value{static_cast<std::int32_t>(operators_.size() - 1), 0};
   }
@@ -467,7 +468,6 @@ class Translator {
     if (values.empty()) {
       return Error::unsupported("there is no rule for this operator, and nothing of the data reaches it");
     }
-    bool has_output = false;
     std::vector<Dims> parameters = parameters_of(node);
     for (const TensorId id : node.outputs) {
       if (id == kNoTensor || (uses_.users(id).empty() && !uses_.is_output(id))) continue;
@@ -479,9 +479,7 @@ class Translator {
       ORRERY_TRY(const Bound result, other(node, values, stated->first, stated->second, std::move(parameters)));
       parameters.clear();
       bind(id, result);
-      has_output = true;
     }
-    if (!has_output) return {};
     return {};
   }
 
@@ -1615,6 +1613,7 @@ class Translator {
   std::size_t numbers_left_ = 4'000'000;  // of all folded constants
 
   std::vector<Operator> operators_;
+  std::vector<TensorType> input_types_;  // of the operator that is made
   std::unordered_map<std::string, int> used_names_;
   Bound sample_;                                       // an input that has the batch in front
   std::unordered_map<TensorId, Bound> parameters_;     // initializers that are operands

@@ -89,6 +89,9 @@ class OnnxWriter {
     return *this;
   }
 
+  // The graph's fields, without the model around them.
+  const std::string& graph() const { return graph_; }
+
   std::string bytes() const {
     return wire_number(1, ir_) + wire_bytes(7, graph_) + wire_bytes(8, wire_number(2, opset_));
   }
