@@ -4,7 +4,8 @@
 //   1 GB of weights inside the file   2 s   200 MB
 //   a graph of 100,000 nodes          2 s
 //
-// Each is read by a process of its own, which reports its largest resident size. The weights are holes in sparse files:
+// Each is read by a process of its own, which reports its largest resident size and its processor time: on a machine
+// that others use too, the wall clock says more about them. The weights are holes in sparse files:
 // a reader that skips them never notices, one that loads them does. Exit code 1 when a bar is missed.
 
 #include <cstdio>
@@ -14,7 +15,6 @@
 #include <string>
 #include <sys/resource.h>
 
-#include "env/clock.h"
 #include "env/env.h"
 #include "env/files.h"
 #include "env/processes.h"
@@ -119,15 +119,17 @@ Status write_case(const std::string& name, const std::string& path) {
 
 // In a process of its own: reads, and prints one row.
 int read_case(env::Env env, const Case& wanted, const std::string& path) {
-  const Seconds start = env.clock.monotonic();
   const auto graph = workload::read_onnx(env.files, path);
-  const double seconds = (env.clock.monotonic() - start).value();
   if (!graph) {
     fmt::print(stderr, "{}\n", graph.error().to_string());
     return 1;
   }
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds_of = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  const double seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
   const double megabytes = static_cast<double>(usage.ru_maxrss) / 1000;
   const bool meets = seconds <= kBarSeconds && (!wanted.judge_memory || megabytes <= kBarMegabytes);
   fmt::print("| {} | {} | {:.3f} | {:.0f} | {:.0f} | {} | {} |\n", wanted.what, graph->operators().size(), seconds,
@@ -159,7 +161,8 @@ int run(int argc, char** argv) {
   for (const Case& wanted : kCases) {
     if (argc == 3 && std::string(argv[1]) == wanted.name) return read_case(env, wanted, argv[2]);
   }
-  fmt::print("| what | operators | s | bar s | peak MB | bar MB | verdict |\n|---|---:|---:|---:|---:|---:|---|\n");
+  fmt::print(
+      "| what | operators | processor s | bar s | peak MB | bar MB | verdict |\n|---|---:|---:|---:|---:|---:|---|\n");
   std::fflush(stdout);
   bool all_met = true;
   for (const Case& wanted : kCases) {
