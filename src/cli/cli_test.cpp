@@ -90,9 +90,9 @@ TEST(CliTest, ModelFilesAreReadLikeNames) {
   EXPECT_EQ(read.output, named.output);
 
   EXPECT_EQ(run(split("predict ./none.json", ' '), sim.env()).exit_code, kBadInput);
-  ASSERT_TRUE(sim.files.write_atomically("noise", "\x01\x02"));
+  ASSERT_TRUE(sim.files.write_atomically("noise", "hello"));
   EXPECT_EQ(run(split("predict noise", ' '), sim.env()).errors,
-            "orrery predict: noise: not a kind of model file this program knows (graph JSON)\n");
+            "orrery predict: noise: not a model: expected an ONNX file or a graph in JSON\n");
 }
 
 TEST(CliTest, PredictSweepsEveryCombination) {

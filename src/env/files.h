@@ -9,7 +9,9 @@
 //
 // Errors: kNotFound for a missing file or directory, kInvalidArgument for the wrong kind or size, otherwise kIo.
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,12 +32,25 @@ class AppendLog {
   virtual Status sync() = 0;
 };
 
+// An open file that is read in any order. Not thread-safe. Destroying it closes the file.
+class ReadHandle {
+ public:
+  virtual ~ReadHandle() = default;
+
+  // The size when it was opened.
+  virtual std::uint64_t size() const = 0;
+  // Fills `buffer` from `offset` on; returns how much there was, which is less only at the end of the file.
+  virtual Result<std::size_t> read_at(std::uint64_t offset, std::span<char> buffer) = 0;
+};
+
 class Files {
  public:
   virtual ~Files() = default;
 
   // The whole content; an error if it is longer than `limit`.
   virtual Result<std::string> read(const std::string& path, Bytes limit) = 0;
+  // Opens a regular file to read parts of it.
+  virtual Result<std::unique_ptr<ReadHandle>> open(const std::string& path) = 0;
   // Replaces or creates `path`. Its directory must exist. A crash may leave a `path`.tmp-* beside it.
   virtual Status write_atomically(const std::string& path, std::string_view content) = 0;
   // Opens `path` for appending; creates it empty if it is missing.

@@ -57,7 +57,23 @@ TEST_P(FilesTest, ReadingMoreThanTheLimitIsAnError) {
   EXPECT_NE(result.error().message().find("larger than the limit of 99 B"), std::string::npos);
 }
 
+TEST_P(FilesTest, ReadsPartsInAnyOrder) {
+  ASSERT_TRUE(files_->write_atomically(path("f"), "0123456789"));
+  const auto handle = files_->open(path("f"));
+  ASSERT_TRUE(handle);
+  EXPECT_EQ((*handle)->size(), 10U);
+  std::string buffer(4, ' ');
+  EXPECT_EQ(*(*handle)->read_at(6, buffer), 4U);
+  EXPECT_EQ(buffer, "6789");
+  EXPECT_EQ(*(*handle)->read_at(0, buffer), 4U);
+  EXPECT_EQ(buffer, "0123");
+  EXPECT_EQ(*(*handle)->read_at(8, buffer), 2U);
+  EXPECT_EQ(buffer.substr(0, 2), "89");
+  EXPECT_EQ(*(*handle)->read_at(11, buffer), 0U) << "beyond the end";
+}
+
 TEST_P(FilesTest, MissingThingsAreNotFound) {
+  EXPECT_EQ(files_->open(path("no")).error().code(), ErrorCode::kNotFound);
   EXPECT_EQ(files_->read(path("no"), kLimit).error().code(), ErrorCode::kNotFound);
   EXPECT_EQ(files_->write_atomically(path("no/f"), "x").error().code(), ErrorCode::kNotFound);
   EXPECT_EQ(files_->open_log(path("no/f")).error().code(), ErrorCode::kNotFound);
@@ -74,6 +90,7 @@ TEST_P(FilesTest, AFileIsNotADirectory) {
   ASSERT_TRUE(files_->write_atomically(path("f"), ""));
   EXPECT_EQ(files_->read(path("d"), kLimit).error().code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(files_->size(path("d")).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(files_->open(path("d")).error().code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(files_->open_log(path("d")).error().code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(files_->write_atomically(path("d"), "").error().code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(files_->rename(path("d"), path("e")).error().code(), ErrorCode::kInvalidArgument);

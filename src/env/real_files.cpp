@@ -79,6 +79,32 @@ class RealAppendLog final : public AppendLog {
   std::string path_;
 };
 
+class RealReadHandle final : public ReadHandle {
+ public:
+  RealReadHandle(FileDescriptor fd, std::uint64_t size, std::string path)
+      : fd_(std::move(fd)), size_(size), path_(std::move(path)) {}
+
+  std::uint64_t size() const override { return size_; }
+
+  Result<std::size_t> read_at(std::uint64_t offset, std::span<char> buffer) override {
+    std::size_t done = 0;
+    while (done < buffer.size()) {
+      const ssize_t got =
+          ::pread(fd_.get(), buffer.data() + done, buffer.size() - done, static_cast<off_t>(offset + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return posix_error(errno, cannot("read", path_));
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  }
+
+ private:
+  FileDescriptor fd_;
+  std::uint64_t size_;
+  std::string path_;
+};
+
 }  // namespace
 
 Result<std::string> RealFiles::read(const std::string& path, Bytes limit) {
@@ -99,6 +125,14 @@ Result<std::string> RealFiles::read(const std::string& path, Bytes limit) {
     if (static_cast<double>(content.size()) > limit.value())
       return Error::invalid(cannot("read", path) + ": it is larger than the limit of " + format_bytes(limit));
   }
+}
+
+Result<std::unique_ptr<ReadHandle>> RealFiles::open(const std::string& path) {
+  struct stat facts {};
+  ORRERY_TRY_VOID(require_file(path, "read", &facts));
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.open()) return posix_error(errno, cannot("read", path));
+  return std::make_unique<RealReadHandle>(std::move(fd), static_cast<std::uint64_t>(facts.st_size), path);
 }
 
 Status RealFiles::write_atomically(const std::string& path, std::string_view content) {

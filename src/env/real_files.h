@@ -8,6 +8,7 @@ namespace orrery::env {
 class RealFiles final : public Files {
  public:
   Result<std::string> read(const std::string& path, Bytes limit) override;
+  Result<std::unique_ptr<ReadHandle>> open(const std::string& path) override;
   Status write_atomically(const std::string& path, std::string_view content) override;
   Result<std::unique_ptr<AppendLog>> open_log(const std::string& path) override;
   Result<std::vector<std::string>> list(const std::string& directory) override;

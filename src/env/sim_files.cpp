@@ -76,11 +76,34 @@ class SimAppendLog final : public AppendLog {
   std::uint64_t opened_in_;
 };
 
+// Holds the file itself, so it reads on after a removal, as an open file does.
+class SimReadHandle final : public ReadHandle {
+ public:
+  explicit SimReadHandle(SimFiles::FilePtr file) : file_(std::move(file)), size_(file_->content.size()) {}
+
+  std::uint64_t size() const override { return size_; }
+
+  Result<std::size_t> read_at(std::uint64_t offset, std::span<char> buffer) override {
+    const std::string& content = file_->content;
+    if (offset >= content.size()) return std::size_t{0};
+    return content.copy(buffer.data(), buffer.size(), static_cast<std::size_t>(offset));
+  }
+
+ private:
+  SimFiles::FilePtr file_;
+  std::uint64_t size_;
+};
+
 Result<std::string> SimFiles::read(const std::string& path, Bytes limit) {
   ORRERY_TRY(const FilePtr file, find(path, "read"));
   if (static_cast<double>(file->content.size()) > limit.value())
     return Error::invalid(cannot("read", path) + ": it is larger than the limit of " + format_bytes(limit));
   return file->content;
+}
+
+Result<std::unique_ptr<ReadHandle>> SimFiles::open(const std::string& path) {
+  ORRERY_TRY(FilePtr file, find(path, "read"));
+  return std::make_unique<SimReadHandle>(std::move(file));
 }
 
 Status SimFiles::write_atomically(const std::string& path, std::string_view content) {

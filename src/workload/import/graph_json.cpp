@@ -246,6 +246,8 @@ Result<Json> parse_json(std::string_view text) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     return Error::invalid(fmt::format("not JSON at byte {}", error.byte));
+  } catch (const Json::out_of_range&) {
+    return Error::invalid("a number is too large");
   }
 }
 

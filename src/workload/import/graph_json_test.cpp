@@ -48,6 +48,7 @@ std::string message(const std::string& text) {
 TEST(GraphJsonTest, MistakesNameTheOperatorAndTheField) {
   EXPECT_EQ(message(graph_with("")), "no error");
   EXPECT_EQ(message("{"), "not JSON at byte 2");
+  EXPECT_EQ(message("{\"version\": 4e4444}"), "a number is too large");
   EXPECT_EQ(message("[]"), "expected an object with format, version, name and operators");
   EXPECT_EQ(message(R"({"format": "onnx"})"), "format: expected \"orrery-graph\", got \"onnx\"");
   EXPECT_EQ(message(R"({"format": "orrery-graph", "version": 2})"), "version: this program reads version 1, not 2");
