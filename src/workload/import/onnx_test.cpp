@@ -1,6 +1,7 @@
 #include "workload/import/onnx.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 #include <rapidcheck.h>
 
 #include "env/sim_files.h"
@@ -221,6 +222,20 @@ TEST(Onnx, DimensionsThatCannotBeAreRefused) {
   OnnxWriter conv;
   conv.input("x", {1, 3, 8, 8}).weight("w", {4, 5, 3, 3}).node("Conv", {"x", "w"}, {"y"}).output("y");
   EXPECT_TRUE(says(error_of(conv), "weight [4, 5, 3, 3] in 1 groups does not fit the 3 channels"));
+}
+
+TEST(Onnx, NumbersAtTheEndOfTheirRangeAreRefused) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  OnnxWriter pad(10);
+  pad.input("x", {1, 3}).node("Pad", {"x"}, {"y"}, {W::list("pads", {0, kLeast, 0, 0})}).output("y");
+  EXPECT_TRUE(says(error_of(pad), "pads has -9223372036854775808"));
+  // A batch of 2^40 times a table of 2^20 would be 2^60 elements.
+  OnnxWriter huge;
+  huge.input("x", {std::int64_t{1} << 40, 2})
+      .weight("w", {1, 1 << 20})
+      .integers("to", {std::int64_t{1} << 40, 1 << 20});
+  huge.node("Expand", {"w", "to"}, {"e"}).node("Concat", {"x", "e"}, {"y"}, {W::integer("axis", 1)}).output("y");
+  EXPECT_TRUE(says(error_of(huge), "more than 2^48 elements"));
 }
 
 TEST(Onnx, WeightsInTheFileAreSteppedOver) {

@@ -270,7 +270,7 @@ class Translator {
   }
 
   bool is_repeated_per_sample(const Dims& dims, std::int64_t elements) const {
-    return batch_ > 1 && !dims.empty() && dims[0] == batch_ && product_of(dims) == elements * batch_ &&
+    return batch_ > 1 && !dims.empty() && dims[0] == batch_ && product_of(dims) / batch_ == elements &&
            sample_.value.node >= 0;
   }
 
@@ -1508,6 +1508,9 @@ class Translator {
     const auto rank = static_cast<std::size_t>(shape_of(x).rank());
     if (!pads || pads->size() != 2 * rank) {
       return Error::invalid(fmt::format("expected {} pads that are known when reading", 2 * rank));
+    }
+    for (const std::int64_t size : *pads) {
+      if (size < -kMaxElements || size > kMaxElements) return Error::invalid(fmt::format("pads has {}", size));
     }
     const Dims before(pads->begin(), pads->begin() + static_cast<std::ptrdiff_t>(rank));
     const Dims after(pads->begin() + static_cast<std::ptrdiff_t>(rank), pads->end());
