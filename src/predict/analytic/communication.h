@@ -18,8 +18,8 @@ Seconds hierarchical_all_reduce(const hardware::Placement& placement, int n, Byt
 Seconds parameter_server_exchange(const hardware::Link& link, int workers, int servers, Bytes size);
 Seconds all_gather(const hardware::Link& link, int n, Bytes size);
 
-// The exchange the run asks for, between its data-parallel replicas. `stride` devices lie between two replicas
-// (tensor × pipeline), which decides whether they share a machine.
+// The exchange the run asks for, between its data-parallel replicas. Neighbouring replicas lie tensor × pipeline
+// devices apart, which decides whether they share a machine.
 Seconds gradient_exchange(const workload::Parallelism& parallelism, const hardware::Placement& placement, Bytes size);
 
 }  // namespace orrery::predict

@@ -7,8 +7,7 @@ namespace orrery::workload::zoo {
 
 struct AttentionSpec {
   std::int64_t heads = 8;
-  std::int64_t key_heads = 0;  // fewer than heads: grouped-query attention; 0: as many
-  bool fused = false;          // one kernel that never stores the scores
+  bool fused = false;  // one kernel that never stores the scores
   bool causal = false;
   double dropout = 0;  // of the scores
 };

@@ -124,7 +124,7 @@ Value rotate(GraphBuilder& g, Value x) {
 Value llama_layer(GraphBuilder& g, Value x, const OptionValues& p) {
   const std::int64_t hidden = p.integer("hidden"), heads = p.integer("heads"), key_heads = p.integer("key_heads");
   const std::int64_t key_width = hidden / heads * key_heads;
-  const AttentionSpec spec{.heads = heads, .key_heads = key_heads, .fused = is_fused(p), .causal = true};
+  const AttentionSpec spec{.heads = heads, .fused = is_fused(p), .causal = true};
   Value y = g.rms_norm(x, "input_layernorm");
   const Value q = rotate(g, split_heads(g, g.linear(y, "self_attn.q_proj", hidden, false), heads));
   const Value k = rotate(g, split_heads(g, g.linear(y, "self_attn.k_proj", key_width, false), key_heads));
