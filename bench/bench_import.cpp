@@ -18,8 +18,8 @@
 #include "env/env.h"
 #include "env/files.h"
 #include "env/processes.h"
-#include "workload/import/onnx.h"
-#include "workload/import/onnx_writer.h"
+#include "workload/import/onnx/onnx.h"
+#include "workload/import/onnx/writer.h"
 
 namespace orrery {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "predict/analytic/analytic.h"
-#include "workload/import/onnx.h"
+#include "workload/import/onnx/onnx.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "workload/import/graph_json.h"
-#include "workload/import/onnx.h"
+#include "workload/import/onnx/onnx.h"
 
 namespace orrery::workload {
 

@@ -1,4 +1,4 @@
-#include "workload/import/onnx.h"
+#include "workload/import/onnx/onnx.h"
 
 #include <gtest/gtest.h>
 #include <limits>
@@ -6,7 +6,7 @@
 
 #include "env/sim_files.h"
 #include "workload/import/model_file.h"
-#include "workload/import/onnx_writer.h"
+#include "workload/import/onnx/writer.h"
 #include "workload/traits.h"
 
 namespace orrery::workload {

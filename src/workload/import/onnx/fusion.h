@@ -7,7 +7,7 @@
 #include <span>
 #include <unordered_map>
 
-#include "workload/import/onnx_model.h"
+#include "workload/import/onnx/model.h"
 #include "workload/operator.h"
 
 namespace orrery::workload::import {

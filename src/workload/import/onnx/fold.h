@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "workload/import/onnx_model.h"
+#include "workload/import/onnx/model.h"
 
 namespace orrery::workload::import {
 

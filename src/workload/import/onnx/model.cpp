@@ -1,6 +1,6 @@
 // Field numbers are those of onnx.proto (ONNX 1.12, IR version 8).
 
-#include "workload/import/onnx_model.h"
+#include "workload/import/onnx/model.h"
 
 #include <bit>
 #include <fmt/format.h>

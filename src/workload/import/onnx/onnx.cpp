@@ -1,7 +1,7 @@
-#include "workload/import/onnx.h"
+#include "workload/import/onnx/onnx.h"
 
-#include "workload/import/onnx_model.h"
-#include "workload/import/onnx_translate.h"
+#include "workload/import/onnx/model.h"
+#include "workload/import/onnx/translate.h"
 
 namespace orrery::workload {
 

@@ -1,4 +1,4 @@
-#include "workload/import/fold.h"
+#include "workload/import/onnx/fold.h"
 
 #include <algorithm>
 #include <cmath>

@@ -13,7 +13,7 @@
 // A batch the file leaves open is given a number that is unlikely to be met by chance (kOpenBatch) while translating.
 
 #include "workload/graph.h"
-#include "workload/import/onnx_model.h"
+#include "workload/import/onnx/model.h"
 
 namespace orrery::workload::import {
 

@@ -1,4 +1,4 @@
-#include "workload/import/onnx_fusion.h"
+#include "workload/import/onnx/fusion.h"
 
 #include <algorithm>
 

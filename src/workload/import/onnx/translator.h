@@ -1,0 +1,248 @@
+#pragma once
+// The state of one translation (translate.h), and the rules, by the kind of operator; each group has its own source
+// file.
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "workload/graph.h"
+#include "workload/import/onnx/fold.h"
+#include "workload/import/onnx/fusion.h"
+#include "workload/import/onnx/model.h"
+
+namespace orrery::workload::import {
+
+using Dims = std::vector<std::int64_t>;
+
+// A value of the graph we make, and where its batch is.
+struct Bound {
+  Value value;
+  int batch_axis = -1;     // -1: it has none
+  std::int64_t inner = 1;  // elements of that axis per sample
+};
+
+// What is known about a tensor of the file.
+struct State {
+  enum class Kind { kUnset, kConstant, kValue } kind = Kind::kUnset;
+  std::int32_t index = -1;  // into constants_ or bounds_
+};
+
+// A window with its padding before and after, of height and width.
+struct Window {
+  Window2d shape;
+  std::int64_t before[2] = {0, 0}, after[2] = {0, 0};  // what does not fit into a symmetric padding
+  std::int64_t output_padding[2] = {0, 0};
+};
+
+std::int64_t product_of(std::span<const std::int64_t> dims);
+
+class Translator {
+ public:
+  Translator(const OnnxModel& model, std::string name, std::int64_t open_batch)
+      : model_(model),
+        name_(std::move(name)),
+        batch_(open_batch),
+        uses_(model),
+        fusions_(find_fusions(model, uses_)),
+        states_(model.names.size()) {}
+
+  Result<TrainingGraph> run();
+
+ private:
+  using Rule = Status (Translator::*)(const OnnxNode&);
+
+  // Sources and losses (translate.cpp)
+  Status add_input(TensorId id, bool is_first);
+
+  // One loss on the first output, and on each other of the same shape: the heads that help to train deep models.
+  Status add_losses();
+
+  // Making operators (translate.cpp)
+  Result<Value> emit(OperatorKind kind, std::string name, std::vector<Value> inputs, Attributes attributes,
+                     std::int32_t tied_to = -1, bool in_place = false);
+  std::string unique(std::string name);
+  const TensorType& type_of(Value v) const;
+  const Shape& shape_of(const Bound& b) const { return type_of(b.value).shape; }
+  Dims dims_of(const Bound& b) const;
+
+  // As the file calls it: by its weight ("layer1.0.conv1"), or by its own name.
+  std::string name_of(const OnnxNode& node) const;
+
+  // Tensors of the file (translate.cpp)
+  const State& state(TensorId id) const { return states_[static_cast<std::size_t>(id)]; }
+
+  void bind(TensorId id, const Bound& bound);
+  void bind_constant(TensorId id, Constant constant);
+
+  // Binds the first output.
+  void give(const OnnxNode& node, const Bound& bound);
+  static TensorId input_id(const OnnxNode& node, std::size_t index);
+  const Constant* constant_of(TensorId id) const;
+  const Constant* constant_at(const OnnxNode& node, std::size_t index) const;
+  std::vector<const Constant*> constants_at(const OnnxNode& node) const;
+  Result<Bound> value_of(TensorId id);
+  Result<Bound> value_at(const OnnxNode& node, std::size_t index);
+  Result<const Constant*> weight_at(const OnnxNode& node, std::size_t index, std::string_view what);
+
+  // Constants that are operands (operands.cpp)
+  // The learned tensor itself, one operator however often it is used.
+  Result<Bound> parameter_of(TensorId initializer);
+  Result<Bound> materialize(TensorId id);
+  Result<Bound> learned_operand(TensorId id, const Constant& constant);
+  bool is_repeated_per_sample(const Dims& dims, std::int64_t elements) const;
+  Result<Bound> expanded(const Bound& row);
+
+  // Something that is neither learned nor data: masks, zeros.
+  Result<Bound> fixed_operand(TensorId id, const Constant& constant);
+
+  // Views and copies (views.cpp)
+  // Which dimension of `target` has the batch of `x` after a reshape; -1 if none has it whole.
+  Bound place_batch(const Bound& x, const Dims& target) const;
+  Result<Bound> reshaped(const Bound& x, const Dims& target);
+  Result<Bound> reshaped_as(const Bound& x, const Dims& target, Bound result);
+
+  // A reshape of a transposed tensor copies it first, unless the new dimensions only split or keep the old ones.
+  Result<Value> viewable(const Bound& x, const Dims& target);
+  bool is_view_of_transpose(const Operator& op, const Dims& target) const;
+  Result<Bound> transposed(const Bound& x, const std::vector<int>& order);
+  Result<Bound> sliced(const Bound& x, int axis, std::int64_t begin, std::int64_t end, std::int64_t step);
+
+  // Without dimension `axis`, which is 1.
+  Result<Bound> without_axis(const Bound& x, int axis);
+  Result<Bound> padded(const Bound& x, const Dims& before, const Dims& after);
+
+  // Picks or repeats elements: any output shape.
+  Result<Bound> indexed(const Bound& x, Dims dims);
+
+  // Operators without a rule (operands.cpp)
+  Result<Bound> other(const OnnxNode& node, const std::vector<Bound>& inputs, Dims dims, DataType dtype,
+                      std::vector<Dims> parameters = {});
+  std::vector<Bound> values_of(const OnnxNode& node) const;
+
+  // Learned constants among the inputs: parameters of an operator that has no rule.
+  std::vector<Dims> parameters_of(const OnnxNode& node);
+
+  // With the shapes the file states for its outputs.
+  Status translate_other(const OnnxNode& node);
+  Result<std::pair<Dims, DataType>> stated_type(TensorId id) const;
+
+  // Which rule (rules.cpp)
+  Status translate_node(std::int32_t index);
+
+  // The bias of a product, taken along by it.
+  bool is_bound_already(const OnnxNode& node) const;
+  Status fold_shape(const OnnxNode& node);
+  Result<bool> fold_constant(const OnnxNode& node);
+  static const std::unordered_map<std::string_view, Rule>& all_rules();
+  Status control_flow(const OnnxNode& node);
+  Status translate_fused(const OnnxNode& node, const Fused& fused);
+
+  // Products (products.cpp)
+  // Notes who owns a weight. An error if it is another operator's already: only linear layers can share.
+  Status own(const Constant& weight, const OnnxNode& node);
+
+  // The lists of a window, for one or two spatial dimensions.
+  Result<Window> window_of(const OnnxNode& node, const Dims& kernel, const Dims& input, bool is_pool);
+
+  // [batch, channels, length] as an image of height 1.
+  Result<Bound> as_image(const Bound& x, std::size_t spatial);
+  Result<Bound> from_image(const Bound& x, std::size_t spatial);
+  Result<std::size_t> spatial_dimensions(const Dims& weight);
+  Status conv(const OnnxNode& node);
+  Status conv_transpose(const OnnxNode& node);
+  Result<Bound> linear(const OnnxNode& node, const Bound& x, const Constant& weight, std::int64_t in, std::int64_t out,
+                       bool bias, std::string name);
+  Result<Bound> swapped(const Bound& x);
+  Status gemm(const OnnxNode& node);
+  Result<Bound> multiplied(const OnnxNode& node, const Bound& a, const Bound& b);
+  Status matmul(const OnnxNode& node);
+
+  // The Add of a constant vector that alone uses a product's result: its bias.
+  const OnnxNode* bias_after(TensorId product, std::int64_t out) const;
+  Status recurrent(const OnnxNode& node);
+  Result<Bound> emit_recurrent(const OnnxNode& node, OperatorKind kind, const Bound& x,
+                               const RecurrentAttributes& attributes);
+
+  // Normalisation (elementwise.cpp)
+  Status batch_norm(const OnnxNode& node);
+  Status instance_norm(const OnnxNode& node);
+  Status layer_norm(const OnnxNode& node);
+
+  // Element by element (elementwise.cpp)
+  // Frameworks overwrite the input of these where nothing else needs it.
+  bool can_overwrite(const OnnxNode& node, const Bound& x) const;
+  Status activation(const OnnxNode& node);
+  Status emit_activation(const OnnxNode& node, OperatorKind kind);
+  Status clip(const OnnxNode& node);
+  Status softmax(const OnnxNode& node);
+
+  // The batch of what two operands broadcast to.
+  Bound broadcast_batch(const Bound& a, const Bound& b) const;
+
+  // x (op) the tensor `id`: with a number, a scale; with anything learned or computed, an operator of two inputs.
+  Result<Bound> combined(const OnnxNode& node, OperatorKind kind, const Bound& x, TensorId id, bool swap = false);
+  Status arithmetic(const OnnxNode& node);
+  Status sum_of_many(const OnnxNode& node);
+  Status same_shape(const OnnxNode& node);
+  Status broadcast_shape(const OnnxNode& node);
+
+  // Pooling and reduction (pooling.cpp)
+  Status pool(const OnnxNode& node);
+  Status global_pool(const OnnxNode& node);
+
+  // Where the batch is after these axes are gone.
+  static Bound after_reduction(const Bound& x, const std::vector<int>& axes, bool keep);
+  Status reduce(const OnnxNode& node);
+  Status reduce_other(const OnnxNode& node);
+
+  // Layout (layout.cpp)
+  Status reshape(const OnnxNode& node);
+  Status flatten(const OnnxNode& node);
+  Status squeeze(const OnnxNode& node);
+  Status transpose(const OnnxNode& node);
+  Status slice(const OnnxNode& node);
+  Status split(const OnnxNode& node);
+  Status gather(const OnnxNode& node);
+
+  // Rows of a table by indices that are data.
+  Status gather_rows(const OnnxNode& node, const Constant& data);
+  Status expand(const OnnxNode& node);
+  Status tile(const OnnxNode& node);
+
+  // Two slices of one value, put together the other way round.
+  const Operator* rolled_source(const std::vector<Bound>& parts, int axis, Value& source) const;
+  Status concat(const OnnxNode& node);
+  Status pad(const OnnxNode& node);
+  Status dropout(const OnnxNode& node);
+  Status identity(const OnnxNode& node);
+  Status resize(const OnnxNode& node);
+  Status depth_to_space(const OnnxNode& node);
+
+  // The end (translate.cpp)
+  // Views and copies nobody uses: what patterns left behind.
+  void drop_unused();
+
+  const OnnxModel& model_;
+  std::string name_;
+  std::int64_t batch_;
+  std::string batch_symbol_;
+  OnnxUses uses_;
+  Fusions fusions_;
+
+  std::vector<State> states_;
+  std::deque<Constant> constants_;
+  std::vector<Bound> bounds_;
+  std::size_t numbers_left_ = 4'000'000;  // of all folded constants
+
+  std::vector<Operator> operators_;
+  std::vector<TensorType> input_types_;  // of the operator that is made
+  std::unordered_map<std::string, int> used_names_;
+  Bound sample_;                                       // an input that has the batch in front
+  std::unordered_map<TensorId, Bound> parameters_;     // initializers that are operands
+  std::unordered_map<TensorId, Bound> materialized_;   // constants that are operands
+  std::unordered_map<TensorId, std::int32_t> owners_;  // operators that have an initializer as their weight
+};
+
+}  // namespace orrery::workload::import
