@@ -1,7 +1,7 @@
-# orrery_room(NAME [ROOMS above...] [LINKS libraries...])
+# orrery_room(NAME [ROOMS above...] [LINKS libraries...] [MODULE folder])
 #
 # One static library per folder of src/, and one test program from the *_test.cpp files beside the sources.
-# A room without sources yet is header-only.
+# A room without sources yet is header-only. The folder MODULE is built apart, as a module that is loaded on demand.
 
 add_library(orrery_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
 if(ORRERY_PCH)
@@ -18,8 +18,11 @@ function(orrery_target_defaults target)
 endfunction()
 
 function(orrery_room name)
-  cmake_parse_arguments(ROOM "" "" "ROOMS;LINKS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "MODULE" "ROOMS;LINKS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  if(ROOM_MODULE)
+    list(FILTER sources EXCLUDE REGEX "/src/${name}/${ROOM_MODULE}/")
+  endif()
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
@@ -35,4 +38,13 @@ function(orrery_room name)
     target_link_libraries(${name}_test PRIVATE orrery_${name} GTest::gtest_main rapidcheck)
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_TIMEOUT 60)
   endif()
+endfunction()
+
+# The module liborrery_torch.so, from the folder torch/ of a room. Only this links libtorch.
+function(orrery_torch_module room)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${room}/torch/*.cpp)
+  add_library(orrery_torch MODULE ${sources})
+  orrery_target_defaults(orrery_torch)
+  set_target_properties(orrery_torch PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+  target_link_libraries(orrery_torch PRIVATE orrery_workload torch_cpu c10)
 endfunction()

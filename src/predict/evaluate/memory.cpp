@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/csv.h"
+#include "base/statistics.h"
 #include "predict/analytic/analytic.h"
 #include "workload/zoo/zoo.h"
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
 constexpr double kFailedBelow = 0.75;
+constexpr double kLargestNumber = 1e12;  // no batch or memory is larger
 
 struct Row {
   std::int64_t batch = 0;
@@ -28,8 +30,9 @@ Result<double> number_in(const CsvTable& table, const CsvRow& row, std::string_v
   const std::string& text = row.fields[place];
   double number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size() || !(number > 0)) {
-    return Error::invalid(fmt::format("line {}: {}: expected a number above 0, got \"{}\"", row.line, column, text));
+  if (failure != std::errc() || end != text.data() + text.size() || !(number > 0) || number > kLargestNumber) {
+    return Error::invalid(fmt::format("line {}: {}: expected a number above 0 and up to {}, got \"{}\"", row.line,
+                                      column, kLargestNumber, text));
   }
   return number;
 }
@@ -64,10 +67,8 @@ ErrorSummary summarize(const std::vector<MemoryCase>& cases, double MemoryCase::
   const auto count = static_cast<double>(cases.size());
   summary.mean_error /= count;
   summary.under_estimates /= count;
-  std::sort(errors.begin(), errors.end());
-  const auto quantile = [&](double q) { return errors[static_cast<std::size_t>(q * (count - 1))]; };
-  summary.median_error = quantile(0.5);
-  summary.p90_error = quantile(0.9);
+  summary.median_error = median(errors);
+  summary.p90_error = quantile(errors, 0.9);
   return summary;
 }
 

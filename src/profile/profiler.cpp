@@ -1,0 +1,190 @@
+#include "profile/profiler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "base/statistics.h"
+#include "base/text.h"
+#include "workload/cost.h"
+#include "workload/traits.h"
+
+namespace orrery::profile {
+
+using trace::TracedOperator;
+
+namespace {
+
+constexpr int kFewestRounds = 3;
+
+struct Rounds {
+  std::vector<double> plain_s;
+  std::vector<StepRecord> traced;
+  double loss = 0;
+};
+
+double duration_s(const StepRecord& step) {
+  return (step.end - step.start).value();
+}
+
+std::vector<std::vector<std::int64_t>> input_shapes(const workload::TrainingGraph& graph,
+                                                    const workload::Operator& op) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const workload::TensorType& type : graph.input_types(op)) {
+    shapes.emplace_back(type.shape.dims().begin(), type.shape.dims().end());
+  }
+  return shapes;
+}
+
+TracedOperator describe(const workload::TrainingRun& run, const OperatorSample& sample) {
+  const workload::Operator& op = run.graph.node(sample.node);
+  const auto cost = operator_cost(run.graph, {sample.node, sample.phase}, run.cost_options());
+  TracedOperator traced;
+  traced.node = sample.node;
+  traced.phase = sample.phase;
+  traced.name = op.name;
+  traced.kind = std::string(to_string(op.kind));
+  traced.inputs = input_shapes(run.graph, op);
+  traced.flops = cost.flops();
+  traced.bytes = cost.bytes();
+  return traced;
+}
+
+bool continues(const TracedOperator& op, const OperatorSample& sample) {
+  return op.node == sample.node && op.phase == sample.phase;
+}
+
+Result<StepRecord> timed_step(Executor& executor, Trace trace, Rounds& rounds) {
+  ORRERY_TRY(StepRecord step, executor.step(trace));
+  rounds.loss = step.loss;
+  if (trace == Trace::kYes) {
+    rounds.traced.push_back(step);
+  } else {
+    rounds.plain_s.push_back(duration_s(step));
+  }
+  return step;
+}
+
+Result<Rounds> run_rounds(Executor& executor, const ProfileOptions& options, const env::Clock& clock,
+                          const std::function<void(int, int)>& progress) {
+  for (int i = 0; i < options.warmup; ++i) ORRERY_TRY_VOID(executor.step(i == 0 ? Trace::kYes : Trace::kNo));
+  Rounds rounds;
+  const Seconds start = clock.monotonic();
+  for (int round = 0; round < options.repetitions; ++round) {
+    const bool plain_first = round % 2 == 0;
+    ORRERY_TRY_VOID(timed_step(executor, plain_first ? Trace::kNo : Trace::kYes, rounds));
+    ORRERY_TRY_VOID(timed_step(executor, plain_first ? Trace::kYes : Trace::kNo, rounds));
+    if (progress) progress(round + 1, options.repetitions);
+    const bool is_late = options.time_max > Seconds(0) && clock.monotonic() - start > options.time_max;
+    if (is_late && round + 1 >= kFewestRounds) break;
+  }
+  return rounds;
+}
+
+// Disturbances only slow a step down, so steps are compared with a fast one: the last of the fastest quarter.
+std::vector<bool> undisturbed(const std::vector<double>& values) {
+  std::vector<double> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  const double fast = sorted[(sorted.size() - 1) / 4];
+  std::vector<bool> is_kept;
+  for (const double value : values) is_kept.push_back(value <= fast * kOutlier);
+  return is_kept;
+}
+
+std::vector<double> kept_values(const std::vector<double>& values) {
+  const auto is_kept = undisturbed(values);
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (is_kept[i]) kept.push_back(values[i]);
+  }
+  return kept;
+}
+
+Result<double> machine_load(env::Files& files) {
+  ORRERY_TRY(const std::string text, files.read("/proc/loadavg", kibibytes(1)));
+  const auto load = parse_number(text.substr(0, text.find(' ')));
+  if (!load) return Error::io("/proc/loadavg does not start with a number");
+  return *load;
+}
+
+// Medians over steps whose operators are the same in the same order.
+Result<std::vector<TracedOperator>> median_operators(const std::vector<std::vector<TracedOperator>>& steps) {
+  std::vector<TracedOperator> result = steps.front();
+  for (const auto& step : steps) {
+    bool is_same = step.size() == result.size();
+    for (std::size_t i = 0; is_same && i < step.size(); ++i) {
+      is_same = step[i].node == result[i].node && step[i].phase == result[i].phase;
+    }
+    if (!is_same) return Error::internal("two steps of one model ran different operators");
+  }
+  Seconds start;
+  std::vector<double> executions(steps.size()), gaps(steps.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      executions[s] = steps[s][i].execution.value();
+      gaps[s] = steps[s][i].gap.value();
+    }
+    result[i].start = start;
+    result[i].execution = Seconds(median(executions));
+    result[i].gap = Seconds(median(gaps));
+    start += result[i].execution + result[i].gap;
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<std::vector<TracedOperator>> operators_of(const workload::TrainingRun& run, const StepRecord& step) {
+  if (step.samples.empty()) return Error::internal("the step was not traced");
+  std::vector<TracedOperator> operators;
+  for (const OperatorSample& sample : step.samples) {
+    if (operators.empty() || !continues(operators.back(), sample)) {
+      operators.push_back(describe(run, sample));
+      operators.back().start = sample.start - step.start;
+    }
+    operators.back().execution += sample.end - sample.start;
+  }
+  // What precedes the first operator belongs to its gap too: nothing of the iteration is lost.
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const Seconds next = i + 1 < operators.size() ? operators[i + 1].start : step.end - step.start;
+    const Seconds start = i == 0 ? Seconds() : operators[i].start;
+    operators[i].gap = next - start - operators[i].execution;
+  }
+  return operators;
+}
+
+Result<Profile> measure(const workload::TrainingRun& run, Executor& executor, const ProfileOptions& options,
+                        env::Files& files, const env::Clock& clock, const std::function<void(int, int)>& progress) {
+  Profile profile;
+  profile.load = machine_load(files).value_or(0.0);
+  ORRERY_TRY(const Rounds rounds, run_rounds(executor, options, clock, progress));
+
+  std::vector<double> traced_s;
+  for (const StepRecord& step : rounds.traced) traced_s.push_back(duration_s(step));
+  const auto is_kept = undisturbed(traced_s);
+  std::vector<std::vector<TracedOperator>> steps;
+  for (std::size_t i = 0; i < is_kept.size(); ++i) {
+    if (!is_kept[i]) continue;
+    ORRERY_TRY(auto operators, operators_of(run, rounds.traced[i]));
+    steps.push_back(std::move(operators));
+  }
+  const auto plain = kept_values(rounds.plain_s);
+  const auto traced = kept_values(traced_s);
+
+  profile.trace.model = run.graph.name();
+  profile.trace.optimizer = std::string(to_string(run.optimizer));
+  profile.trace.batch = run.graph.batch();
+  ORRERY_TRY(profile.trace.operators, median_operators(steps));
+  const double iteration_s = median(plain);
+  profile.iteration = Seconds(iteration_s);
+  profile.spread = (quantile(plain, 0.75) - quantile(plain, 0.25)) / iteration_s;
+  profile.overhead = median(traced) / iteration_s - 1;
+  profile.conservation = profile.trace.iteration().value() / iteration_s - 1;
+  profile.kept = static_cast<int>(steps.size());
+  profile.measured = static_cast<int>(rounds.traced.size());
+  profile.is_noisy = profile.spread > kNoisySpread || 2 * profile.kept <= profile.measured;
+  profile.loss = rounds.loss;
+  return profile;
+}
+
+}  // namespace orrery::profile

@@ -1,0 +1,265 @@
+// The Executor on libtorch.
+
+#include <ATen/Parallel.h>
+#include <ATen/SequenceNumber.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <fmt/format.h>
+
+#include "profile/module.h"
+#include "profile/torch/model.h"
+#include "profile/torch/recorder.h"
+#include "profile/torch/update.h"
+
+namespace orrery::profile {
+
+using workload::Operator;
+using workload::Phase;
+
+namespace {
+
+class TorchExecutor final : public Executor {
+ public:
+  TorchExecutor(std::shared_ptr<const workload::TrainingRun> run, Model model, const ExecutorOptions& options,
+                const env::Clock& clock)
+      : run_(std::move(run)),
+        model_(std::move(model)),
+        clock_(clock),
+        on_gpu_(options.on_gpu),
+        updater_(run_->optimizer, options.learning_rate, size()) {}
+
+  Result<StepRecord> step(Trace trace) override {
+    return guarded<StepRecord>([&] { return trace == Trace::kYes ? traced_step() : plain_step(); });
+  }
+
+  Result<std::vector<LibraryCall>> list_calls() override {
+    return guarded<std::vector<LibraryCall>>([&] {
+      Recorder recorder(clock_, size());
+      CallLister lister;
+      const at::Tensor loss = forward([&](std::int32_t node) { lister.enter(node, Phase::kForward); },
+                                      [&](std::int32_t node) { recorder.forward_ends(node, next_sequence()); });
+      lister.enter_backward(recorder);
+      loss.backward();
+      update([&](std::int32_t node) { lister.enter(node, Phase::kUpdate); }, [](std::int32_t) {});
+      return lister.take();
+    });
+  }
+
+  Result<double> compute_gradients() override {
+    return guarded<double>([&] {
+      clear_gradients();
+      const at::Tensor loss = forward([](std::int32_t) {}, [](std::int32_t) {});
+      loss.backward();
+      return loss.item<double>();
+    });
+  }
+
+  Result<std::vector<float>> parameter(const std::string& name) const override {
+    ORRERY_TRY(const at::Tensor tensor, find_parameter(name));
+    return numbers_of(tensor);
+  }
+
+  Result<std::vector<float>> gradient(const std::string& name) const override {
+    ORRERY_TRY(const at::Tensor tensor, find_parameter(name));
+    if (!tensor.grad().defined()) return Error::not_found(fmt::format("{} has no gradient", name));
+    return numbers_of(tensor.grad());
+  }
+
+  Status set_parameter(const std::string& name, std::span<const float> values) override {
+    ORRERY_TRY(at::Tensor tensor, find_parameter(name));
+    const at::NoGradGuard no_grad;
+    return copy_into(tensor, values);
+  }
+
+  Status set_input(std::size_t index, std::span<const float> values) override {
+    ORRERY_TRY(at::Tensor tensor, nth(model_.sources, index, "input"));
+    return copy_into(tensor, values);
+  }
+  Result<std::vector<float>> input(std::size_t index) const override {
+    ORRERY_TRY(const at::Tensor tensor, nth(model_.sources, index, "input"));
+    return numbers_of(tensor);
+  }
+  Status set_target(std::size_t index, std::span<const float> values) override {
+    ORRERY_TRY(at::Tensor tensor, nth(model_.targets, index, "target"));
+    return copy_into(tensor, values);
+  }
+  Result<std::vector<float>> target(std::size_t index) const override {
+    ORRERY_TRY(const at::Tensor tensor, nth(model_.targets, index, "target"));
+    return numbers_of(tensor);
+  }
+
+ private:
+  std::size_t size() const { return run_->graph.operators().size(); }
+  static std::uint64_t next_sequence() { return at::sequence_number::peek(); }
+
+  // Exceptions of the library become errors.
+  template <class T, class Body>
+  static Result<T> guarded(Body body) {
+    try {
+      return body();
+    } catch (const c10::Error& error) {
+      return Error::unsupported(fmt::format("the model could not be run: {}", error.what_without_backtrace()));
+    } catch (const std::exception& error) {
+      return Error::unavailable(fmt::format("the model could not be run: {}", error.what()));
+    }
+  }
+
+  // A GPU works behind our back; times mean something only once it is done.
+  void wait_for_gpu() const {
+    if (on_gpu_) at::detail::getCUDAHooks().deviceSynchronize(0);
+  }
+
+  // Runs every node; what nobody reads any more is dropped at once. Returns the sum of all losses.
+  template <class Before, class After>
+  at::Tensor forward(Before before, After after) {
+    std::vector<std::vector<at::Tensor>> values(size());
+    std::vector<at::Tensor> inputs;
+    for (std::size_t i = 0; i < size(); ++i) {
+      const auto node = static_cast<std::int32_t>(i);
+      before(node);
+      inputs.clear();
+      for (const workload::Value& input : run_->graph.node(node).inputs) {
+        inputs.push_back(values[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)]);
+      }
+      values[i] = run_operator(model_, node, inputs);
+      after(node);
+      for (const std::int32_t used : model_.last_uses[i]) values[static_cast<std::size_t>(used)].clear();
+    }
+    return total_loss(values);
+  }
+
+  // What is left are the ends of the graph. Those that are scalars and learn something are its losses.
+  static at::Tensor total_loss(const std::vector<std::vector<at::Tensor>>& values) {
+    at::Tensor total;
+    for (const auto& outputs : values) {
+      for (const at::Tensor& output : outputs) {
+        if (!output.defined() || output.dim() > 0 || !output.requires_grad()) continue;
+        total = total.defined() ? total + output : output;
+      }
+    }
+    TORCH_CHECK(total.defined(), "the graph ends in no loss");
+    return total;
+  }
+
+  template <class Before, class After>
+  void update(Before before, After after) {
+    updater_.next_step();
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (model_.parameters[i].empty()) continue;
+      before(static_cast<std::int32_t>(i));
+      updater_.update(i, model_.parameters[i]);
+      after(static_cast<std::int32_t>(i));
+    }
+  }
+
+  StepRecord plain_step() {
+    StepRecord record;
+    record.start = clock_.monotonic();
+    const at::Tensor loss = forward([](std::int32_t) {}, [](std::int32_t) {});
+    loss.backward();
+    update([](std::int32_t) {}, [](std::int32_t) {});
+    wait_for_gpu();
+    record.end = clock_.monotonic();
+    record.loss = loss.item<double>();
+    return record;
+  }
+
+  StepRecord traced_step() {
+    StepRecord record;
+    Recorder recorder(clock_, size());
+    recorder.samples().reserve(size() * 4);
+    record.start = clock_.monotonic();
+    const at::Tensor loss = forward([&](std::int32_t node) { recorder.begin(node, Phase::kForward); },
+                                    [&](std::int32_t node) {
+                                      wait_for_gpu();
+                                      recorder.end();
+                                      recorder.forward_ends(node, next_sequence());
+                                    });
+    {
+      const Recorder::Backward recording(recorder);
+      loss.backward();
+    }
+    update([&](std::int32_t node) { recorder.begin(node, Phase::kUpdate); },
+           [&](std::int32_t) {
+             wait_for_gpu();
+             recorder.end();
+           });
+    record.end = clock_.monotonic();
+    record.loss = loss.item<double>();
+    record.samples = std::move(recorder.samples());
+    return record;
+  }
+
+  void clear_gradients() {
+    for (auto& of_node : model_.parameters) {
+      for (at::Tensor& parameter : of_node) parameter.mutable_grad().reset();
+    }
+  }
+
+  Result<at::Tensor> find_parameter(const std::string& name) const {
+    const std::size_t dot = name.rfind('.');
+    for (std::size_t i = 0; dot != std::string::npos && i < size(); ++i) {
+      const Operator& op = run_->graph.operators()[i];
+      if (name.compare(0, dot, op.name) != 0) continue;
+      for (std::size_t j = 0; j < op.parameters.size(); ++j) {
+        if (name.compare(dot + 1, std::string::npos, op.parameters[j].name) == 0) return model_.parameters[i][j];
+      }
+    }
+    return Error::not_found(fmt::format("{} has no parameter \"{}\"", run_->graph.name(), name));
+  }
+
+  static Result<at::Tensor> nth(const std::vector<at::Tensor>& tensors, std::size_t index, std::string_view what) {
+    std::size_t seen = 0;
+    for (const at::Tensor& tensor : tensors) {
+      if (tensor.defined() && seen++ == index) return tensor;
+    }
+    return Error::not_found(fmt::format("there are only {} {}s, no number {}", seen, what, index));
+  }
+
+  static std::vector<float> numbers_of(const at::Tensor& tensor) {
+    const at::Tensor flat = tensor.detach().to(at::kCPU, at::kFloat).contiguous();
+    return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
+  }
+
+  static Status copy_into(at::Tensor& tensor, std::span<const float> values) {
+    if (static_cast<std::int64_t>(values.size()) != tensor.numel()) {
+      return Error::invalid(fmt::format("expected {} numbers, got {}", tensor.numel(), values.size()));
+    }
+    const at::Tensor given = at::empty(tensor.sizes(), at::kFloat);
+    std::copy(values.begin(), values.end(), given.data_ptr<float>());
+    tensor.copy_(given);
+    return {};
+  }
+
+  std::shared_ptr<const workload::TrainingRun> run_;  // model_ refers to its graph
+  Model model_;
+  const env::Clock& clock_;
+  bool on_gpu_;
+  Updater updater_;
+};
+
+Result<std::unique_ptr<Executor>> make(const workload::TrainingRun& run, const ExecutorOptions& options,
+                                       const env::Clock& clock) {
+  if (run.precision != Precision::kFp32) {
+    return Error::unsupported(fmt::format("models are run in fp32, not {}", to_string(run.precision)));
+  }
+  if (options.on_gpu && !at::hasCUDA()) return Error::unsupported("this libtorch has no CUDA device");
+  at::set_num_threads(options.threads);
+  const auto floats = at::TensorOptions(at::kFloat).device(options.on_gpu ? at::kCUDA : at::kCPU);
+  auto kept = std::make_shared<const workload::TrainingRun>(run);
+  try {
+    ORRERY_TRY(Model model, make_model(kept->graph, floats, options.is_random, options.seed));
+    return std::make_unique<TorchExecutor>(kept, std::move(model), options, clock);
+  } catch (const c10::Error& error) {
+    return Error::unavailable(fmt::format("the model could not be made: {}", error.what_without_backtrace()));
+  }
+}
+
+}  // namespace
+
+extern "C" Result<std::unique_ptr<Executor>> orrery_make_executor(const workload::TrainingRun& run,
+                                                                  const ExecutorOptions& options,
+                                                                  const env::Clock& clock) {
+  return make(run, options, clock);
+}
+
+}  // namespace orrery::profile
