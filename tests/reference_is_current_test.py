@@ -1,24 +1,40 @@
-"""docs/reference.md is what `orrery reference` prints. Usage: reference_is_current_test.py ORRERY"""
+"""Pages made by the program are what it prints. Usage: reference_is_current_test.py ORRERY
+
+docs/reference.md is the output of `orrery reference`; docs/formats/job.md contains that of
+`orrery job schema --format markdown`.
+"""
 
 import difflib
 import pathlib
 import subprocess
 import sys
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "reference.md"
+DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
+
+
+def output_of(*words):
+    return subprocess.run([sys.argv[1], *words], capture_output=True, text=True, check=True).stdout
+
+
+def report(page, printed, stored, advice):
+    lines = difflib.unified_diff(stored.splitlines(), printed.splitlines(), page, "printed", lineterm="", n=1)
+    print("\n".join(lines))
+    print(f"\n{page} is out of date. {advice}")
 
 
 def main():
-    printed = subprocess.run([sys.argv[1], "reference"], capture_output=True, text=True, check=True).stdout
-    stored = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if printed == stored:
-        return 0
-    lines = difflib.unified_diff(
-        stored.splitlines(), printed.splitlines(), "docs/reference.md", "orrery reference", lineterm="", n=1
-    )
-    print("\n".join(lines))
-    print("\ndocs/reference.md is out of date. Run: build/release/bin/orrery reference > docs/reference.md")
-    return 1
+    status = 0
+    printed = output_of("reference")
+    stored = (DOCS / "reference.md").read_text(encoding="utf-8")
+    if printed != stored:
+        report("docs/reference.md", printed, stored, "Run: build/release/bin/orrery reference > docs/reference.md")
+        status = 1
+    fields = output_of("job", "schema", "--format", "markdown")
+    page = (DOCS / "formats" / "job.md").read_text(encoding="utf-8")
+    if fields not in page:
+        report("docs/formats/job.md", fields, page, "Put in: build/release/bin/orrery job schema --format markdown")
+        status = 1
+    return status
 
 
 if __name__ == "__main__":

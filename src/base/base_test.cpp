@@ -136,6 +136,45 @@ TEST(OptionsTest, HelpSchemaAndReferenceComeFromTheRecords) {
   EXPECT_NE(markdown_reference(kRecords).find("sgd\\|adam"), std::string::npos);
 }
 
+TEST(OptionsTest, DurationsHaveOneUnit) {
+  EXPECT_EQ(parse_duration("90s"), Seconds(90));
+  EXPECT_EQ(parse_duration("30m"), Seconds(1800));
+  EXPECT_EQ(parse_duration("1.5d"), Seconds(129600));
+  for (const auto* text : {"", "h", "12", "12 h", "1h30m", "nanh", "infd", "h12"}) {
+    EXPECT_FALSE(parse_duration(text).has_value()) << text;
+  }
+  EXPECT_EQ(duration_text(Seconds(43200)), "12h");
+  EXPECT_EQ(duration_text(Seconds(0.5)), "0.5s");
+  const OptionRecord record = optional_duration("deadline", "finish within").bounds(60, 86400);
+  EXPECT_EQ(check_option(record, "1s").error().message(), "1s is out of range; expected 1m to 1d");
+  EXPECT_EQ(check_option(record, "soon").error().message(),
+            "expected a time such as 90s, 30m, 12h or 7d, not \"soon\"");
+}
+
+TEST(OptionsTest, TextIsBoundedInBytes) {
+  const OptionRecord record = text_option("name", "", "a name").bounds(1, 3);
+  EXPECT_TRUE(check_option(record, "abc").has_value());
+  EXPECT_EQ(check_option(record, "abcd").error().message(), "4 bytes long; expected 1 to 3 bytes");
+}
+
+TEST(OptionsTest, GroupsBecomeNestedSchemasAndPaths) {
+  const std::vector<OptionRecord> records = {
+      group_option("size", {optional_integer("width", "across").bounds(1, 9).required()}, "how large").list(2),
+      optional_integer("count", "how many").bounds(1, 4).or_fields({optional_integer("max", "at most")})};
+  const auto schema = nlohmann::json::parse(json_schema(records, "box"));
+  EXPECT_EQ(schema["properties"]["size"]["maxItems"], 2);
+  EXPECT_EQ(schema["properties"]["size"]["items"]["additionalProperties"], false);
+  EXPECT_EQ(schema["properties"]["size"]["items"]["required"], nlohmann::json::array({"width"}));
+  EXPECT_EQ(schema["properties"]["count"]["oneOf"][0]["maximum"], 4);
+  EXPECT_EQ(schema["properties"]["count"]["oneOf"][1]["properties"]["max"]["type"], "integer");
+  EXPECT_EQ(markdown_fields(records),
+            "| field | value | meaning |\n|---|---|---|\n"
+            "| `size` | list | how large (at most 2 items) |\n"
+            "| `size[].width` | N | across (1 to 9; required) |\n"
+            "| `count` | N or fields | how many (1 to 4) |\n"
+            "| `count.max` | N | at most |\n");
+}
+
 TEST(TableTest, TextJsonAndCsvShowTheSameRows) {
   Table table({{"model", "model"},
                {"iteration_s", "iteration", CellFormat::kSeconds},

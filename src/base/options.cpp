@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -29,82 +28,104 @@ std::optional<Number> parse_number(std::string_view text) {
   return number;
 }
 
-std::string bounds_text(const OptionRecord& record) {
-  if (record.minimum && record.maximum) return fmt::format("{:.15g} to {:.15g}", *record.minimum, *record.maximum);
-  if (record.minimum) return fmt::format("at least {:.15g}", *record.minimum);
-  if (record.maximum) return fmt::format("at most {:.15g}", *record.maximum);
-  return {};
+bool in_bounds(const OptionRecord& record, double number) {
+  const bool low = record.minimum && number < *record.minimum;
+  const bool high = record.maximum && number > *record.maximum;
+  return std::isfinite(number) && !low && !high;
 }
 
 Status check_bounds(const OptionRecord& record, double number, std::string_view text) {
-  const bool low = record.minimum && number < *record.minimum;
-  const bool high = record.maximum && number > *record.maximum;
-  if (std::isfinite(number) && !low && !high) return {};
+  if (in_bounds(record, number)) return {};
   const std::string expected = bounds_text(record);
-  return Error::invalid(fmt::format("{}: {} is out of range; expected {}", record.name, text,
-                                    expected.empty() ? "a finite number" : expected));
+  return Error::invalid(
+      fmt::format("{} is out of range; expected {}", text, expected.empty() ? "a finite number" : expected));
 }
 
-Status check_value(const OptionRecord& record, std::string_view text) {
+Error wrong_type(std::string_view expected, std::string_view text) {
+  return Error::invalid(fmt::format("expected {}, not {}", expected, quote(text)));
+}
+
+Status check_text(const OptionRecord& record, std::string_view text) {
+  if (in_bounds(record, static_cast<double>(text.size()))) return {};
+  return Error::invalid(fmt::format("{} bytes long; expected {}", text.size(), bounds_text(record)));
+}
+
+Status check_choice(const OptionRecord& record, std::string_view text) {
+  for (const std::string& choice : record.choices) {
+    if (text == choice) return {};
+  }
+  return Error::invalid(fmt::format("unknown value {}{} (one of: {})", quote(text), did_you_mean(text, record.choices),
+                                    fmt::join(record.choices, ", ")));
+}
+
+struct TimeUnit {
+  char letter;
+  double seconds;
+};
+constexpr TimeUnit kTimeUnits[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
+
+}  // namespace
+
+std::optional<Seconds> parse_duration(std::string_view text) {
+  for (const TimeUnit& unit : kTimeUnits) {
+    if (text.empty() || text.back() != unit.letter) continue;
+    const auto number = parse_number<double>(text.substr(0, text.size() - 1));
+    if (!number || !std::isfinite(*number)) return std::nullopt;
+    return Seconds(*number * unit.seconds);
+  }
+  return std::nullopt;
+}
+
+std::string duration_text(Seconds time) {
+  for (const TimeUnit& unit : kTimeUnits) {
+    const double number = time.value() / unit.seconds;
+    const bool is_exact = number == std::floor(number) && number * unit.seconds == time.value();
+    if (number >= 1 && is_exact) return fmt::format("{}{}", number, unit.letter);
+  }
+  return fmt::format("{}s", time.value());
+}
+
+std::string bounds_text(const OptionRecord& record) {
+  const auto show = [&](double bound) {
+    return record.type == OptionType::kDuration ? duration_text(Seconds(bound)) : fmt::format("{:.15g}", bound);
+  };
+  const std::string_view unit = record.type == OptionType::kText ? " bytes" : "";
+  if (record.minimum && record.maximum)
+    return fmt::format("{} to {}{}", show(*record.minimum), show(*record.maximum), unit);
+  if (record.minimum) return fmt::format("at least {}{}", show(*record.minimum), unit);
+  if (record.maximum) return fmt::format("at most {}{}", show(*record.maximum), unit);
+  return {};
+}
+
+Status check_option(const OptionRecord& record, std::string_view text) {
   switch (record.type) {
     case OptionType::kFlag:
       if (text == "true" || text == "false") return {};
-      return Error::invalid(fmt::format("{}: expected true or false, not \"{}\"", record.name, text));
+      return wrong_type("true or false", text);
     case OptionType::kInteger: {
       const auto number = parse_number<std::int64_t>(text);
-      if (!number) return Error::invalid(fmt::format("{}: expected a whole number, not \"{}\"", record.name, text));
+      if (!number) return wrong_type("a whole number", text);
       return check_bounds(record, static_cast<double>(*number), text);
     }
     case OptionType::kNumber: {
       const auto number = parse_number<double>(text);
-      if (!number) return Error::invalid(fmt::format("{}: expected a number, not \"{}\"", record.name, text));
+      if (!number) return wrong_type("a number", text);
       return check_bounds(record, *number, text);
     }
+    case OptionType::kDuration: {
+      const auto time = parse_duration(text);
+      if (!time) return wrong_type("a time such as 90s, 30m, 12h or 7d", text);
+      return check_bounds(record, time->value(), text);
+    }
     case OptionType::kChoice:
-      for (const std::string& choice : record.choices) {
-        if (text == choice) return {};
-      }
-      return Error::invalid(fmt::format("{}: unknown value \"{}\"{} (one of: {})", record.name, text,
-                                        did_you_mean(text, record.choices), fmt::join(record.choices, ", ")));
+      return check_choice(record, text);
     case OptionType::kText:
-      return {};
+      return check_text(record, text);
+    case OptionType::kGroup:
+      return Error::invalid("expected fields (name: value)");
   }
   return {};
 }
-
-std::string placeholder(const OptionRecord& record) {
-  std::string shown;
-  switch (record.type) {
-    case OptionType::kFlag:
-      return {};
-    case OptionType::kInteger:
-      shown = "N";
-      break;
-    case OptionType::kNumber:
-      shown = "X";
-      break;
-    case OptionType::kText:
-      shown = "TEXT";
-      break;
-    case OptionType::kChoice:
-      shown = fmt::format("{}", fmt::join(record.choices, "|"));
-      break;
-  }
-  if (!record.unit.empty() && record.type != OptionType::kChoice) shown = record.unit;
-  return record.is_list ? shown + ",…" : shown;
-}
-
-std::string notes(const OptionRecord& record) {
-  std::vector<std::string> parts;
-  if (const std::string range = bounds_text(record); !range.empty()) parts.push_back(range);
-  if (record.is_required) parts.push_back("required");
-  if (!record.default_value.empty() && record.type != OptionType::kFlag) {
-    parts.push_back("default " + record.default_value);
-  }
-  return parts.empty() ? std::string() : fmt::format(" ({})", fmt::join(parts, "; "));
-}
-
-}  // namespace
 
 OptionRecord OptionRecord::bounds(double low, double high) && {
   minimum = low;
@@ -117,13 +138,19 @@ OptionRecord OptionRecord::in(std::string unit_name) && {
   return std::move(*this);
 }
 
-OptionRecord OptionRecord::list() && {
+OptionRecord OptionRecord::list(std::size_t most) && {
   is_list = true;
+  items_max = most;
   return std::move(*this);
 }
 
 OptionRecord OptionRecord::required() && {
   is_required = true;
+  return std::move(*this);
+}
+
+OptionRecord OptionRecord::or_fields(std::vector<OptionRecord> records) && {
+  fields = std::move(records);
   return std::move(*this);
 }
 
@@ -158,6 +185,14 @@ OptionRecord optional_number(std::string name, std::string help) {
   return make(std::move(name), OptionType::kNumber, "", std::move(help));
 }
 
+OptionRecord optional_duration(std::string name, std::string help) {
+  return make(std::move(name), OptionType::kDuration, "", std::move(help));
+}
+
+OptionRecord group_option(std::string name, std::vector<OptionRecord> fields, std::string help) {
+  return make(std::move(name), OptionType::kGroup, "", std::move(help)).or_fields(std::move(fields));
+}
+
 OptionValues::OptionValues(std::span<const OptionRecord> records) : records_(records.begin(), records.end()) {
   for (const OptionRecord& record : records_) {
     if (record.default_value.empty()) continue;
@@ -166,20 +201,31 @@ OptionValues::OptionValues(std::span<const OptionRecord> records) : records_(rec
   }
 }
 
-Status OptionValues::set(std::string_view name, std::string_view text) {
+Result<const OptionRecord*> OptionValues::find(std::string_view name) const {
   std::vector<std::string> names;
   for (const OptionRecord& record : records_) {
+    if (record.name == name) return &record;
     names.push_back(record.name);
-    if (record.name != name) continue;
-    auto parts = record.is_list ? split(text, ',') : std::vector<std::string>{std::string(text)};
-    for (std::string& part : parts) {
-      part = std::string(trim(part));
-      ORRERY_TRY_VOID(check_value(record, part));
-    }
-    values_[record.name] = {std::move(parts), true};
-    return {};
   }
   return Error::invalid(fmt::format("unknown option \"{}\"{}", name, did_you_mean(name, names)));
+}
+
+Status OptionValues::set(std::string_view name, std::string_view text) {
+  ORRERY_TRY(const OptionRecord* record, find(name));
+  auto parts = record->is_list ? split(text, ',') : std::vector<std::string>{std::string(text)};
+  for (std::string& part : parts) part = std::string(trim(part));
+  return set_values(name, std::move(parts));
+}
+
+Status OptionValues::set_values(std::string_view name, std::vector<std::string> values) {
+  ORRERY_TRY(const OptionRecord* record, find(name));
+  ORRERY_CHECK(!values.empty() && (record->is_list || values.size() == 1));
+  for (const std::string& value : values) {
+    const Status status = check_option(*record, value);
+    if (!status) return Error::invalid(fmt::format("{}: {}", record->name, status.error().message()));
+  }
+  values_[record->name] = {std::move(values), true};
+  return {};
 }
 
 Status OptionValues::check_required() const {
@@ -225,6 +271,11 @@ double OptionValues::number(std::string_view name) const {
   return *parse_number<double>(value(name).parts.front());
 }
 
+Seconds OptionValues::duration(std::string_view name) const {
+  ORRERY_CHECK(record(name).type == OptionType::kDuration);
+  return *parse_duration(value(name).parts.front());
+}
+
 const std::string& OptionValues::text(std::string_view name) const {
   static const std::string kNone;
   const OptionType type = record(name).type;
@@ -247,69 +298,6 @@ std::vector<std::string> OptionValues::texts(std::string_view name) const {
 
 std::string OptionValues::display(std::string_view name) const {
   return has(name) ? fmt::format("{}", fmt::join(value(name).parts, ",")) : std::string();
-}
-
-std::string help_text(std::span<const OptionRecord> records, std::string_view name_prefix) {
-  constexpr std::size_t kHelpColumn = 28;
-  std::string text;
-  for (const OptionRecord& record : records) {
-    std::string head = fmt::format("  {}{} {}", name_prefix, record.name, placeholder(record));
-    if (head.size() + 1 > kHelpColumn) {
-      text += head + "\n";
-      head.clear();
-    }
-    text += fmt::format("{:<{}}{}{}\n", head, kHelpColumn, record.help, notes(record));
-  }
-  return text;
-}
-
-std::string json_schema(std::span<const OptionRecord> records, std::string_view title) {
-  nlohmann::ordered_json properties = nlohmann::ordered_json::object();
-  nlohmann::ordered_json required = nlohmann::ordered_json::array();
-  for (const OptionRecord& record : records) {
-    nlohmann::ordered_json scalar;
-    switch (record.type) {
-      case OptionType::kFlag:
-        scalar["type"] = "boolean";
-        break;
-      case OptionType::kInteger:
-        scalar["type"] = "integer";
-        break;
-      case OptionType::kNumber:
-        scalar["type"] = "number";
-        break;
-      case OptionType::kText:
-        scalar["type"] = "string";
-        break;
-      case OptionType::kChoice:
-        scalar["enum"] = record.choices;
-        break;
-    }
-    if (record.minimum) scalar["minimum"] = *record.minimum;
-    if (record.maximum) scalar["maximum"] = *record.maximum;
-    nlohmann::ordered_json property = scalar;
-    if (record.is_list) property = {{"type", "array"}, {"items", scalar}};
-    property["description"] = record.unit.empty() ? record.help : record.help + " [" + record.unit + "]";
-    if (!record.default_value.empty()) property["default"] = record.default_value;
-    properties[record.name] = std::move(property);
-    if (record.is_required) required.push_back(record.name);
-  }
-  nlohmann::ordered_json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-                                   {"title", title},
-                                   {"type", "object"},
-                                   {"additionalProperties", false},
-                                   {"properties", std::move(properties)}};
-  if (!required.empty()) schema["required"] = std::move(required);
-  return schema.dump(2);
-}
-
-std::string markdown_reference(std::span<const OptionRecord> records, std::string_view name_prefix) {
-  std::string text = "| option | value | meaning |\n|---|---|---|\n";
-  for (const OptionRecord& record : records) {
-    const std::string value = fmt::format("{}", fmt::join(split(placeholder(record), '|'), "\\|"));
-    text += fmt::format("| `{}{}` | {} | {}{} |\n", name_prefix, record.name, value, record.help, notes(record));
-  }
-  return text;
 }
 
 }  // namespace orrery

@@ -18,10 +18,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/units.h"
 
 namespace orrery {
 
-enum class OptionType { kFlag, kInteger, kNumber, kText, kChoice };
+// A duration is a number with its unit: 90s, 30m, 12h, 1.5d. A group is written only in files, as fields of its own.
+enum class OptionType { kFlag, kInteger, kNumber, kText, kChoice, kDuration, kGroup };
 
 struct OptionRecord {
   std::string name;
@@ -29,16 +31,19 @@ struct OptionRecord {
   std::string default_value;  // empty: no default
   std::string help;
   std::string unit;
-  std::optional<double> minimum;
+  std::optional<double> minimum;  // of a text: bytes; of a duration: seconds
   std::optional<double> maximum;
   std::vector<std::string> choices;
-  bool is_list = false;  // comma-separated
+  bool is_list = false;       // comma-separated
+  std::size_t items_max = 0;  // of a list; 0: any number
   bool is_required = false;
+  std::vector<OptionRecord> fields;  // of a group; of another type: what may be written instead of one value
 
   OptionRecord bounds(double low, double high) &&;
   OptionRecord in(std::string unit_name) &&;
-  OptionRecord list() &&;
+  OptionRecord list(std::size_t most = 0) &&;
   OptionRecord required() &&;
+  OptionRecord or_fields(std::vector<OptionRecord> records) &&;
 };
 
 OptionRecord flag_option(std::string name, std::string help);
@@ -50,6 +55,18 @@ OptionRecord choice_option(std::string name, std::string default_value, std::vec
 // Without a default: given(name) tells whether the user set it.
 OptionRecord optional_integer(std::string name, std::string help);
 OptionRecord optional_number(std::string name, std::string help);
+OptionRecord optional_duration(std::string name, std::string help);
+OptionRecord group_option(std::string name, std::vector<OptionRecord> fields, std::string help);
+
+// "1 to 8", "at least 1s", "at most 200 bytes"; empty without bounds.
+std::string bounds_text(const OptionRecord& record);
+// Checks one value against type, bounds and choices. The message does not name the option.
+Status check_option(const OptionRecord& record, std::string_view text);
+
+// The number of seconds that "90s", "30m", "12h" or "1.5d" says; nothing for any other text.
+std::optional<Seconds> parse_duration(std::string_view text);
+// The same text for the same time, in the largest unit that gives a whole number: "12h".
+std::string duration_text(Seconds time);
 
 // The values of a set of records. Getters of a name that is not in the records, or of another type, are programmer
 // errors; everything that comes from users goes through set(), which checks type, bounds and choices.
@@ -58,6 +75,8 @@ class OptionValues {
   explicit OptionValues(std::span<const OptionRecord> records);
 
   Status set(std::string_view name, std::string_view text);
+  // The same with the values apart, taken as they are; several only for a list.
+  Status set_values(std::string_view name, std::vector<std::string> values);
   // Fails if a required option has no value.
   Status check_required() const;
 
@@ -67,6 +86,7 @@ class OptionValues {
   bool flag(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
+  Seconds duration(std::string_view name) const;
   const std::string& text(std::string_view name) const;
   std::vector<std::int64_t> integers(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
@@ -80,6 +100,7 @@ class OptionValues {
     std::vector<std::string> parts;
     bool given = false;
   };
+  Result<const OptionRecord*> find(std::string_view name) const;
   const OptionRecord& record(std::string_view name) const;
   const Value& value(std::string_view name) const;
 
@@ -89,9 +110,11 @@ class OptionValues {
 
 // One line per option: name, value placeholder, help, unit, bounds, default.
 std::string help_text(std::span<const OptionRecord> records, std::string_view name_prefix = "--");
-// A JSON Schema object with one property per option and no others allowed.
+// A JSON Schema (draft 2020-12) object with one property per option and no others allowed, in groups likewise.
 std::string json_schema(std::span<const OptionRecord> records, std::string_view title);
 // A Markdown table.
 std::string markdown_reference(std::span<const OptionRecord> records, std::string_view name_prefix = "--");
+// A Markdown table of the fields of a file, those of groups by their path: "resources.any_of[].device".
+std::string markdown_fields(std::span<const OptionRecord> records);
 
 }  // namespace orrery

@@ -193,11 +193,10 @@ Error YamlFields::error(std::string_view key, std::string_view message) const {
 }
 
 Result<const std::string*> YamlFields::scalar(std::string_view key, std::string_view expected) {
-  asked_.emplace(key);
-  const YamlEntry* entry = find(key);
-  if (entry == nullptr || entry->value.kind == YamlValue::Kind::kNull) return nullptr;
-  if (entry->value.kind != YamlValue::Kind::kScalar) return error(key, fmt::format("expected {}", expected));
-  return &entry->value.scalar;
+  const YamlValue* value = any(key);
+  if (value == nullptr) return nullptr;
+  if (value->kind != YamlValue::Kind::kScalar) return error(key, fmt::format("expected {}", expected));
+  return &value->scalar;
 }
 
 Result<std::optional<std::string>> YamlFields::text(std::string_view key) {
@@ -225,11 +224,15 @@ Result<std::optional<int>> YamlFields::integer(std::string_view key, int low, in
 }
 
 Result<const YamlValue*> YamlFields::list(std::string_view key) {
+  const YamlValue* value = any(key);
+  if (value != nullptr && value->kind != YamlValue::Kind::kList) return error(key, "expected a list (- …)");
+  return value;
+}
+
+const YamlValue* YamlFields::any(std::string_view key) {
   asked_.emplace(key);
   const YamlEntry* entry = find(key);
-  if (entry == nullptr || entry->value.kind == YamlValue::Kind::kNull) return nullptr;
-  if (entry->value.kind != YamlValue::Kind::kList) return error(key, "expected a list (- …)");
-  return &entry->value;
+  return entry == nullptr || entry->value.kind == YamlValue::Kind::kNull ? nullptr : &entry->value;
 }
 
 Status YamlFields::check_unknown() const {
@@ -243,6 +246,43 @@ Status YamlFields::check_unknown() const {
                           hint.empty() ? fmt::format("; expected {}", fmt::join(known, ", ")) : hint));
   }
   return {};
+}
+
+namespace {
+
+using Lines = std::map<std::string, std::size_t, std::less<>>;
+
+void collect_lines(const YamlValue& value, const std::string& path, Lines& lines) {
+  for (std::size_t i = 0; i < value.items.size(); ++i) {
+    const std::string item = fmt::format("{}[{}]", path, i);
+    lines.emplace(item, value.items[i].line);
+    collect_lines(value.items[i], item, lines);
+  }
+  for (const YamlEntry& entry : value.entries) {
+    const std::string field = path.empty() ? entry.key : fmt::format("{}.{}", path, entry.key);
+    lines.emplace(field, entry.line);
+    collect_lines(entry.value, field, lines);
+  }
+}
+
+// The path of the list or map that holds the field; empty for the document.
+std::string_view parent(std::string_view path) {
+  const std::size_t end = path.find_last_of(".[");
+  return end == std::string_view::npos ? std::string_view() : path.substr(0, end);
+}
+
+}  // namespace
+
+YamlPlaces::YamlPlaces(const YamlValue& root, std::string file) : file_(std::move(file)) {
+  lines_.emplace("", std::max<std::size_t>(root.line, 1));
+  collect_lines(root, "", lines_);
+}
+
+Error YamlPlaces::error(std::string_view path, std::string_view message) const {
+  std::string_view place = path;
+  while (!place.empty() && !lines_.contains(place)) place = parent(place);
+  const auto line = lines_.find(place);
+  return at(file_, line == lines_.end() ? 1 : line->second, fmt::format("{}: {}", path, message));
 }
 
 }  // namespace orrery

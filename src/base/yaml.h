@@ -9,6 +9,7 @@
 //   ORRERY_TRY(const std::string name, fields.text("name"));
 //   ORRERY_TRY_VOID(fields.check_unknown());
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -61,6 +62,7 @@ class YamlFields {
   Result<std::optional<int>> integer(std::string_view key, int low, int high);
   // Null if the field is missing or null.
   Result<const YamlValue*> list(std::string_view key);
+  const YamlValue* any(std::string_view key);
 
   // Fails on a key that no getter asked for, with the nearest one that did.
   Status check_unknown() const;
@@ -82,6 +84,23 @@ class YamlFields {
   std::string file_;
   std::string path_;
   std::set<std::string, std::less<>> asked_;
+};
+
+// Where every field of a document is, by its path. Outlives the document, so that what only a later stage can know to
+// be wrong (no such device) is still reported at its line.
+class YamlPlaces {
+ public:
+  YamlPlaces() = default;
+  YamlPlaces(const YamlValue& root, std::string file);
+
+  bool has(std::string_view path) const { return lines_.contains(path); }
+  // `file:line: path: message`, at the line of the field, or of the nearest one around it that is there.
+  Error error(std::string_view path, std::string_view message) const;
+  const std::string& file() const { return file_; }
+
+ private:
+  std::string file_;
+  std::map<std::string, std::size_t, std::less<>> lines_;
 };
 
 }  // namespace orrery

@@ -63,5 +63,14 @@ TEST(YamlTest, FieldsAreCheckedAgainstWhatWasAskedFor) {
   EXPECT_EQ(fields->check_unknown().error().message(), "f:5: jobs[0].cuont: unknown field; did you mean \"count\"?");
 }
 
+TEST(YamlPlacesTest, AFieldThatIsNotThereIsReportedAtTheOneAroundIt) {
+  const auto root = parse_yaml("a: 1\nb:\n  - c: 2\n    d: 3\n", "f");
+  ASSERT_TRUE(root);
+  const YamlPlaces places(*root, "f");
+  EXPECT_EQ(places.error("b[0].d", "odd").message(), "f:4: b[0].d: odd");
+  EXPECT_EQ(places.error("b[0].e", "missing").message(), "f:3: b[0].e: missing");
+  EXPECT_EQ(places.error("x.y", "missing").message(), "f:1: x.y: missing");
+}
+
 }  // namespace
 }  // namespace orrery

@@ -12,6 +12,8 @@ Command model_export_command();
 Command devices_command();
 Command offers_command();
 Command cluster_show_command();
+Command job_check_command();
+Command job_schema_command();
 Command predict_command();
 Command memory_command();
 Command compare_command();

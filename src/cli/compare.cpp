@@ -60,8 +60,11 @@ struct LeftOut {
   }
 };
 
-// Every choice does the same work: the samples of --epochs, or --steps steps of one replica's batch.
-double samples_wanted(const OptionValues& options, std::int64_t batch) {
+// Every choice does the same work: the samples of --epochs, or --steps steps of one replica's batch; the steps of a job
+// are of its global batch.
+double samples_wanted(const RunRequest& request) {
+  const OptionValues& options = request.options;
+  const std::int64_t batch = request.job && request.job->batch ? *request.job->batch : options.integer("batch");
   if (options.has("epochs")) return options.number("epochs") * static_cast<double>(options.integer("dataset-size"));
   return static_cast<double>(options.integer("steps")) * static_cast<double>(batch);
 }
@@ -70,7 +73,7 @@ double samples_wanted(const OptionValues& options, std::int64_t batch) {
 // once, and only its cheapest can be on the front.
 class Candidates {
  public:
-  Candidates(const workload::TrainingGraph& graph, const OptionValues& options) : graph_(graph), options_(options) {}
+  explicit Candidates(const RunRequest& request) : request_(request), options_(request.options) {}
 
   Status add(const Offer& offer, int machines) {
     if (!possible(offer, machines)) return {};
@@ -104,6 +107,8 @@ class Candidates {
     std::size_t cheapest = 0;  // of choices_
   };
 
+  bool job_fits(int devices) const { return !request_.job || !workload::misfit(*request_.job, devices); }
+
   bool possible(const Offer& offer, int machines) {
     const std::int64_t plan = options_.integer("tensor") * options_.integer("pipeline");
     const std::int64_t devices = std::int64_t{machines} * offer.device_count;
@@ -116,24 +121,30 @@ class Candidates {
       reason = &left_out_.odd_price;
     } else if (options_.flag("spot") && !offer.spot) {
       reason = &left_out_.no_spot;
-    } else if (devices % plan != 0 || devices > hardware::kDevicesMax) {
+    } else if (devices % plan != 0 || devices > hardware::kDevicesMax || !job_fits(static_cast<int>(devices))) {
       reason = &left_out_.device_count;
     }
     if (reason != nullptr) ++*reason;
     return reason == nullptr;
   }
 
+  std::int64_t batch_on(int devices) const {
+    const auto batch = request_.job ? workload::replica_batch(*request_.job, devices) : std::nullopt;
+    return batch.value_or(options_.integer("batch"));
+  }
+
   Result<Prediction> predict(const Offer& offer, int machines) const {
+    const int devices = machines * offer.device_count;
     ORRERY_TRY(const hardware::Placement placement,
-               hardware::make_placement(offer.device, machines * offer.device_count, offer.device_count,
+               hardware::make_placement(offer.device, devices, offer.device_count,
                                         {.inside = {}, .between = options_.text("network")}));
-    ORRERY_TRY(workload::TrainingRun run, make_run(graph_, options_.text("precision"), placement, options_));
-    run.steps =
-        std::max(1.0, std::ceil(samples_wanted(options_, graph_.batch()) / static_cast<double>(run.global_batch())));
+    ORRERY_TRY(const workload::TrainingGraph graph, request_.graph.with_batch(batch_on(devices)));
+    ORRERY_TRY(workload::TrainingRun run, make_run(graph, options_.text("precision"), placement, options_));
+    run.steps = std::max(1.0, std::ceil(samples_wanted(request_) / static_cast<double>(run.global_batch())));
     return predictor_.predict(run, placement);
   }
 
-  const workload::TrainingGraph& graph_;
+  const RunRequest& request_;
   const OptionValues& options_;
   predict::AnalyticPredictor predictor_;
   std::map<std::tuple<std::string, int, int>, Group> groups_;  // device, devices per machine, machines
@@ -225,13 +236,11 @@ std::string plot(const std::vector<Choice>& choices, const std::string& model) {
 }
 
 Status run_compare(Context& context, const Arguments& arguments) {
-  const OptionValues& options = arguments.options;
+  ORRERY_TRY(const RunRequest request, read_request(context.env, arguments.words[0], arguments.options));
+  const OptionValues& options = request.options;
   if (options.has("epochs") && !options.has("dataset-size")) return Error::invalid("--epochs needs --dataset-size");
-  const std::string& model = arguments.words[0];
-  ORRERY_TRY(const workload::TrainingGraph single, load_model(context.env, model));
-  ORRERY_TRY(const workload::TrainingGraph graph, single.with_batch(options.integer("batch")));
   ORRERY_TRY(const OfferList list, load_offers(context, options));
-  Candidates candidates(graph, options);
+  Candidates candidates(request);
   for (const Offer& offer : list.offers) {
     for (const std::int64_t machines : options.integers("machines")) {
       ORRERY_TRY_VOID(candidates.add(offer, static_cast<int>(machines)));
@@ -256,10 +265,10 @@ Status run_compare(Context& context, const Arguments& arguments) {
                     "uncalibrated, 80 % intervals; list prices, which move; {}\n",
                     table.rows(), format_whole(static_cast<double>(choices.size())),
                     left_out.total() > 0 ? fmt::format(", left out: {}", left_out.text()) : "",
-                    format_count(samples_wanted(options, graph.batch())), describe(list)));
+                    format_count(samples_wanted(request)), describe(list)));
   }
   if (options.text("plot").empty()) return {};
-  return context.write_file(options.text("plot"), plot(choices, model), options);
+  return context.write_file(options.text("plot"), plot(choices, request.model), options);
 }
 
 }  // namespace
@@ -286,7 +295,7 @@ Command compare_command() {
                table_options()),
           {"orrery compare resnet50 --epochs 90 --dataset-size 1281167 --batch 64",
            "orrery compare gpt2 --steps 100000 --batch 8 --optimizer adamw --machines 1,2,4 --deadline 24",
-           "orrery compare bert_base --spot --all --json",
+           "orrery compare bert_base --spot --all --json", "orrery compare job.yaml --machines 1,2,4",
            "orrery compare resnet50 --epochs 90 --dataset-size 1281167 --catalog prices.csv --override ours.csv"},
           run_compare};
 }

@@ -82,7 +82,7 @@ Command memory_command() {
           join(join(placement_options(), training_options()), table_options()),
           {"orrery memory resnet50 --device T4,V100,A100 --batch 64",
            "orrery memory llama_7b --device A100-80GB --count 8 --zero 3 --precision bf16 --optimizer adamw",
-           "orrery memory vit_b_16 --batch 32,64,128 --json"},
+           "orrery memory vit_b_16 --batch 32,64,128 --json", "orrery memory job.yaml"},
           run_memory};
 }
 

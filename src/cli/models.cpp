@@ -120,7 +120,7 @@ std::string model_text(const std::string& name, const workload::ModelSpec* spec,
 }
 
 Status run_model_show(Context& context, const Arguments& arguments) {
-  const std::string& name = arguments.words[0];
+  ORRERY_TRY(const std::string name, model_named(context.env, arguments.words[0]));
   ORRERY_TRY(const TrainingGraph single, load_model(context.env, name));
   ORRERY_TRY(const TrainingGraph graph, single.with_batch(arguments.options.integer("batch")));
   const auto parsed = workload::parse_model(name);
@@ -141,7 +141,8 @@ Status run_model_export(Context& context, const Arguments& arguments) {
     return {};
   }
   if (arguments.words.empty()) return Error::invalid("expected MODEL, or --schema");
-  ORRERY_TRY(const TrainingGraph graph, load_model(context.env, arguments.words[0]));
+  ORRERY_TRY(const std::string name, model_named(context.env, arguments.words[0]));
+  ORRERY_TRY(const TrainingGraph graph, load_model(context.env, name));
   const std::string json = workload::to_graph_json(graph);
   const std::string& path = arguments.options.text("output");
   if (path.empty()) {

@@ -216,7 +216,8 @@ Command predict_command() {
           {"orrery predict resnet50 --device V100 --batch 64 --explain",
            "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
            "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
-           "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json"},
+           "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
+           "orrery predict job.yaml --device H100"},
           run_predict};
 }
 

@@ -9,7 +9,6 @@
 namespace orrery::hardware {
 namespace {
 
-constexpr std::string_view kDefaultNetwork = "Ethernet 100G";
 constexpr std::size_t kNameBytesMax = 200;
 constexpr int kPortsMax = 64;
 constexpr int kCoresMax = 1 << 16;
@@ -57,8 +56,8 @@ Result<Machine> own_machine(YamlFields& fields, const std::optional<std::string>
 Result<Link> network_link(const YamlFields& fields, std::string_view key, const std::string& name) {
   ORRERY_TRY(const Link link, named<Link>(fields, key, name, find_link));
   if (link.kind == LinkKind::kNetwork || link.kind == LinkKind::kMemory) return link;
-  return fields.error(key,
-                      fmt::format("{} does not join machines; expected a network such as Ethernet 100G", link.name));
+  return fields.error(
+      key, fmt::format("{} does not join machines; expected a network such as {}", link.name, kDefaultNetwork));
 }
 
 Result<MachineGroup> read_group(YamlFields& fields, const Link& network) {

@@ -19,12 +19,14 @@ const Device& get(std::string_view name) {
 
 TEST(DeviceTableTest, CoversTheFieldFromKeplerToBlackwell) {
   EXPECT_GE(all_devices().size(), 46U);
-  for (const auto* name : {"K40",  "K80",       "GT 750M", "M40",    "M60",      "P4",       "P40",      "P100",
-                           "P600", "P2000",     "P5000",   "P6000",  "GTX 1060", "GTX 1070", "GTX 1080", "GTX 1080 Ti",
-                           "V100", "V100 32GB", "Titan V", "T4",     "RTX 2060", "RTX 2070", "RTX 3060", "RTX 3090",
-                           "A100", "A10G",      "A16",     "A30",    "A40",      "L4",       "L40S",     "RTX 4090",
-                           "H100", "H100 PCIe", "H200",    "GH200",  "B100",     "B200",     "GB200",    "RTX 5090",
-                           "MI50", "MI250",     "MI300X",  "Gaudi2", "TPU v4",   "CPU"}) {
+  for (const auto* name :
+       {"K40",          "K80",         "GT 750M", "M40",    "M60",      "P4",       "P40",      "P100",
+        "P600",         "P2000",       "P5000",   "P6000",  "GTX 1060", "GTX 1070", "GTX 1080", "GTX 1080 Ti",
+        "V100",         "V100 32GB",   "Titan V", "T4",     "RTX 2060", "RTX 2070", "RTX 3060", "RTX 3090",
+        "A100",         "A10G",        "A16",     "A30",    "A40",      "L4",       "L40S",     "RTX 4090",
+        "H100",         "H100 PCIe",   "H200",    "GH200",  "B100",     "B200",     "GB200",    "RTX 5090",
+        "MI50",         "MI250",       "MI300X",  "Gaudi2", "TPU v4",   "CPU",      "B300",     "RTX 2000 Ada",
+        "RTX 4000 Ada", "RTX PRO 6000"}) {
     EXPECT_TRUE(find_device(name).has_value()) << name;
   }
 }
@@ -105,6 +107,8 @@ TEST(FindDeviceTest, FindsWhatPeopleAndDriversWrite) {
   EXPECT_EQ(get("Quadro RTX 6000").name, "Quadro RTX 6000");
   EXPECT_EQ(get("RTX 6000").name, "Quadro RTX 6000");
   EXPECT_EQ(get("NVIDIA RTX 6000 Ada Generation").name, "RTX 6000 Ada");
+  EXPECT_EQ(get("NVIDIA RTX 4000 Ada Generation").name, "RTX 4000 Ada");
+  EXPECT_EQ(get("NVIDIA RTX PRO 6000 Blackwell Workstation Edition").name, "RTX PRO 6000");
   EXPECT_EQ(get("tpu-v4").name, "TPU v4");
 }
 

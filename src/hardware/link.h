@@ -28,6 +28,9 @@ struct Link {
   Seconds latency;
 };
 
+// Between machines, where nobody says which.
+inline constexpr std::string_view kDefaultNetwork = "Ethernet 100G";
+
 // Every known link. Of a device link it gives the fullest configuration of that generation.
 std::span<const Link> all_links();
 

@@ -7,8 +7,6 @@
 namespace orrery::hardware {
 namespace {
 
-constexpr std::string_view kDefaultNetwork = "Ethernet 100G";
-
 Link known_link(std::string_view name) {
   const auto link = find_link(name);
   ORRERY_CHECK(link.has_value());  // the device table names only links of the link table; a test checks it

@@ -22,6 +22,7 @@ struct Parallelism {
   int servers = 1;  // of a parameter-server exchange
 
   int devices() const { return data * tensor * pipeline; }
+  bool operator==(const Parallelism&) const = default;
 };
 
 struct TrainingRun {
