@@ -1,7 +1,9 @@
 #include "workload/import/graphdef.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstring>
 #include <fmt/format.h>
 #include <numeric>
 #include <set>
@@ -11,238 +13,75 @@ namespace orrery::workload {
 
 namespace {
 
-// Reads protobuf's text form: fields `name: value` and `name { … }`.
-class TextReader {
- public:
-  explicit TextReader(std::string_view text) : text_(text) {}
+// In the order of their numbers, from 1 on.
+constexpr std::string_view kTypes[] = {"FLOAT",  "DOUBLE",    "INT32",   "UINT8",   "INT16",  "INT8",
+                                       "STRING", "COMPLEX64", "INT64",   "BOOL",    "QINT8",  "QUINT8",
+                                       "QINT32", "BFLOAT16",  "QINT16",  "QUINT16", "UINT16", "COMPLEX128",
+                                       "HALF",   "RESOURCE",  "VARIANT", "UINT32",  "UINT64"};
+constexpr int kReference = 100;
 
-  std::size_t line() const { return line_; }
+// Sorted.
+constexpr std::string_view kKept[] = {"DstT",
+                                      "N",
+                                      "T",
+                                      "adj_x",
+                                      "adj_y",
+                                      "axis",
+                                      "begin_mask",
+                                      "component_types",
+                                      "data_format",
+                                      "dilations",
+                                      "dtype",
+                                      "ellipsis_mask",
+                                      "end_mask",
+                                      "explicit_paddings",
+                                      "keep_dims",
+                                      "ksize",
+                                      "new_axis_mask",
+                                      "num",
+                                      "num_split",
+                                      "out_type",
+                                      "output_shapes",
+                                      "output_types",
+                                      "padding",
+                                      "rate",
+                                      "shape",
+                                      "shapes",
+                                      "shrink_axis_mask",
+                                      "squeeze_dims",
+                                      "strides",
+                                      "transpose_a",
+                                      "transpose_b",
+                                      "type",
+                                      "value"};
 
-  // Skips space and comments; true if a message or the text ends here.
-  bool at_end() {
-    skip_space();
-    return at_ >= text_.size() || text_[at_] == '}';
+static_assert(std::is_sorted(std::begin(kKept), std::end(kKept)));
+
+template <class T>
+void append_numbers(std::string_view content, std::vector<double>& numbers) {
+  for (std::size_t at = 0; at + sizeof(T) <= content.size(); at += sizeof(T)) {
+    T number;
+    std::memcpy(&number, content.data() + at, sizeof(T));
+    numbers.push_back(static_cast<double>(number));
   }
-  bool at_end_of_text() {
-    skip_space();
-    return at_ >= text_.size();
-  }
-
-  Result<std::string_view> field_name() {
-    skip_space();
-    const std::size_t start = at_;
-    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
-    if (at_ == start) return error("expected a field name");
-    return text_.substr(start, at_ - start);
-  }
-
-  // True if the field just named holds a message; its `{` is passed.
-  Result<bool> opens_message() {
-    skip_space();
-    if (at_ < text_.size() && text_[at_] == ':') {
-      ++at_;
-      skip_space();
-    }
-    if (at_ >= text_.size() || text_[at_] != '{') return false;
-    ++at_;
-    if (++depth_ > kGraphDefDepthMax) return error(fmt::format("nested more than {} deep", kGraphDefDepthMax));
-    return true;
-  }
-
-  Status close_message() {
-    skip_space();
-    if (at_ >= text_.size() || text_[at_] != '}') return error("expected }");
-    ++at_;
-    --depth_;
-    skip_separator();
-    return {};
-  }
-
-  // A string, number or word; strings are unescaped.
-  Result<std::string> scalar() {
-    skip_space();
-    if (at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\'')) return quoted();
-    const std::size_t start = at_;
-    while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == '-' || text_[at_] == '+')) ++at_;
-    if (at_ == start) return error("expected a value");
-    std::string value(text_.substr(start, at_ - start));
-    skip_separator();
-    return value;
-  }
-
-  // Passes over the value of a field whose name was read.
-  Status skip_value() {
-    ORRERY_TRY(const bool is_message, opens_message());
-    if (!is_message) return skip_scalar_or_list();
-    while (!at_end()) {
-      ORRERY_TRY_VOID(field_name());
-      ORRERY_TRY_VOID(skip_value());
-    }
-    return close_message();
-  }
-
-  Error error(std::string what) const { return Error::invalid(fmt::format("line {}: {}", line_, what)); }
-
- private:
-  static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-  }
-
-  void skip_space() {
-    for (; at_ < text_.size(); ++at_) {
-      const char c = text_[at_];
-      if (c == '#') {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-        if (at_ == text_.size()) return;
-      }
-      if (text_[at_] == '\n')
-        ++line_;
-      else if (text_[at_] != ' ' && text_[at_] != '\t' && text_[at_] != '\r')
-        return;
-    }
-  }
-
-  void skip_separator() {
-    skip_space();
-    if (at_ < text_.size() && (text_[at_] == ',' || text_[at_] == ';')) ++at_;
-  }
-
-  Result<std::string> quoted() {
-    const char quote = text_[at_++];
-    std::string value;
-    for (; at_ < text_.size(); ++at_) {
-      if (text_[at_] == quote) {
-        ++at_;
-        skip_separator();
-        return value;
-      }
-      if (text_[at_] == '\n') break;
-      if (text_[at_] == '\\') {
-        if (++at_ >= text_.size()) break;
-      }
-      value += text_[at_];
-    }
-    return error("text is never closed");
-  }
-
-  Status skip_scalar_or_list() {
-    skip_space();
-    if (at_ >= text_.size() || text_[at_] != '[') {
-      ORRERY_TRY_VOID(scalar());
-      return {};
-    }
-    ++at_;
-    if (++depth_ > kGraphDefDepthMax) return error(fmt::format("nested more than {} deep", kGraphDefDepthMax));
-    while (true) {
-      skip_space();
-      if (at_ >= text_.size()) return error("list is never closed");
-      if (text_[at_] == ']') break;
-      ORRERY_TRY_VOID(skip_value());
-    }
-    ++at_;
-    --depth_;
-    skip_separator();
-    return {};
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::size_t line_ = 1;
-  int depth_ = 0;
-};
-
-// Calls `handle(name)` for every field of the message that was just opened, then closes it. `handle` reads the value.
-template <class Handle>
-Status read_message(TextReader& reader, Handle&& handle) {
-  while (!reader.at_end()) {
-    ORRERY_TRY(const std::string_view name, reader.field_name());
-    ORRERY_TRY_VOID(handle(name));
-  }
-  return reader.close_message();
 }
 
-// Opens the message of a field, reads it with `handle`.
-template <class Handle>
-Status read_field_message(TextReader& reader, Handle&& handle) {
-  ORRERY_TRY(const bool opened, reader.opens_message());
-  if (!opened) return reader.error("expected {");
-  return read_message(reader, handle);
+void append_content(int dtype, std::string_view content, std::vector<double>& numbers) {
+  if (dtype == kGraphDefFloat) append_numbers<float>(content, numbers);
+  if (dtype == kGraphDefDouble) append_numbers<double>(content, numbers);
+  if (dtype == kGraphDefInt32) append_numbers<std::int32_t>(content, numbers);
+  if (dtype == kGraphDefInt64) append_numbers<std::int64_t>(content, numbers);
 }
 
-Status read_integer(TextReader& reader, std::int64_t& number) {
-  ORRERY_TRY_VOID(reader.opens_message());
-  ORRERY_TRY(const std::string text, reader.scalar());
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size()) {
-    return reader.error(fmt::format("expected a whole number, got \"{}\"", text));
+// Elements of a shape, more than kGraphDefNumbersMax for every one that is too large or unknown.
+std::size_t small_count(const GraphDefShape& shape) {
+  std::size_t count = 1;
+  if (!shape) return kGraphDefNumbersMax + 1;
+  for (const std::int64_t dim : *shape) {
+    if (dim < 0 || dim > static_cast<std::int64_t>(kGraphDefNumbersMax)) return kGraphDefNumbersMax + 1;
+    count = std::min(count * static_cast<std::size_t>(dim), kGraphDefNumbersMax + 1);
   }
-  return {};
-}
-
-Status read_text(TextReader& reader, std::string& text) {
-  ORRERY_TRY(const bool message, reader.opens_message());
-  if (message) return reader.error("expected a text, got {");
-  ORRERY_TRY(text, reader.scalar());
-  return {};
-}
-
-Status read_dimension(TextReader& reader, std::vector<std::int64_t>& dims) {
-  constexpr std::size_t kMostDimensions = 254;
-  if (dims.size() == kMostDimensions) return reader.error("a tensor of more than 254 dimensions");
-  std::int64_t& size = dims.emplace_back(0);
-  return read_field_message(reader, [&](std::string_view field) -> Status {
-    return field == "size" ? read_integer(reader, size) : reader.skip_value();
-  });
-}
-
-Status read_shape(TextReader& reader, std::optional<std::vector<std::int64_t>>& shape) {
-  std::vector<std::int64_t> dims;
-  std::string unknown_rank;
-  const auto read_part = [&](std::string_view field) -> Status {
-    if (field == "unknown_rank") return read_text(reader, unknown_rank);
-    return field == "dim" ? read_dimension(reader, dims) : reader.skip_value();
-  };
-  ORRERY_TRY_VOID(read_field_message(reader, read_part));
-  if (unknown_rank != "true") shape = std::move(dims);
-  return {};
-}
-
-// The value of `_output_shapes`: value { list { shape {…} … } }.
-Status read_output_shapes(TextReader& reader, GraphDefNode& node) {
-  return read_field_message(reader, [&](std::string_view field) -> Status {
-    if (field != "list") return reader.skip_value();
-    return read_field_message(reader, [&](std::string_view part) -> Status {
-      if (part != "shape") return reader.skip_value();
-      return read_shape(reader, node.output_shapes.emplace_back());
-    });
-  });
-}
-
-Status read_attribute(TextReader& reader, GraphDefNode& node) {
-  std::string key;
-  return read_field_message(reader, [&](std::string_view field) -> Status {
-    if (field == "key") return read_text(reader, key);
-    if (field == "value" && key == "_output_shapes") return read_output_shapes(reader, node);
-    return reader.skip_value();
-  });
-}
-
-Status read_node(TextReader& reader, GraphDefNode& node) {
-  return read_field_message(reader, [&](std::string_view field) -> Status {
-    if (field == "name") return read_text(reader, node.name);
-    if (field == "op") return read_text(reader, node.op);
-    if (field == "device") return read_text(reader, node.device);
-    if (field == "attr") return read_attribute(reader, node);
-    if (field == "input") return read_text(reader, node.inputs.emplace_back());
-    return reader.skip_value();
-  });
-}
-
-// The name of the node an input comes from.
-std::string_view producer(std::string_view input) {
-  if (input.starts_with('^')) input.remove_prefix(1);
-  const std::size_t colon = input.rfind(':');
-  return colon == std::string_view::npos ? input : input.substr(0, colon);
+  return count;
 }
 
 // Disjoint sets with path halving.
@@ -261,26 +100,74 @@ class Components {
 
 }  // namespace
 
-Result<GraphDef> parse_graphdef_text(std::string_view text) {
-  TextReader reader(text);
-  GraphDef graph;
-  while (!reader.at_end_of_text()) {
-    ORRERY_TRY(const std::string_view field, reader.field_name());
-    if (field != "node") {
-      ORRERY_TRY_VOID(reader.skip_value());
-      continue;
-    }
-    if (graph.nodes.size() == kGraphDefNodesMax) {
-      return reader.error(fmt::format("more than {} nodes", kGraphDefNodesMax));
-    }
-    const std::size_t line = reader.line();
-    GraphDefNode& node = graph.nodes.emplace_back();
-    ORRERY_TRY_VOID(read_node(reader, node));
-    if (node.name.empty() || node.op.empty())
-      return Error::invalid(fmt::format("line {}: a node without name or op", line));
+const GraphDefAttribute* GraphDefNode::find(std::string_view attribute) const {
+  const auto found = std::find_if(attributes.begin(), attributes.end(),
+                                  [&](const GraphDefAttribute& a) { return a.name == attribute; });
+  return found == attributes.end() ? nullptr : &*found;
+}
+
+std::int64_t GraphDefNode::integer(std::string_view attribute, std::int64_t otherwise) const {
+  const GraphDefAttribute* found = find(attribute);
+  return found == nullptr ? otherwise : found->i;
+}
+
+bool GraphDefNode::flag(std::string_view attribute) const {
+  const GraphDefAttribute* found = find(attribute);
+  return found != nullptr && found->b;
+}
+
+std::string_view GraphDefNode::text(std::string_view attribute, std::string_view otherwise) const {
+  const GraphDefAttribute* found = find(attribute);
+  return found == nullptr || found->s.empty() ? otherwise : found->s;
+}
+
+int GraphDefNode::type(std::string_view attribute) const {
+  const GraphDefAttribute* found = find(attribute);
+  return found == nullptr ? 0 : found->type;
+}
+
+const std::vector<std::int64_t>& GraphDefNode::integers(std::string_view attribute) const {
+  static const std::vector<std::int64_t> kNone;
+  const GraphDefAttribute* found = find(attribute);
+  return found == nullptr ? kNone : found->ints;
+}
+
+bool is_kept_attribute(std::string_view name) {
+  return std::binary_search(std::begin(kKept), std::end(kKept), name);
+}
+
+std::optional<int> graphdef_type(std::string_view word) {
+  if (!word.starts_with("DT_")) return std::nullopt;
+  word.remove_prefix(3);
+  const bool is_reference = word.ends_with("_REF");
+  if (is_reference) word.remove_suffix(4);
+  if (word == "INVALID") return 0;
+  const auto* found = std::find(std::begin(kTypes), std::end(kTypes), word);
+  if (found == std::end(kTypes)) return std::nullopt;
+  return static_cast<int>(found - std::begin(kTypes)) + 1 + (is_reference ? kReference : 0);
+}
+
+void complete_tensor(GraphDefTensor& tensor, std::string_view content) {
+  const std::size_t count = small_count(tensor.shape);
+  if (tensor.numbers.empty() && count <= kGraphDefNumbersMax) append_content(tensor.dtype, content, tensor.numbers);
+  const bool is_known = count <= kGraphDefNumbersMax && !tensor.numbers.empty() && tensor.numbers.size() <= count;
+  if (is_known) {
+    tensor.numbers.resize(count, tensor.numbers.back());
+  } else {
+    tensor.numbers.clear();
   }
-  if (graph.nodes.empty()) return Error::invalid("no nodes");
-  return graph;
+}
+
+GraphDefInput parse_input(std::string_view input) {
+  GraphDefInput result;
+  result.control = input.starts_with('^');
+  if (result.control) input.remove_prefix(1);
+  const std::size_t colon = input.rfind(':');
+  result.node = input.substr(0, colon);
+  if (colon == std::string_view::npos) return result;
+  const std::string_view number = input.substr(colon + 1);
+  std::from_chars(number.data(), number.data() + number.size(), result.output);
+  return result;
 }
 
 double tensor_size(const GraphDefNode& node) {
@@ -314,7 +201,7 @@ Result<GraphDefFacts> graphdef_facts(const GraphDef& graph, std::string_view dev
   std::set<std::pair<std::size_t, std::size_t>> edges;
   for (const auto& [name, i] : kept) {
     for (const std::string& input : graph.nodes[i].inputs) {
-      const auto from = kept.find(producer(input));
+      const auto from = kept.find(parse_input(input).node);
       if (from == kept.end()) continue;
       ++facts.device_references;
       components.join(i, from->second);
