@@ -4,8 +4,10 @@
 #include <deque>
 #include <fmt/format.h>
 
+#include "workload/import/batch_axis.h"
 #include "workload/import/fold.h"
 #include "workload/import/onnx_fusion.h"
+#include "workload/import/prune.h"
 #include "workload/traits.h"
 
 namespace orrery::workload::import {
@@ -62,7 +64,7 @@ class Translator {
       if (!status) return std::move(status).error().with_context(describe(model_, i));
     }
     ORRERY_TRY_VOID(add_losses());
-    drop_unused();
+    drop_unused_views(operators_);
     return TrainingGraph::make(name_, std::move(operators_));
   }
 
@@ -297,25 +299,8 @@ class Translator {
 
   // Which dimension of `target` has the batch of `x` after a reshape; -1 if none has it whole.
   Bound place_batch(const Bound& x, const Dims& target) const {
-    Bound result{x.value};
-    if (x.batch_axis < 0) return result;
-    const Dims from = dims_of(x);
-    const std::int64_t stride =
-        x.inner * product_of(std::span(from).subspan(static_cast<std::size_t>(x.batch_axis) + 1));
-    std::int64_t suffix = 1;
-    for (std::size_t i = target.size(); i-- > 0; suffix *= target[i]) {
-      if (suffix > stride || stride % suffix != 0) continue;
-      const std::int64_t inner = stride / suffix;
-      if (inner > target[i] / batch_ || target[i] % (inner * batch_) != 0) continue;
-      // With a batch of 1 a dimension of 1 at the same stride is the batch; otherwise it went into the one it was
-      // merged with, which is the first found from the right.
-      const bool is_exact = inner == 1 && target[i] == batch_;
-      if (result.batch_axis >= 0 && !is_exact) continue;
-      if (result.batch_axis >= 0 && result.inner == 1 && static_cast<int>(i) != x.batch_axis) continue;
-      result.batch_axis = static_cast<int>(i);
-      result.inner = inner;
-    }
-    return result;
+    const BatchPlace place = batch_after_reshape(dims_of(x), {x.batch_axis, x.inner}, target, batch_);
+    return {x.value, place.axis, place.inner};
   }
 
   Result<Bound> reshaped(const Bound& x, const Dims& target) {
@@ -1575,32 +1560,6 @@ class Translator {
     ORRERY_TRY(const Bound result, other(node, {x}, d, type_of(x.value).dtype));
     give(node, result);
     return {};
-  }
-
-  // --- the end
-
-  // Views and copies nobody uses: what patterns left behind.
-  void drop_unused() {
-    const auto may_go = [](OperatorKind kind) {
-      return traits(kind).op_class == OperatorClass::kView || kind == kContiguous || kind == kIndex;
-    };
-    std::vector<bool> used(operators_.size(), false);
-    for (std::size_t i = operators_.size(); i-- > 0;) {
-      used[i] = used[i] || !may_go(operators_[i].kind);
-      if (!used[i]) continue;
-      for (const Value& input : operators_[i].inputs) used[static_cast<std::size_t>(input.node)] = true;
-    }
-    std::vector<std::int32_t> place(operators_.size(), -1);
-    std::vector<Operator> kept;
-    for (std::size_t i = 0; i < operators_.size(); ++i) {
-      if (!used[i]) continue;
-      place[i] = static_cast<std::int32_t>(kept.size());
-      Operator& op = operators_[i];
-      for (Value& input : op.inputs) input.node = place[static_cast<std::size_t>(input.node)];
-      if (op.tied_to >= 0) op.tied_to = place[static_cast<std::size_t>(op.tied_to)];
-      kept.push_back(std::move(op));
-    }
-    operators_ = std::move(kept);
   }
 
   const OnnxModel& model_;
