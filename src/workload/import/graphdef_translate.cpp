@@ -327,6 +327,21 @@ Status GraphDefTranslator::other(const GraphDefNode& node) {
 
 }  // namespace import
 
+namespace {
+
+// A weight takes its size from its input, which must not be the batch.
+Status check_weights(const TrainingGraph& graph) {
+  for (const std::int64_t batch : {2, 3}) {
+    const auto other = graph.with_batch(batch);
+    if (other && other->parameter_count() != graph.parameter_count()) {
+      return Error::unsupported("the size of a weight depends on the batch");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<TrainingGraph> translate_graphdef(const GraphDef& graph, const std::string& name) {
   ORRERY_TRY(const GraphDefIndex index, GraphDefIndex::make(graph));
   const GraphDefPhases phases = graphdef_phases(index);
@@ -334,6 +349,7 @@ Result<TrainingGraph> translate_graphdef(const GraphDef& graph, const std::strin
   auto made = open.run(name);
   if (!made && open.has_open_batch()) made = import::GraphDefTranslator(index, phases, 1).run(name);
   if (!made) return made;
+  ORRERY_TRY_VOID(check_weights(*made));
   if (made->batch() == 1) return made;
   auto single = made->with_batch(1);
   if (single) return single;

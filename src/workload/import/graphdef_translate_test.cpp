@@ -183,6 +183,10 @@ TEST(GraphDefTranslate, WhatCannotBeIsRefusedByName) {
   EXPECT_TRUE(says(error_of(with_input({-1, -1}).node("Relu", "y", {"x"})), "input \"x\": dimension 1 is open"));
   EXPECT_TRUE(says(error_of(with_input({2, std::int64_t{1} << 62}).node("Relu", "y", {"x"})), "input \"x\""));
   EXPECT_TRUE(says(error_of(W().node("Const", "c", {}, {W::integers({1})}).node("Relu", "y", {"c"})), "has no input"));
+  GraphDefWriter turned = with_input({8, 4});
+  turned.node("VariableV2", "w", {}, {W::type("dtype", "DT_FLOAT"), W::shape("shape", {8, 2})});
+  turned.node("MatMul", "y", {"x", "w"}, {W::flag("transpose_a", true)});
+  EXPECT_TRUE(says(error_of(turned), "the size of a weight depends on the batch"));
   GraphDefWriter shared = with_input({-1, 8, 8, 3});
   shared.node("VariableV2", "w", {}, {W::type("dtype", "DT_FLOAT"), W::shape("shape", {3, 3, 3, 3})});
   shared.node("Conv2D", "a", {"x", "w"}).node("Conv2D", "b", {"a", "w"});
