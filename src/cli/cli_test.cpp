@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/main.h"
 #include "env/sim_env.h"
+#include "workload/import/graphdef/models.h"
 
 namespace orrery::cli {
 namespace {
@@ -92,7 +93,21 @@ TEST(CliTest, ModelFilesAreReadLikeNames) {
   EXPECT_EQ(run(split("predict ./none.json", ' '), sim.env()).exit_code, kBadInput);
   ASSERT_TRUE(sim.files.write_atomically("noise", "hello"));
   EXPECT_EQ(run(split("predict noise", ' '), sim.env()).errors,
-            "orrery predict: noise: not a model: expected an ONNX file or a graph in JSON\n");
+            "orrery predict: noise: not a model: expected ONNX, a TensorFlow GraphDef or a graph in JSON\n");
+}
+
+TEST(CliTest, GraphDefsAreCountedAndPredictedInBothForms) {
+  env::SimEnv sim;
+  const auto file = workload::import::graphdef_lenet({});
+  ASSERT_TRUE(sim.files.write_atomically("lenet.pb", file.binary()));
+  ASSERT_TRUE(sim.files.write_atomically("lenet.pbtxt", file.text()));
+  const Outcome binary = run(split("graphdef show lenet.pb --json", ' '), sim.env());
+  EXPECT_EQ(binary.output, run(split("graphdef show lenet.pbtxt --json", ' '), sim.env()).output);
+  const auto facts = nlohmann::json::parse(binary.output);
+  EXPECT_EQ(facts["optimizers"], nlohmann::json({"Momentum"}));
+  EXPECT_EQ(facts["trained_parameters"], 61706);
+  EXPECT_EQ(facts["phases"]["backward"], 14);
+  EXPECT_EQ(run(split("predict lenet.pb", ' '), sim.env()).exit_code, kDone);
 }
 
 TEST(CliTest, PredictSweepsEveryCombination) {

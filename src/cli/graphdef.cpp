@@ -1,4 +1,4 @@
-#include "workload/import/graphdef.h"
+#include "workload/import/graphdef/graphdef.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -7,14 +7,15 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "env/files.h"
+#include "workload/import/graphdef/file.h"
+#include "workload/import/graphdef/phases.h"
 
 namespace orrery::cli {
 
+using workload::GraphDef;
 using workload::GraphDefFacts;
 
 namespace {
-
-constexpr Bytes kGraphDefMax = gibibytes(1);
 
 // Share of every operator in a corpus of graphs: lines "operator,share", with or without a header.
 Result<std::map<std::string, double>> read_frequencies(env::Files& files, const std::string& path) {
@@ -49,7 +50,57 @@ TypeSum sum_of_types(const GraphDefFacts& facts, const std::map<std::string, dou
   return result;
 }
 
-std::string facts_json(const GraphDefFacts& facts, const std::optional<TypeSum>& types) {
+// What comes from a file reaches a terminal only if it is text.
+std::string printed(const std::string& text) {
+  return is_printable(text) ? text : "(not text)";
+}
+
+// What a training step is made of.
+struct StepFacts {
+  std::map<std::string, std::size_t> phases;
+  std::vector<std::string> optimizers;
+  std::size_t variables = 0;
+  std::int64_t parameters = 0;
+  std::map<std::string, std::size_t> devices;  // nodes of each; "": not placed
+};
+
+Result<StepFacts> step_facts(const GraphDef& graph) {
+  using workload::GraphDefPhase;
+  ORRERY_TRY(const auto index, workload::GraphDefIndex::make(graph));
+  const workload::GraphDefPhases phases = workload::graphdef_phases(index);
+  StepFacts facts;
+  for (const GraphDefPhase phase :
+       {GraphDefPhase::kForward, GraphDefPhase::kBackward, GraphDefPhase::kUpdate, GraphDefPhase::kNone}) {
+    facts.phases[std::string(to_string(phase))] = phases.count(phase);
+  }
+  facts.optimizers = phases.optimizers;
+  facts.variables = phases.trained.size();
+  facts.parameters = phases.trained_elements;
+  for (const workload::GraphDefNode& node : graph.nodes) ++facts.devices[node.device];
+  return facts;
+}
+
+std::string step_text(const StepFacts& facts) {
+  std::string text = fmt::format("{} forward, {} backward, {} update, {} none of these\n", facts.phases.at("forward"),
+                                 facts.phases.at("backward"), facts.phases.at("update"), facts.phases.at("none"));
+  if (facts.optimizers.empty()) {
+    text += "no optimizer\n";
+  } else {
+    text += fmt::format("optimizer {}: {} variables, {} parameters\n",
+                        printed(fmt::format("{}", fmt::join(facts.optimizers, ", "))), facts.variables,
+                        format_whole(static_cast<double>(facts.parameters)));
+  }
+  constexpr std::size_t kMostDevices = 20;
+  std::size_t shown = 0;
+  for (const auto& [device, count] : facts.devices) {
+    if (shown++ == kMostDevices)
+      return text + fmt::format("and {} more devices\n", facts.devices.size() - kMostDevices);
+    text += fmt::format("{} nodes on {}\n", count, device.empty() ? "no device" : printed(device));
+  }
+  return text;
+}
+
+std::string facts_json(const GraphDefFacts& facts, const StepFacts& step, const std::optional<TypeSum>& types) {
   nlohmann::ordered_json json;
   json["nodes_total"] = facts.nodes_total;
   json["device_nodes"] = facts.device_nodes;
@@ -61,36 +112,43 @@ std::string facts_json(const GraphDefFacts& facts, const std::optional<TypeSum>&
     json["component_type_sum"] = types->sum;
     json["ops_without_frequency"] = types->without_frequency;
   }
+  json["phases"] = step.phases;
+  json["optimizers"] = step.optimizers;
+  json["trained_variables"] = step.variables;
+  json["trained_parameters"] = step.parameters;
+  json["devices"] = step.devices;
   json["device_ops"] = facts.device_ops;
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 Status run_graphdef_show(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   const std::string& path = arguments.words[0];
-  ORRERY_TRY(const std::string text, context.env.files.read(path, kGraphDefMax));
-  auto graph = workload::parse_graphdef_text(text);
+  auto graph = workload::read_graphdef(context.env.files, path);
   if (!graph) return std::move(graph).error().with_context(path);
   auto facts = workload::graphdef_facts(*graph, options.text("device"));
   if (!facts) return std::move(facts).error().with_context(path);
+  auto step = step_facts(*graph);
+  if (!step) return std::move(step).error().with_context(path);
   std::optional<TypeSum> types;
   if (!options.text("frequencies").empty()) {
     ORRERY_TRY(const auto frequencies, read_frequencies(context.env.files, options.text("frequencies")));
     types = sum_of_types(*facts, frequencies);
   }
   if (options.flag("json")) {
-    context.print(facts_json(*facts, types));
+    context.print(facts_json(*facts, *step, types));
     return {};
   }
   context.print(
       fmt::format("{} nodes, {} on {}, {} references between them\n"
-                  "largest connected part: {} nodes, {} edges, {} elements in first outputs\n\n",
+                  "largest connected part: {} nodes, {} edges, {} elements in first outputs\n",
                   facts->nodes_total, facts->device_nodes, options.text("device"), facts->device_references,
                   facts->component_nodes, facts->component_edges, format_whole(facts->component_tensor_size)));
+  context.print(step_text(*step) + "\n");
   std::vector<std::pair<std::size_t, std::string>> by_count;
   for (const auto& [op, count] : facts->device_ops) by_count.emplace_back(count, op);
   std::sort(by_count.rbegin(), by_count.rend());
-  for (const auto& [count, op] : by_count) context.print(fmt::format("{:>8}  {}\n", count, op));
+  for (const auto& [count, op] : by_count) context.print(fmt::format("{:>8}  {}\n", count, printed(op)));
   return {};
 }
 
@@ -101,7 +159,7 @@ Command graphdef_show_command() {
           "FILE",
           1,
           1,
-          "count what is in a TensorFlow 1.x GraphDef (text form)",
+          "count what is in a TensorFlow 1.x GraphDef (text or binary)",
           {text_option("device", "GPU", "look at nodes whose device contains this").in("TEXT"),
            text_option("frequencies", "", "CSV of operators and their shares, to sum over the largest part").in("FILE"),
            flag_option("json", "print JSON")},

@@ -8,8 +8,8 @@ namespace orrery::workload::import {
 
 using enum OperatorKind;
 
-Status Translator::batch_norm(const OnnxNode& node) {
-  ORRERY_TRY(Bound x, value_at(node, 0));
+Status OnnxTranslator::batch_norm(const OnnxNode& node) {
+  ORRERY_TRY(OnnxValue x, value_at(node, 0));
   const Constant* scale = constant_at(node, 1);
   if (scale != nullptr && shape_of(x).rank() > 1 && scale->elements() != shape_of(x)[1]) {
     return Error::invalid(fmt::format("scale has {} numbers, but the input {} has {} channels", scale->elements(),
@@ -20,8 +20,8 @@ Status Translator::batch_norm(const OnnxNode& node) {
   return {};
 }
 
-Status Translator::instance_norm(const OnnxNode& node) {
-  ORRERY_TRY(Bound x, value_at(node, 0));
+Status OnnxTranslator::instance_norm(const OnnxNode& node) {
+  ORRERY_TRY(OnnxValue x, value_at(node, 0));
   if (shape_of(x).rank() < 2) return Error::invalid("expected [batch, channels, …], got " + shape_of(x).to_string());
   const Constant* scale = constant_at(node, 1);
   const NormAttributes attributes{.groups = shape_of(x)[1], .affine = scale != nullptr && scale->learned};
@@ -30,8 +30,8 @@ Status Translator::instance_norm(const OnnxNode& node) {
   return {};
 }
 
-Status Translator::layer_norm(const OnnxNode& node) {
-  ORRERY_TRY(Bound x, value_at(node, 0));
+Status OnnxTranslator::layer_norm(const OnnxNode& node) {
+  ORRERY_TRY(OnnxValue x, value_at(node, 0));
   const int rank = shape_of(x).rank();
   ORRERY_TRY(const int axis, normal_axis(node.integer("axis", -1), rank));
   const NormAttributes attributes{
@@ -41,14 +41,14 @@ Status Translator::layer_norm(const OnnxNode& node) {
   return {};
 }
 
-bool Translator::can_overwrite(const OnnxNode& node, const Bound& x) const {
+bool OnnxTranslator::can_overwrite(const OnnxNode& node, const OnnxValue& x) const {
   const Operator& producer = operators_[static_cast<std::size_t>(x.value.node)];
   const OperatorTraits& row = traits(producer.kind);
   return uses_.only_user(node.inputs[0]) >= 0 && !row.saves_output && row.op_class != OperatorClass::kSource &&
          row.op_class != OperatorClass::kView;
 }
 
-Status Translator::activation(const OnnxNode& node) {
+Status OnnxTranslator::activation(const OnnxNode& node) {
   static const std::unordered_map<std::string_view, OperatorKind> kKinds = {{"Relu", kRelu},
                                                                             {"LeakyRelu", kLeakyRelu},
                                                                             {"HardSwish", kHardswish},
@@ -61,15 +61,15 @@ Status Translator::activation(const OnnxNode& node) {
   return emit_activation(node, kKinds.at(node.type));
 }
 
-Status Translator::emit_activation(const OnnxNode& node, OperatorKind kind) {
-  ORRERY_TRY(Bound x, value_at(node, 0));
+Status OnnxTranslator::emit_activation(const OnnxNode& node, OperatorKind kind) {
+  ORRERY_TRY(OnnxValue x, value_at(node, 0));
   const bool overwrites = (kind == kRelu || kind == kRelu6 || kind == kLeakyRelu) && can_overwrite(node, x);
   ORRERY_TRY(x.value, emit(kind, name_of(node), {x.value}, {}, -1, overwrites));
   give(node, x);
   return {};
 }
 
-Status Translator::clip(const OnnxNode& node) {
+Status OnnxTranslator::clip(const OnnxNode& node) {
   const auto bound = [&](std::string_view attribute, std::size_t index) -> std::optional<double> {
     if (const OnnxAttribute* a = node.find(attribute)) return a->f;
     const Constant* c = constant_at(node, index);
@@ -82,56 +82,57 @@ Status Translator::clip(const OnnxNode& node) {
   return emit_activation(node, kHardtanh);
 }
 
-Status Translator::softmax(const OnnxNode& node) {
-  ORRERY_TRY(Bound x, value_at(node, 0));
+Status OnnxTranslator::softmax(const OnnxNode& node) {
+  ORRERY_TRY(OnnxValue x, value_at(node, 0));
   ORRERY_TRY(const int axis, normal_axis(node.integer("axis", model_.opset < 13 ? 1 : -1), shape_of(x).rank()));
   ORRERY_TRY(x.value, emit(kSoftmax, name_of(node), {x.value}, AxisAttributes{axis}));
   give(node, x);
   return {};
 }
 
-Bound Translator::broadcast_batch(const Bound& a, const Bound& b) const {
+OnnxValue OnnxTranslator::broadcast_batch(const OnnxValue& a, const OnnxValue& b) const {
   const int rank_a = shape_of(a).rank(), rank_b = shape_of(b).rank();
   const bool from_a = a.batch_axis >= 0;
-  Bound result = from_a ? a : b;
+  OnnxValue result = from_a ? a : b;
   if (result.batch_axis >= 0) result.batch_axis += std::max(rank_a, rank_b) - (from_a ? rank_a : rank_b);
   return result;
 }
 
-Result<Bound> Translator::combined(const OnnxNode& node, OperatorKind kind, const Bound& x, TensorId id, bool swap) {
+Result<OnnxValue> OnnxTranslator::combined(const OnnxNode& node, OperatorKind kind, const OnnxValue& x, TensorId id,
+                                           bool swap) {
   const Constant* c = constant_of(id);
   if (c != nullptr) {
     const auto shape = broadcast_dims(dims_of(x), c->dims);
     const bool keeps_shape = shape && *shape == dims_of(x);
     if (keeps_shape && (!c->learned || c->elements() == 1)) {
-      Bound result = x;
+      OnnxValue result = x;
       ORRERY_TRY(result.value, emit(kScale, "scale", {x.value}, {}));
       return result;
     }
   }
-  ORRERY_TRY(const Bound y, value_of(id));
-  Bound result = broadcast_batch(x, y);
+  ORRERY_TRY(const OnnxValue y, value_of(id));
+  OnnxValue result = broadcast_batch(x, y);
   const std::vector<Value> inputs = swap ? std::vector<Value>{y.value, x.value} : std::vector<Value>{x.value, y.value};
   const bool named = c == nullptr;
   ORRERY_TRY(result.value, emit(kind, named ? name_of(node) : std::string(to_string(kind)), inputs, {}));
   return result;
 }
 
-Status Translator::arithmetic(const OnnxNode& node) {
+Status OnnxTranslator::arithmetic(const OnnxNode& node) {
   if (node.inputs.size() != 2) return Error::invalid("expected two inputs");
   const OperatorKind kind = node.type == "Add"   ? kAdd
                             : node.type == "Sub" ? kSubtract
                             : node.type == "Mul" ? kMultiply
                                                  : kDivide;
   const bool swap = constant_at(node, 0) != nullptr;
-  ORRERY_TRY(const Bound x, value_at(node, swap ? 1 : 0));
-  ORRERY_TRY(const Bound result, combined(node, kind, x, node.inputs[swap ? 0 : 1], swap));
+  ORRERY_TRY(const OnnxValue x, value_at(node, swap ? 1 : 0));
+  ORRERY_TRY(const OnnxValue result, combined(node, kind, x, node.inputs[swap ? 0 : 1], swap));
   give(node, result);
   return {};
 }
 
-Status Translator::sum_of_many(const OnnxNode& node) {
-  ORRERY_TRY(Bound total, value_at(node, 0));
+Status OnnxTranslator::sum_of_many(const OnnxNode& node) {
+  ORRERY_TRY(OnnxValue total, value_at(node, 0));
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     ORRERY_TRY(total, combined(node, kAdd, total, node.inputs[i]));
   }
@@ -139,16 +140,16 @@ Status Translator::sum_of_many(const OnnxNode& node) {
   return {};
 }
 
-Status Translator::same_shape(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
-  std::vector<Bound> values = values_of(node);
+Status OnnxTranslator::same_shape(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
+  std::vector<OnnxValue> values = values_of(node);
   if (values.empty()) values.push_back(x);
-  ORRERY_TRY(const Bound result, other(node, values, dims_of(x), type_of(x.value).dtype, parameters_of(node)));
+  ORRERY_TRY(const OnnxValue result, other(node, values, dims_of(x), type_of(x.value).dtype, parameters_of(node)));
   give(node, result);
   return {};
 }
 
-Status Translator::broadcast_shape(const OnnxNode& node) {
+Status OnnxTranslator::broadcast_shape(const OnnxNode& node) {
   Dims dims;
   for (const TensorId id : node.inputs) {
     if (id == kNoTensor) return Error::invalid("an input is missing");
@@ -156,16 +157,16 @@ Status Translator::broadcast_shape(const OnnxNode& node) {
     if (c != nullptr) {
       ORRERY_TRY(dims, broadcast_dims(dims, c->dims));
     } else {
-      ORRERY_TRY(const Bound x, value_of(id));
+      ORRERY_TRY(const OnnxValue x, value_of(id));
       ORRERY_TRY(dims, broadcast_dims(dims, dims_of(x)));
     }
   }
-  const std::vector<Bound> values = values_of(node);
+  const std::vector<OnnxValue> values = values_of(node);
   if (values.empty()) return Error::unsupported("nothing of the data reaches it");
   const bool is_test = node.type == "Equal" || node.type == "Not" || node.type.starts_with("Greater") ||
                        node.type.starts_with("Less") || node.type == "And" || node.type == "Or" || node.type == "Xor";
   const DataType dtype = is_test ? DataType::kBool : type_of(values.back().value).dtype;
-  ORRERY_TRY(const Bound result, other(node, values, dims, dtype, parameters_of(node)));
+  ORRERY_TRY(const OnnxValue result, other(node, values, dims, dtype, parameters_of(node)));
   give(node, result);
   return {};
 }

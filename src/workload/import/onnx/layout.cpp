@@ -8,35 +8,35 @@ namespace orrery::workload::import {
 
 using enum OperatorKind;
 
-Status Translator::reshape(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::reshape(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   const Constant* target = constant_at(node, 1);
   if (target == nullptr || !target->known) return Error::unsupported("its shape is not known when reading");
   ORRERY_TRY(const Dims dims, reshape_dims(dims_of(x), target->integers(), node.integer("allowzero", 0) == 1));
-  ORRERY_TRY(const Bound result, reshaped(x, dims));
+  ORRERY_TRY(const OnnxValue result, reshaped(x, dims));
   give(node, result);
   return {};
 }
 
-Status Translator::flatten(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::flatten(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   Constant stand_in;
   stand_in.dims = dims_of(x);
   const Constant* const inputs[] = {&stand_in};
   ORRERY_TRY(const std::vector<Constant> flat, fold(node, model_.opset, inputs, 0));
-  ORRERY_TRY(const Bound result, reshaped(x, flat.at(0).dims));
+  ORRERY_TRY(const OnnxValue result, reshaped(x, flat.at(0).dims));
   give(node, result);
   return {};
 }
 
-Status Translator::squeeze(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::squeeze(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   const auto inputs = constants_at(node);
   if (node.inputs.size() > 1 && inputs[1] == nullptr) return Error::unsupported("axes is not known when reading");
   const Dims dims = dims_of(x);
   ORRERY_TRY(const Dims target, squeezed_dims(node, inputs, dims));
   ORRERY_TRY(const auto axes, list_of(node, "axes", inputs, 1));
-  Bound result = x;
+  OnnxValue result = x;
   const int rank = static_cast<int>(node.type == "Squeeze" ? dims.size() : target.size());
   std::vector<bool> listed(static_cast<std::size_t>(rank), false);
   for (std::size_t i = 0; !axes && i < dims.size(); ++i) listed[i] = dims[i] == 1;
@@ -60,16 +60,16 @@ Status Translator::squeeze(const OnnxNode& node) {
   return {};
 }
 
-Status Translator::transpose(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::transpose(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   ORRERY_TRY(const std::vector<int> order, transpose_order(node, static_cast<std::size_t>(shape_of(x).rank())));
-  ORRERY_TRY(const Bound result, transposed(x, order));
+  ORRERY_TRY(const OnnxValue result, transposed(x, order));
   give(node, result);
   return {};
 }
 
-Status Translator::slice(const OnnxNode& node) {
-  ORRERY_TRY(Bound x, value_at(node, 0));
+Status OnnxTranslator::slice(const OnnxNode& node) {
+  ORRERY_TRY(OnnxValue x, value_at(node, 0));
   const auto inputs = constants_at(node);
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     if (node.inputs[i] != kNoTensor && inputs[i] == nullptr) {
@@ -95,8 +95,8 @@ Status Translator::slice(const OnnxNode& node) {
   return {};
 }
 
-Status Translator::split(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::split(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   const auto inputs = constants_at(node);
   if (node.inputs.size() > 1 && node.inputs[1] != kNoTensor && inputs[1] == nullptr) {
     return Error::unsupported("the sizes of its parts are not known when reading");
@@ -106,7 +106,7 @@ Status Translator::split(const OnnxNode& node) {
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] > 0) {
-      ORRERY_TRY(const Bound part, sliced(x, axis, begin, begin + sizes[i], 1));
+      ORRERY_TRY(const OnnxValue part, sliced(x, axis, begin, begin + sizes[i], 1));
       bind(node.outputs[i], part);
     }
     begin += sizes[i];
@@ -114,11 +114,11 @@ Status Translator::split(const OnnxNode& node) {
   return {};
 }
 
-Status Translator::gather(const OnnxNode& node) {
+Status OnnxTranslator::gather(const OnnxNode& node) {
   const Constant* data = constant_at(node, 0);
   const Constant* indices = constant_at(node, 1);
   if (data != nullptr) return gather_rows(node, *data);
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   ORRERY_TRY(const int axis, normal_axis(node.integer("axis", 0), shape_of(x).rank()));
   Dims dims = dims_of(x);
   const std::int64_t size = dims[static_cast<std::size_t>(axis)];
@@ -126,8 +126,8 @@ Status Translator::gather(const OnnxNode& node) {
     std::int64_t at = indices->integer(0);
     if (at < -size || at >= size) return Error::invalid(fmt::format("index {} is outside {}", at, size));
     if (at < 0) at += size;
-    ORRERY_TRY(const Bound part, sliced(x, axis, at, at + 1, 1));
-    ORRERY_TRY(const Bound result, without_axis(part, axis));
+    ORRERY_TRY(const OnnxValue part, sliced(x, axis, at, at + 1, 1));
+    ORRERY_TRY(const OnnxValue result, without_axis(part, axis));
     give(node, result);
     return {};
   }
@@ -135,25 +135,25 @@ Status Translator::gather(const OnnxNode& node) {
   if (indices != nullptr) {
     picked = indices->dims;
   } else {
-    ORRERY_TRY(const Bound i, value_at(node, 1));
+    ORRERY_TRY(const OnnxValue i, value_at(node, 1));
     picked = dims_of(i);
   }
   dims.erase(dims.begin() + axis);
   dims.insert(dims.begin() + axis, picked.begin(), picked.end());
   if (indices == nullptr) {
-    ORRERY_TRY(const Bound result, other(node, values_of(node), dims, type_of(x.value).dtype));
+    ORRERY_TRY(const OnnxValue result, other(node, values_of(node), dims, type_of(x.value).dtype));
     give(node, result);
     return {};
   }
-  Bound source = x;
+  OnnxValue source = x;
   if (picked.size() != 1 && x.batch_axis > axis) source.batch_axis = -1;
-  ORRERY_TRY(const Bound result, indexed(source, std::move(dims)));
+  ORRERY_TRY(const OnnxValue result, indexed(source, std::move(dims)));
   give(node, result);
   return {};
 }
 
-Status Translator::gather_rows(const OnnxNode& node, const Constant& data) {
-  ORRERY_TRY(Bound indices, value_at(node, 1));
+Status OnnxTranslator::gather_rows(const OnnxNode& node, const Constant& data) {
+  ORRERY_TRY(OnnxValue indices, value_at(node, 1));
   const bool is_table = data.learned && data.dims.size() == 2 && node.integer("axis", 0) == 0;
   const bool is_owned = data.source >= 0 && owners_.contains(data.source);
   if (is_table && !is_owned) {
@@ -168,13 +168,13 @@ Status Translator::gather_rows(const OnnxNode& node, const Constant& data) {
   const Dims picked = dims_of(indices);
   dims.erase(dims.begin() + axis);
   dims.insert(dims.begin() + axis, picked.begin(), picked.end());
-  ORRERY_TRY(const Bound result, other(node, {indices}, dims, data.dtype, parameters_of(node)));
+  ORRERY_TRY(const OnnxValue result, other(node, {indices}, dims, data.dtype, parameters_of(node)));
   give(node, result);
   return {};
 }
 
-Status Translator::expand(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::expand(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   const Constant* target = constant_at(node, 1);
   if (target == nullptr || !target->known) return Error::unsupported("its shape is not known when reading");
   const Dims from = dims_of(x);
@@ -187,23 +187,23 @@ Status Translator::expand(const OnnxNode& node) {
   Dims single = dims;
   if (!single.empty()) single[0] = 1;
   const bool to_batch = x.batch_axis < 0 && dims[0] == batch_ && single == from && sample_.value.node >= 0;
-  ORRERY_TRY(const Bound result, to_batch ? expanded(x) : indexed(x, dims));
+  ORRERY_TRY(const OnnxValue result, to_batch ? expanded(x) : indexed(x, dims));
   give(node, result);
   return {};
 }
 
-Status Translator::tile(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::tile(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   Constant stand_in;
   stand_in.dims = dims_of(x);
   const Constant* const inputs[] = {&stand_in, constant_at(node, 1)};
   ORRERY_TRY(const std::vector<Constant> tiled, fold(node, model_.opset, inputs, 0));
-  ORRERY_TRY(const Bound result, indexed(x, tiled.at(0).dims));
+  ORRERY_TRY(const OnnxValue result, indexed(x, tiled.at(0).dims));
   give(node, result);
   return {};
 }
 
-const Operator* Translator::rolled_source(const std::vector<Bound>& parts, int axis, Value& source) const {
+const Operator* OnnxTranslator::rolled_source(const std::vector<OnnxValue>& parts, int axis, Value& source) const {
   if (parts.size() != 2) return nullptr;
   const Operator& a = operators_[static_cast<std::size_t>(parts[0].value.node)];
   const Operator& b = operators_[static_cast<std::size_t>(parts[1].value.node)];
@@ -217,20 +217,21 @@ const Operator* Translator::rolled_source(const std::vector<Bound>& parts, int a
   return &operators_[static_cast<std::size_t>(source.node)];
 }
 
-Status Translator::concat(const OnnxNode& node) {
-  std::vector<Bound> parts;
+Status OnnxTranslator::concat(const OnnxNode& node) {
+  std::vector<OnnxValue> parts;
   for (const TensorId id : node.inputs) {
     const Constant* c = constant_of(id);
     if (c != nullptr && c->elements() == 0) continue;
-    ORRERY_TRY(const Bound part, value_of(id));
+    ORRERY_TRY(const OnnxValue part, value_of(id));
     parts.push_back(part);
   }
   if (parts.empty()) return Error::invalid("it has no inputs");
   ORRERY_TRY(const int axis, normal_axis(node.integer("axis", 0), shape_of(parts[0]).rank()));
-  const auto with_batch = std::find_if(parts.begin(), parts.end(), [](const Bound& b) { return b.batch_axis >= 0; });
-  Bound result = with_batch == parts.end() ? parts[0] : *with_batch;
+  const auto with_batch =
+      std::find_if(parts.begin(), parts.end(), [](const OnnxValue& b) { return b.batch_axis >= 0; });
+  OnnxValue result = with_batch == parts.end() ? parts[0] : *with_batch;
   // What has no batch of its own is repeated for every sample. In a file of batch 1 nothing shows it.
-  for (Bound& part : parts) {
+  for (OnnxValue& part : parts) {
     const bool lacks = part.batch_axis < 0 && result.batch_axis == 0 && axis != 0 && shape_of(part).rank() > 0 &&
                        shape_of(part)[0] == 1 && sample_.value.node >= 0;
     if (lacks) {
@@ -248,14 +249,14 @@ Status Translator::concat(const OnnxNode& node) {
   }
   if (axis == result.batch_axis) result.batch_axis = -1;
   std::vector<Value> values;
-  for (const Bound& part : parts) values.push_back(part.value);
+  for (const OnnxValue& part : parts) values.push_back(part.value);
   ORRERY_TRY(result.value, emit(kConcat, name_of(node), std::move(values), AxisAttributes{axis}));
   give(node, result);
   return {};
 }
 
-Status Translator::pad(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::pad(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   const auto inputs = constants_at(node);
   ORRERY_TRY(const auto pads, list_of(node, "pads", inputs, 1));
   const auto rank = static_cast<std::size_t>(shape_of(x).rank());
@@ -267,13 +268,13 @@ Status Translator::pad(const OnnxNode& node) {
   }
   const Dims before(pads->begin(), pads->begin() + static_cast<std::ptrdiff_t>(rank));
   const Dims after(pads->begin() + static_cast<std::ptrdiff_t>(rank), pads->end());
-  ORRERY_TRY(const Bound result, padded(x, before, after));
+  ORRERY_TRY(const OnnxValue result, padded(x, before, after));
   give(node, result);
   return {};
 }
 
-Status Translator::dropout(const OnnxNode& node) {
-  ORRERY_TRY(Bound x, value_at(node, 0));
+Status OnnxTranslator::dropout(const OnnxNode& node) {
+  ORRERY_TRY(OnnxValue x, value_at(node, 0));
   double rate = node.number("ratio", 0.5);
   const Constant* ratio = constant_at(node, 1);
   if (ratio != nullptr && ratio->known && ratio->numbers.size() == 1) rate = ratio->numbers[0];
@@ -284,14 +285,14 @@ Status Translator::dropout(const OnnxNode& node) {
   return {};
 }
 
-Status Translator::identity(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::identity(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   give(node, x);
   return {};
 }
 
-Status Translator::resize(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::resize(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   Dims dims = dims_of(x);
   const bool is_new = node.type == "Resize" && model_.opset >= 11;
   const Constant* scales = constant_at(node, is_new ? 2 : 1);
@@ -309,13 +310,13 @@ Status Translator::resize(const OnnxNode& node) {
   } else {
     return Error::unsupported("its scales or sizes are not known when reading");
   }
-  ORRERY_TRY(const Bound result, other(node, {x}, dims, type_of(x.value).dtype));
+  ORRERY_TRY(const OnnxValue result, other(node, {x}, dims, type_of(x.value).dtype));
   give(node, result);
   return {};
 }
 
-Status Translator::depth_to_space(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::depth_to_space(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   Dims d = dims_of(x);
   const std::int64_t block = node.integer("blocksize", 1);
   if (d.size() != 4 || block < 1 || block > (1 << 14))
@@ -325,7 +326,7 @@ Status Translator::depth_to_space(const OnnxNode& node) {
   if (!fits) return Error::invalid(fmt::format("blocksize {} does not divide {}", block, shape_of(x).to_string()));
   d = to_space ? Dims{d[0], d[1] / (block * block), d[2] * block, d[3] * block}
                : Dims{d[0], d[1] * block * block, d[2] / block, d[3] / block};
-  ORRERY_TRY(const Bound result, other(node, {x}, d, type_of(x.value).dtype));
+  ORRERY_TRY(const OnnxValue result, other(node, {x}, d, type_of(x.value).dtype));
   give(node, result);
   return {};
 }

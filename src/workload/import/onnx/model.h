@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "workload/import/onnx/constant.h"
+#include "workload/import/constant.h"
 #include "workload/import/wire.h"
 
 namespace orrery::workload::import {

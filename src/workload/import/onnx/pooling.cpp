@@ -8,14 +8,14 @@ namespace orrery::workload::import {
 
 using enum OperatorKind;
 
-Status Translator::pool(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::pool(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   const Dims kernel = node.integers("kernel_shape");
   if (kernel.size() != 1 && kernel.size() != 2) {
     return Error::unsupported(fmt::format("kernel_shape [{}] is not 1-D or 2-D", fmt::join(kernel, ", ")));
   }
-  ORRERY_TRY(Bound image, as_image(x, kernel.size()));
-  ORRERY_TRY(const Window window, window_of(node, kernel, dims_of(x), true));
+  ORRERY_TRY(OnnxValue image, as_image(x, kernel.size()));
+  ORRERY_TRY(const PaddedWindow window, window_of(node, kernel, dims_of(x), true));
   const bool is_max = node.type == "MaxPool";
   const Window2d& w = window.shape;
   const bool keeps_all =
@@ -30,19 +30,19 @@ Status Translator::pool(const OnnxNode& node) {
     ORRERY_TRY(image.value,
                emit(is_max ? kMaxPool2d : kAvgPool2d, name_of(node), {image.value}, PoolAttributes{window.shape}));
   }
-  ORRERY_TRY(const Bound result, from_image(image, kernel.size()));
+  ORRERY_TRY(const OnnxValue result, from_image(image, kernel.size()));
   give(node, result);
   return {};
 }
 
-Status Translator::global_pool(const OnnxNode& node) {
-  ORRERY_TRY(Bound x, value_at(node, 0));
+Status OnnxTranslator::global_pool(const OnnxNode& node) {
+  ORRERY_TRY(OnnxValue x, value_at(node, 0));
   const int rank = shape_of(x).rank();
   if (rank < 3) return Error::invalid("expected [batch, channels, …], got " + shape_of(x).to_string());
   if (node.type == "GlobalMaxPool") {
     Dims dims = dims_of(x);
     std::fill(dims.begin() + 2, dims.end(), 1);
-    ORRERY_TRY(const Bound result, other(node, {x}, dims, type_of(x.value).dtype));
+    ORRERY_TRY(const OnnxValue result, other(node, {x}, dims, type_of(x.value).dtype));
     give(node, result);
     return {};
   }
@@ -57,8 +57,8 @@ Status Translator::global_pool(const OnnxNode& node) {
   return {};
 }
 
-Bound Translator::after_reduction(const Bound& x, const std::vector<int>& axes, bool keep) {
-  Bound result = x;
+OnnxValue OnnxTranslator::after_reduction(const OnnxValue& x, const std::vector<int>& axes, bool keep) {
+  OnnxValue result = x;
   for (const int axis : axes) {
     if (axis == x.batch_axis) result.batch_axis = -1;
     if (!keep && axis < x.batch_axis && result.batch_axis >= 0) --result.batch_axis;
@@ -66,8 +66,8 @@ Bound Translator::after_reduction(const Bound& x, const std::vector<int>& axes, 
   return result;
 }
 
-Status Translator::reduce(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::reduce(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   std::vector<int> axes;
   const auto inputs = constants_at(node);
   ORRERY_TRY_VOID(reduced_dims(node, inputs, dims_of(x), axes));
@@ -76,15 +76,15 @@ Status Translator::reduce(const OnnxNode& node) {
     return {};
   }
   const bool keep = node.integer("keepdims", 1) != 0;
-  Bound result = after_reduction(x, axes, keep);
+  OnnxValue result = after_reduction(x, axes, keep);
   ORRERY_TRY(result.value,
              emit(node.type == "ReduceMean" ? kMean : kSum, name_of(node), {x.value}, ReduceAttributes{axes, keep}));
   give(node, result);
   return {};
 }
 
-Status Translator::reduce_other(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::reduce_other(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   const Dims dims = dims_of(x);
   Dims result;
   DataType dtype = type_of(x.value).dtype;
@@ -99,7 +99,7 @@ Status Translator::reduce_other(const OnnxNode& node) {
     const auto inputs = constants_at(node);
     ORRERY_TRY(result, reduced_dims(node, inputs, dims, axes));
   }
-  ORRERY_TRY(const Bound bound, other(node, {x}, result, dtype));
+  ORRERY_TRY(const OnnxValue bound, other(node, {x}, result, dtype));
   give(node, bound);
   return {};
 }

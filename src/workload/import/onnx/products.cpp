@@ -8,7 +8,7 @@ namespace orrery::workload::import {
 
 using enum OperatorKind;
 
-Status Translator::own(const Constant& weight, const OnnxNode& node) {
+Status OnnxTranslator::own(const Constant& weight, const OnnxNode& node) {
   if (weight.source < 0 || weight.elements() != model_.initializers.at(weight.source).elements()) return {};
   const auto [owner, is_new] = owners_.emplace(weight.source, static_cast<std::int32_t>(operators_.size()));
   if (is_new) return {};
@@ -17,7 +17,8 @@ Status Translator::own(const Constant& weight, const OnnxNode& node) {
                                         operators_[static_cast<std::size_t>(owner->second)].name, node.type));
 }
 
-Result<Window> Translator::window_of(const OnnxNode& node, const Dims& kernel, const Dims& input, bool is_pool) {
+Result<PaddedWindow> OnnxTranslator::window_of(const OnnxNode& node, const Dims& kernel, const Dims& input,
+                                               bool is_pool) {
   constexpr std::int64_t kLargest = 1 << 14;
   const std::size_t spatial = kernel.size();
   const auto list = [&](std::string_view name, std::size_t length, std::int64_t otherwise) -> Result<Dims> {
@@ -54,7 +55,7 @@ Result<Window> Translator::window_of(const OnnxNode& node, const Dims& kernel, c
       pads[i + spatial] = total - pads[i];
     }
   }
-  Window w;
+  PaddedWindow w;
   std::int64_t* kernels[] = {&w.shape.kernel_h, &w.shape.kernel_w};
   std::int64_t* stride[] = {&w.shape.stride_h, &w.shape.stride_w};
   std::int64_t* padding[] = {&w.shape.padding_h, &w.shape.padding_w};
@@ -73,7 +74,7 @@ Result<Window> Translator::window_of(const OnnxNode& node, const Dims& kernel, c
   return w;
 }
 
-Result<Bound> Translator::as_image(const Bound& x, std::size_t spatial) {
+Result<OnnxValue> OnnxTranslator::as_image(const OnnxValue& x, std::size_t spatial) {
   const Dims dims = dims_of(x);
   if (dims.size() != spatial + 2) {
     return Error::invalid(
@@ -83,47 +84,47 @@ Result<Bound> Translator::as_image(const Bound& x, std::size_t spatial) {
   return reshaped_as(x, {dims[0], dims[1], 1, dims[2]}, x);
 }
 
-Result<Bound> Translator::from_image(const Bound& x, std::size_t spatial) {
+Result<OnnxValue> OnnxTranslator::from_image(const OnnxValue& x, std::size_t spatial) {
   if (spatial == 2) return x;
   const Dims dims = dims_of(x);
   return reshaped_as(x, {dims[0], dims[1], dims[3]}, x);
 }
 
-Result<std::size_t> Translator::spatial_dimensions(const Dims& weight) {
+Result<std::size_t> OnnxTranslator::spatial_dimensions(const Dims& weight) {
   if (weight.size() == 3 || weight.size() == 4) return weight.size() - 2;
   return Error::unsupported(fmt::format("its weight [{}] is not of a 1-D or 2-D convolution", fmt::join(weight, ", ")));
 }
 
-Status Translator::conv(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::conv(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   ORRERY_TRY(const Constant* weight, weight_at(node, 1, "weight"));
   const Dims w = weight->dims;
   ORRERY_TRY(const std::size_t spatial, spatial_dimensions(w));
   ORRERY_TRY_VOID(own(*weight, node));
-  ORRERY_TRY(Bound image, as_image(x, spatial));
+  ORRERY_TRY(OnnxValue image, as_image(x, spatial));
   const std::int64_t groups = node.integer("group", 1);
   const std::int64_t channels = shape_of(image)[1];
   if (groups < 1 || channels % groups != 0 || w[1] != channels / groups) {
     return Error::invalid(fmt::format("weight [{}] in {} groups does not fit the {} channels of its input",
                                       fmt::join(w, ", "), groups, channels));
   }
-  ORRERY_TRY(const Window window, window_of(node, Dims(w.begin() + 2, w.end()), dims_of(x), false));
+  ORRERY_TRY(const PaddedWindow window, window_of(node, Dims(w.begin() + 2, w.end()), dims_of(x), false));
   ORRERY_TRY(image,
              padded(image, {0, 0, window.before[0], window.before[1]}, {0, 0, window.after[0], window.after[1]}));
   ORRERY_TRY(image.value, emit(kConv2d, name_of(node), {image.value},
                                ConvAttributes{w[0], window.shape, groups, input_id(node, 2) != kNoTensor}));
-  ORRERY_TRY(const Bound result, from_image(image, spatial));
+  ORRERY_TRY(const OnnxValue result, from_image(image, spatial));
   give(node, result);
   return {};
 }
 
-Status Translator::conv_transpose(const OnnxNode& node) {
-  ORRERY_TRY(const Bound x, value_at(node, 0));
+Status OnnxTranslator::conv_transpose(const OnnxNode& node) {
+  ORRERY_TRY(const OnnxValue x, value_at(node, 0));
   ORRERY_TRY(const Constant* weight, weight_at(node, 1, "weight"));
   const Dims w = weight->dims;
   ORRERY_TRY(const std::size_t spatial, spatial_dimensions(w));
   ORRERY_TRY_VOID(own(*weight, node));
-  ORRERY_TRY(Bound image, as_image(x, spatial));
+  ORRERY_TRY(OnnxValue image, as_image(x, spatial));
   const std::int64_t groups = node.integer("group", 1);
   if (groups < 1 || groups > kMaxElements || w[1] > kMaxElements / groups || w[0] != shape_of(image)[1]) {
     return Error::invalid(fmt::format("weight [{}] in {} groups does not fit the {} channels of its input",
@@ -132,24 +133,24 @@ Status Translator::conv_transpose(const OnnxNode& node) {
   if (node.find("output_shape") != nullptr) return Error::unsupported("output_shape cannot be read; use pads");
   if (node.text("auto_pad", "NOTSET").starts_with("SAME"))
     return Error::unsupported("auto_pad cannot be read; use pads");
-  ORRERY_TRY(const Window window, window_of(node, Dims(w.begin() + 2, w.end()), dims_of(x), false));
+  ORRERY_TRY(const PaddedWindow window, window_of(node, Dims(w.begin() + 2, w.end()), dims_of(x), false));
   ORRERY_TRY(image.value, emit(kConvTranspose2d, name_of(node), {image.value},
                                ConvAttributes{w[1] * groups, window.shape, groups, input_id(node, 2) != kNoTensor}));
   ORRERY_TRY(image,
              padded(image, {0, 0, -window.before[0], -window.before[1]},
                     {0, 0, window.output_padding[0] - window.after[0], window.output_padding[1] - window.after[1]}));
-  ORRERY_TRY(const Bound result, from_image(image, spatial));
+  ORRERY_TRY(const OnnxValue result, from_image(image, spatial));
   give(node, result);
   return {};
 }
 
-Result<Bound> Translator::linear(const OnnxNode& node, const Bound& x, const Constant& weight, std::int64_t in,
-                                 std::int64_t out, bool bias, std::string name) {
+Result<OnnxValue> OnnxTranslator::linear(const OnnxNode& node, const OnnxValue& x, const Constant& weight,
+                                         std::int64_t in, std::int64_t out, bool bias, std::string name) {
   if (shape_of(x).rank() < 1 || shape_of(x)[-1] != in) {
     return Error::invalid(
         fmt::format("its weight takes {} features, but its input is {}", in, shape_of(x).to_string()));
   }
-  Bound result = x;
+  OnnxValue result = x;
   if (x.batch_axis == shape_of(x).rank() - 1) result.batch_axis = -1;
   std::int32_t tied_to = -1;
   const bool is_whole = weight.source >= 0 && weight.elements() == model_.initializers.at(weight.source).elements();
@@ -172,27 +173,27 @@ Result<Bound> Translator::linear(const OnnxNode& node, const Bound& x, const Con
   return result;
 }
 
-Result<Bound> Translator::swapped(const Bound& x) {
+Result<OnnxValue> OnnxTranslator::swapped(const OnnxValue& x) {
   if (shape_of(x).rank() != 2) return Error::invalid("expected a matrix, got " + shape_of(x).to_string());
   return transposed(x, {1, 0});
 }
 
-Status Translator::gemm(const OnnxNode& node) {
-  ORRERY_TRY(Bound a, value_at(node, 0));
+Status OnnxTranslator::gemm(const OnnxNode& node) {
+  ORRERY_TRY(OnnxValue a, value_at(node, 0));
   if (node.integer("transA", 0) != 0) {
     ORRERY_TRY(a, swapped(a));
   }
   const bool transposed_b = node.integer("transB", 0) != 0;
   const Constant* weight = constant_at(node, 1);
   const Constant* bias = constant_at(node, 2);
-  Bound result;
+  OnnxValue result;
   bool biased = false;
   if (weight != nullptr && weight->dims.size() == 2) {
     const std::int64_t in = weight->dims[transposed_b ? 1 : 0], out = weight->dims[transposed_b ? 0 : 1];
     biased = bias != nullptr && bias->elements() == out;
     ORRERY_TRY(result, linear(node, a, *weight, in, out, biased, {}));
   } else {
-    ORRERY_TRY(Bound b, value_at(node, 1));
+    ORRERY_TRY(OnnxValue b, value_at(node, 1));
     if (transposed_b) {
       ORRERY_TRY(b, swapped(b));
     }
@@ -205,9 +206,9 @@ Status Translator::gemm(const OnnxNode& node) {
   return {};
 }
 
-Result<Bound> Translator::multiplied(const OnnxNode& node, const Bound& a, const Bound& b) {
+Result<OnnxValue> OnnxTranslator::multiplied(const OnnxNode& node, const OnnxValue& a, const OnnxValue& b) {
   const int rank_a = shape_of(a).rank(), rank_b = shape_of(b).rank();
-  Bound result;
+  OnnxValue result;
   const int rank = std::max(rank_a, rank_b);
   if (a.batch_axis >= 0 && a.batch_axis != rank_a - 1) {
     result = a;
@@ -220,12 +221,12 @@ Result<Bound> Translator::multiplied(const OnnxNode& node, const Bound& a, const
   return result;
 }
 
-Status Translator::matmul(const OnnxNode& node) {
+Status OnnxTranslator::matmul(const OnnxNode& node) {
   const Constant* weight = constant_at(node, 1);
-  ORRERY_TRY(const Bound a, value_at(node, 0));
+  ORRERY_TRY(const OnnxValue a, value_at(node, 0));
   if (weight == nullptr || weight->dims.size() != 2) {
-    ORRERY_TRY(const Bound b, value_at(node, 1));
-    ORRERY_TRY(const Bound result, multiplied(node, a, b));
+    ORRERY_TRY(const OnnxValue b, value_at(node, 1));
+    ORRERY_TRY(const OnnxValue result, multiplied(node, a, b));
     give(node, result);
     return {};
   }
@@ -237,12 +238,12 @@ Status Translator::matmul(const OnnxNode& node) {
     const std::size_t dot = full.rfind('.');
     if (dot != std::string::npos && dot > 0) name = full.substr(0, dot);
   }
-  ORRERY_TRY(const Bound result, linear(node, a, *weight, in, out, add != nullptr, std::move(name)));
+  ORRERY_TRY(const OnnxValue result, linear(node, a, *weight, in, out, add != nullptr, std::move(name)));
   give(add != nullptr ? *add : node, result);
   return {};
 }
 
-const OnnxNode* Translator::bias_after(TensorId product, std::int64_t out) const {
+const OnnxNode* OnnxTranslator::bias_after(TensorId product, std::int64_t out) const {
   const std::int32_t user = uses_.only_user(product);
   if (user < 0) return nullptr;
   const OnnxNode& add = model_.nodes[static_cast<std::size_t>(user)];
@@ -252,8 +253,8 @@ const OnnxNode* Translator::bias_after(TensorId product, std::int64_t out) const
   return bias != nullptr && bias->dims == Dims{out} ? &add : nullptr;
 }
 
-Status Translator::recurrent(const OnnxNode& node) {
-  ORRERY_TRY(Bound x, value_at(node, 0));
+Status OnnxTranslator::recurrent(const OnnxNode& node) {
+  ORRERY_TRY(OnnxValue x, value_at(node, 0));
   ORRERY_TRY(const Constant* weight, weight_at(node, 2, "recurrence weight"));
   const bool batch_first = node.integer("layout", 0) == 1;
   const bool both = node.text("direction", "forward") == "bidirectional";
@@ -265,10 +266,10 @@ Status Translator::recurrent(const OnnxNode& node) {
     ORRERY_TRY(x, transposed(x, {1, 0, 2}));
   }
   const OperatorKind kind = node.type == "LSTM" ? kLstm : node.type == "GRU" ? kGru : kRnn;
-  ORRERY_TRY(Bound y, emit_recurrent(node, kind, x, attributes));
+  ORRERY_TRY(OnnxValue y, emit_recurrent(node, kind, x, attributes));
   const int outputs = kind == kLstm ? 3 : 2;
   for (int i = 1; i < outputs && i < static_cast<int>(node.outputs.size()); ++i) {
-    Bound last{{y.value.node, i}, 1, 1};
+    OnnxValue last{{y.value.node, i}, 1, 1};
     if (x.batch_axis != 0) last.batch_axis = -1;
     if (batch_first) {
       ORRERY_TRY(last, transposed(last, {1, 0, 2}));
@@ -283,9 +284,9 @@ Status Translator::recurrent(const OnnxNode& node) {
   return {};
 }
 
-Result<Bound> Translator::emit_recurrent(const OnnxNode& node, OperatorKind kind, const Bound& x,
-                                         const RecurrentAttributes& attributes) {
-  Bound y = x;
+Result<OnnxValue> OnnxTranslator::emit_recurrent(const OnnxNode& node, OperatorKind kind, const OnnxValue& x,
+                                                 const RecurrentAttributes& attributes) {
+  OnnxValue y = x;
   ORRERY_TRY(y.value, emit(kind, name_of(node), {x.value}, attributes));
   return y;
 }

@@ -8,7 +8,7 @@ namespace orrery::workload::import {
 
 using enum OperatorKind;
 
-Status Translator::translate_node(std::int32_t index) {
+Status OnnxTranslator::translate_node(std::int32_t index) {
   if (fusions_.inside[static_cast<std::size_t>(index)]) return {};
   const OnnxNode& node = model_.nodes[static_cast<std::size_t>(index)];
   if (const auto fused = fusions_.at.find(index); fused != fusions_.at.end()) {
@@ -25,18 +25,19 @@ Status Translator::translate_node(std::int32_t index) {
   return translate_other(node);
 }
 
-bool Translator::is_bound_already(const OnnxNode& node) const {
-  return node.outputs.size() == 1 && node.outputs[0] != kNoTensor && state(node.outputs[0]).kind != State::Kind::kUnset;
+bool OnnxTranslator::is_bound_already(const OnnxNode& node) const {
+  return node.outputs.size() == 1 && node.outputs[0] != kNoTensor &&
+         state(node.outputs[0]).kind != TensorState::Kind::kUnset;
 }
 
-Status Translator::fold_shape(const OnnxNode& node) {
+Status OnnxTranslator::fold_shape(const OnnxNode& node) {
   const TensorId id = input_id(node, 0);
   if (id == kNoTensor) return Error::invalid("input 0 is missing");
   Constant stand_in;
   if (const Constant* c = constant_of(id)) {
     stand_in.dims = c->dims;
   } else {
-    ORRERY_TRY(const Bound x, value_of(id));
+    ORRERY_TRY(const OnnxValue x, value_of(id));
     stand_in.dims = dims_of(x);
   }
   const Constant* const inputs[] = {&stand_in};
@@ -45,9 +46,9 @@ Status Translator::fold_shape(const OnnxNode& node) {
   return {};
 }
 
-Result<bool> Translator::fold_constant(const OnnxNode& node) {
+Result<bool> OnnxTranslator::fold_constant(const OnnxNode& node) {
   for (const TensorId id : node.inputs) {
-    if (id != kNoTensor && state(id).kind != State::Kind::kConstant) return false;
+    if (id != kNoTensor && state(id).kind != TensorState::Kind::kConstant) return false;
   }
   if (node.inputs.empty() && node.type != "Constant") return false;
   const auto inputs = constants_at(node);
@@ -66,8 +67,8 @@ Result<bool> Translator::fold_constant(const OnnxNode& node) {
   return true;
 }
 
-const std::unordered_map<std::string_view, Translator::Rule>& Translator::all_rules() {
-  using T = Translator;
+const std::unordered_map<std::string_view, OnnxTranslator::Rule>& OnnxTranslator::all_rules() {
+  using T = OnnxTranslator;
   static const std::unordered_map<std::string_view, Rule> kRules = {
       {"Conv", &T::conv},
       {"ConvTranspose", &T::conv_transpose},
@@ -178,12 +179,12 @@ const std::unordered_map<std::string_view, Translator::Rule>& Translator::all_ru
   return kRules;
 }
 
-Status Translator::control_flow(const OnnxNode& node) {
+Status OnnxTranslator::control_flow(const OnnxNode& node) {
   return Error::unsupported(fmt::format("control flow ({}) cannot be predicted", node.type));
 }
 
-Status Translator::translate_fused(const OnnxNode& node, const Fused& fused) {
-  ORRERY_TRY(Bound x, value_of(fused.input));
+Status OnnxTranslator::translate_fused(const OnnxNode& node, const Fused& fused) {
+  ORRERY_TRY(OnnxValue x, value_of(fused.input));
   Attributes attributes;
   NormAttributes norm{.groups = 1,
                       .normalized_rank = fused.normalized_rank,
@@ -191,7 +192,7 @@ Status Translator::translate_fused(const OnnxNode& node, const Fused& fused) {
                       .bias = fused.bias != kNoTensor};
   std::string name = name_of(node);
   if (fused.kind == kGroupNorm) {
-    ORRERY_TRY(const Bound grouped, value_of(fused.grouped));
+    ORRERY_TRY(const OnnxValue grouped, value_of(fused.grouped));
     norm.groups = shape_of(grouped).rank() > 1 ? shape_of(grouped)[1] : 1;
   }
   if (fused.kind == kLayerNorm || fused.kind == kRmsNorm || fused.kind == kGroupNorm) attributes = norm;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "workload/import/onnx/translator.h"
+#include "workload/import/prune.h"
 #include "workload/traits.h"
 
 namespace orrery::workload::import {
@@ -15,7 +16,7 @@ std::int64_t product_of(std::span<const std::int64_t> dims) {
   return total;
 }
 
-Result<TrainingGraph> Translator::run() {
+Result<TrainingGraph> OnnxTranslator::run() {
   operators_.reserve(model_.nodes.size() + model_.inputs.size() + model_.outputs.size());
   for (const auto& [id, constant] : model_.initializers) bind_constant(id, constant);
   if (model_.inputs.empty()) return Error::invalid("the graph has no input");
@@ -26,11 +27,11 @@ Result<TrainingGraph> Translator::run() {
     if (!status) return std::move(status).error().with_context(describe(model_, i));
   }
   ORRERY_TRY_VOID(add_losses());
-  drop_unused();
+  drop_unused_views(operators_);
   return TrainingGraph::make(name_, std::move(operators_));
 }
 
-Status Translator::add_input(TensorId id, bool is_first) {
+Status OnnxTranslator::add_input(TensorId id, bool is_first) {
   const std::string& name = model_.name(id);
   const auto type = model_.types.find(id);
   if (type == model_.types.end() || !type->second.dims) {
@@ -57,31 +58,31 @@ Status Translator::add_input(TensorId id, bool is_first) {
   auto shape = Shape::make(dims);
   if (!shape) return std::move(shape).error().with_context(fmt::format("input \"{}\"", name));
   ORRERY_TRY(const Value value, emit(kInput, name, {}, SourceAttributes{{*shape, *dtype}}));
-  const Bound bound{value, dims.empty() || dims[0] != batch_ ? -1 : 0, 1};
+  const OnnxValue bound{value, dims.empty() || dims[0] != batch_ ? -1 : 0, 1};
   if (sample_.value.node < 0 && bound.batch_axis == 0) sample_ = bound;
   bind(id, bound);
   return {};
 }
 
-Status Translator::add_losses() {
-  const State& first = state(model_.outputs[0]);
-  if (first.kind != State::Kind::kValue) {
+Status OnnxTranslator::add_losses() {
+  const TensorState& first = state(model_.outputs[0]);
+  if (first.kind != TensorState::Kind::kValue) {
     return Error::unsupported(
         fmt::format("output \"{}\" does not depend on the input", model_.name(model_.outputs[0])));
   }
   const Shape shape = shape_of(bounds_[static_cast<std::size_t>(first.index)]);
   for (const TensorId id : model_.outputs) {
-    const State& output = state(id);
-    if (output.kind != State::Kind::kValue) continue;
-    const Bound& bound = bounds_[static_cast<std::size_t>(output.index)];
+    const TensorState& output = state(id);
+    if (output.kind != TensorState::Kind::kValue) continue;
+    const OnnxValue& bound = bounds_[static_cast<std::size_t>(output.index)];
     if (!(shape_of(bound) == shape)) continue;
     ORRERY_TRY_VOID(emit(kCrossEntropy, "cross_entropy", {bound.value}, {}));
   }
   return {};
 }
 
-Result<Value> Translator::emit(OperatorKind kind, std::string name, std::vector<Value> inputs, Attributes attributes,
-                               std::int32_t tied_to, bool in_place) {
+Result<Value> OnnxTranslator::emit(OperatorKind kind, std::string name, std::vector<Value> inputs,
+                                   Attributes attributes, std::int32_t tied_to, bool in_place) {
   Operator op;
   op.name = unique(name.empty() ? std::string(to_string(kind)) : std::move(name));
   op.kind = kind;
@@ -96,7 +97,7 @@ Result<Value> Translator::emit(OperatorKind kind, std::string name, std::vector<
   return Value{static_cast<std::int32_t>(operators_.size() - 1), 0};
 }
 
-std::string Translator::unique(std::string name) {
+std::string OnnxTranslator::unique(std::string name) {
   int& uses = used_names_[name];
   if (uses++ == 0) return name;
   while (true) {
@@ -105,16 +106,16 @@ std::string Translator::unique(std::string name) {
   }
 }
 
-const TensorType& Translator::type_of(Value v) const {
+const TensorType& OnnxTranslator::type_of(Value v) const {
   return operators_[static_cast<std::size_t>(v.node)].outputs[static_cast<std::size_t>(v.output)];
 }
 
-Dims Translator::dims_of(const Bound& b) const {
+Dims OnnxTranslator::dims_of(const OnnxValue& b) const {
   const auto dims = shape_of(b).dims();
   return {dims.begin(), dims.end()};
 }
 
-std::string Translator::name_of(const OnnxNode& node) const {
+std::string OnnxTranslator::name_of(const OnnxNode& node) const {
   for (const TensorId id : node.inputs) {
     if (id == kNoTensor || !model_.initializers.contains(id)) continue;
     const std::string& weight = model_.name(id);
@@ -125,86 +126,64 @@ std::string Translator::name_of(const OnnxNode& node) const {
   return start == std::string::npos ? std::string() : node.name.substr(start);
 }
 
-void Translator::bind(TensorId id, const Bound& bound) {
+void OnnxTranslator::bind(TensorId id, const OnnxValue& bound) {
   if (id == kNoTensor) return;
   bounds_.push_back(bound);
-  states_[static_cast<std::size_t>(id)] = {State::Kind::kValue, static_cast<std::int32_t>(bounds_.size() - 1)};
+  states_[static_cast<std::size_t>(id)] = {TensorState::Kind::kValue, static_cast<std::int32_t>(bounds_.size() - 1)};
 }
 
-void Translator::bind_constant(TensorId id, Constant constant) {
+void OnnxTranslator::bind_constant(TensorId id, Constant constant) {
   if (id == kNoTensor) return;
   constants_.push_back(std::move(constant));
-  states_[static_cast<std::size_t>(id)] = {State::Kind::kConstant, static_cast<std::int32_t>(constants_.size() - 1)};
+  states_[static_cast<std::size_t>(id)] = {TensorState::Kind::kConstant,
+                                           static_cast<std::int32_t>(constants_.size() - 1)};
 }
 
-void Translator::give(const OnnxNode& node, const Bound& bound) {
+void OnnxTranslator::give(const OnnxNode& node, const OnnxValue& bound) {
   if (!node.outputs.empty()) bind(node.outputs[0], bound);
 }
 
-TensorId Translator::input_id(const OnnxNode& node, std::size_t index) {
+TensorId OnnxTranslator::input_id(const OnnxNode& node, std::size_t index) {
   return index < node.inputs.size() ? node.inputs[index] : kNoTensor;
 }
 
-const Constant* Translator::constant_of(TensorId id) const {
-  if (id == kNoTensor || state(id).kind != State::Kind::kConstant) return nullptr;
+const Constant* OnnxTranslator::constant_of(TensorId id) const {
+  if (id == kNoTensor || state(id).kind != TensorState::Kind::kConstant) return nullptr;
   return &constants_[static_cast<std::size_t>(state(id).index)];
 }
 
-const Constant* Translator::constant_at(const OnnxNode& node, std::size_t index) const {
+const Constant* OnnxTranslator::constant_at(const OnnxNode& node, std::size_t index) const {
   return constant_of(input_id(node, index));
 }
 
-std::vector<const Constant*> Translator::constants_at(const OnnxNode& node) const {
+std::vector<const Constant*> OnnxTranslator::constants_at(const OnnxNode& node) const {
   std::vector<const Constant*> constants;
   for (const TensorId id : node.inputs) constants.push_back(constant_of(id));
   return constants;
 }
 
-Result<Bound> Translator::value_of(TensorId id) {
+Result<OnnxValue> OnnxTranslator::value_of(TensorId id) {
   if (id == kNoTensor) return Error::invalid("an input is missing");
-  const State& s = state(id);
-  if (s.kind == State::Kind::kValue) return bounds_[static_cast<std::size_t>(s.index)];
-  if (s.kind == State::Kind::kConstant) return materialize(id);
+  const TensorState& s = state(id);
+  if (s.kind == TensorState::Kind::kValue) return bounds_[static_cast<std::size_t>(s.index)];
+  if (s.kind == TensorState::Kind::kConstant) return materialize(id);
   return Error::unsupported(
       fmt::format("input \"{}\" is a result we cannot compute or that does not exist in training", model_.name(id)));
 }
 
-Result<Bound> Translator::value_at(const OnnxNode& node, std::size_t index) {
+Result<OnnxValue> OnnxTranslator::value_at(const OnnxNode& node, std::size_t index) {
   if (input_id(node, index) == kNoTensor) return Error::invalid(fmt::format("input {} is missing", index));
   return value_of(node.inputs[index]);
 }
 
-Result<const Constant*> Translator::weight_at(const OnnxNode& node, std::size_t index, std::string_view what) {
+Result<const Constant*> OnnxTranslator::weight_at(const OnnxNode& node, std::size_t index, std::string_view what) {
   const Constant* c = constant_at(node, index);
   if (c == nullptr) return Error::unsupported(fmt::format("its {} is not an initializer", what));
   return c;
 }
 
-void Translator::drop_unused() {
-  const auto may_go = [](OperatorKind kind) {
-    return traits(kind).op_class == OperatorClass::kView || kind == kContiguous || kind == kIndex;
-  };
-  std::vector<bool> used(operators_.size(), false);
-  for (std::size_t i = operators_.size(); i-- > 0;) {
-    used[i] = used[i] || !may_go(operators_[i].kind);
-    if (!used[i]) continue;
-    for (const Value& input : operators_[i].inputs) used[static_cast<std::size_t>(input.node)] = true;
-  }
-  std::vector<std::int32_t> place(operators_.size(), -1);
-  std::vector<Operator> kept;
-  for (std::size_t i = 0; i < operators_.size(); ++i) {
-    if (!used[i]) continue;
-    place[i] = static_cast<std::int32_t>(kept.size());
-    Operator& op = operators_[i];
-    for (Value& input : op.inputs) input.node = place[static_cast<std::size_t>(input.node)];
-    if (op.tied_to >= 0) op.tied_to = place[static_cast<std::size_t>(op.tied_to)];
-    kept.push_back(std::move(op));
-  }
-  operators_ = std::move(kept);
-}
-
 Result<TrainingGraph> translate(const OnnxModel& sorted_model, const std::string& name, std::int64_t open_batch) {
-  return Translator(sorted_model, name, open_batch).run();
+  return OnnxTranslator(sorted_model, name, open_batch).run();
 }
 
 bool has_open_batch(const OnnxModel& model) {

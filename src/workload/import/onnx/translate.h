@@ -13,11 +13,10 @@
 // A batch the file leaves open is given a number that is unlikely to be met by chance (kOpenBatch) while translating.
 
 #include "workload/graph.h"
+#include "workload/import/batch_axis.h"
 #include "workload/import/onnx/model.h"
 
 namespace orrery::workload::import {
-
-inline constexpr std::int64_t kOpenBatch = 17;
 
 // `open_batch` is the size given to a first dimension that the file leaves open.
 Result<TrainingGraph> translate(const OnnxModel& sorted_model, const std::string& name, std::int64_t open_batch);

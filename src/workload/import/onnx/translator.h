@@ -17,20 +17,20 @@ namespace orrery::workload::import {
 using Dims = std::vector<std::int64_t>;
 
 // A value of the graph we make, and where its batch is.
-struct Bound {
+struct OnnxValue {
   Value value;
   int batch_axis = -1;     // -1: it has none
   std::int64_t inner = 1;  // elements of that axis per sample
 };
 
 // What is known about a tensor of the file.
-struct State {
+struct TensorState {
   enum class Kind { kUnset, kConstant, kValue } kind = Kind::kUnset;
   std::int32_t index = -1;  // into constants_ or bounds_
 };
 
 // A window with its padding before and after, of height and width.
-struct Window {
+struct PaddedWindow {
   Window2d shape;
   std::int64_t before[2] = {0, 0}, after[2] = {0, 0};  // what does not fit into a symmetric padding
   std::int64_t output_padding[2] = {0, 0};
@@ -38,9 +38,9 @@ struct Window {
 
 std::int64_t product_of(std::span<const std::int64_t> dims);
 
-class Translator {
+class OnnxTranslator {
  public:
-  Translator(const OnnxModel& model, std::string name, std::int64_t open_batch)
+  OnnxTranslator(const OnnxModel& model, std::string name, std::int64_t open_batch)
       : model_(model),
         name_(std::move(name)),
         batch_(open_batch),
@@ -51,7 +51,7 @@ class Translator {
   Result<TrainingGraph> run();
 
  private:
-  using Rule = Status (Translator::*)(const OnnxNode&);
+  using Rule = Status (OnnxTranslator::*)(const OnnxNode&);
 
   // Sources and losses (translate.cpp)
   Status add_input(TensorId id, bool is_first);
@@ -64,62 +64,62 @@ class Translator {
                      std::int32_t tied_to = -1, bool in_place = false);
   std::string unique(std::string name);
   const TensorType& type_of(Value v) const;
-  const Shape& shape_of(const Bound& b) const { return type_of(b.value).shape; }
-  Dims dims_of(const Bound& b) const;
+  const Shape& shape_of(const OnnxValue& b) const { return type_of(b.value).shape; }
+  Dims dims_of(const OnnxValue& b) const;
 
   // As the file calls it: by its weight ("layer1.0.conv1"), or by its own name.
   std::string name_of(const OnnxNode& node) const;
 
   // Tensors of the file (translate.cpp)
-  const State& state(TensorId id) const { return states_[static_cast<std::size_t>(id)]; }
+  const TensorState& state(TensorId id) const { return states_[static_cast<std::size_t>(id)]; }
 
-  void bind(TensorId id, const Bound& bound);
+  void bind(TensorId id, const OnnxValue& bound);
   void bind_constant(TensorId id, Constant constant);
 
   // Binds the first output.
-  void give(const OnnxNode& node, const Bound& bound);
+  void give(const OnnxNode& node, const OnnxValue& bound);
   static TensorId input_id(const OnnxNode& node, std::size_t index);
   const Constant* constant_of(TensorId id) const;
   const Constant* constant_at(const OnnxNode& node, std::size_t index) const;
   std::vector<const Constant*> constants_at(const OnnxNode& node) const;
-  Result<Bound> value_of(TensorId id);
-  Result<Bound> value_at(const OnnxNode& node, std::size_t index);
+  Result<OnnxValue> value_of(TensorId id);
+  Result<OnnxValue> value_at(const OnnxNode& node, std::size_t index);
   Result<const Constant*> weight_at(const OnnxNode& node, std::size_t index, std::string_view what);
 
   // Constants that are operands (operands.cpp)
   // The learned tensor itself, one operator however often it is used.
-  Result<Bound> parameter_of(TensorId initializer);
-  Result<Bound> materialize(TensorId id);
-  Result<Bound> learned_operand(TensorId id, const Constant& constant);
+  Result<OnnxValue> parameter_of(TensorId initializer);
+  Result<OnnxValue> materialize(TensorId id);
+  Result<OnnxValue> learned_operand(TensorId id, const Constant& constant);
   bool is_repeated_per_sample(const Dims& dims, std::int64_t elements) const;
-  Result<Bound> expanded(const Bound& row);
+  Result<OnnxValue> expanded(const OnnxValue& row);
 
   // Something that is neither learned nor data: masks, zeros.
-  Result<Bound> fixed_operand(TensorId id, const Constant& constant);
+  Result<OnnxValue> fixed_operand(TensorId id, const Constant& constant);
 
   // Views and copies (views.cpp)
   // Which dimension of `target` has the batch of `x` after a reshape; -1 if none has it whole.
-  Bound place_batch(const Bound& x, const Dims& target) const;
-  Result<Bound> reshaped(const Bound& x, const Dims& target);
-  Result<Bound> reshaped_as(const Bound& x, const Dims& target, Bound result);
+  OnnxValue place_batch(const OnnxValue& x, const Dims& target) const;
+  Result<OnnxValue> reshaped(const OnnxValue& x, const Dims& target);
+  Result<OnnxValue> reshaped_as(const OnnxValue& x, const Dims& target, OnnxValue result);
 
   // A reshape of a transposed tensor copies it first, unless the new dimensions only split or keep the old ones.
-  Result<Value> viewable(const Bound& x, const Dims& target);
+  Result<Value> viewable(const OnnxValue& x, const Dims& target);
   bool is_view_of_transpose(const Operator& op, const Dims& target) const;
-  Result<Bound> transposed(const Bound& x, const std::vector<int>& order);
-  Result<Bound> sliced(const Bound& x, int axis, std::int64_t begin, std::int64_t end, std::int64_t step);
+  Result<OnnxValue> transposed(const OnnxValue& x, const std::vector<int>& order);
+  Result<OnnxValue> sliced(const OnnxValue& x, int axis, std::int64_t begin, std::int64_t end, std::int64_t step);
 
   // Without dimension `axis`, which is 1.
-  Result<Bound> without_axis(const Bound& x, int axis);
-  Result<Bound> padded(const Bound& x, const Dims& before, const Dims& after);
+  Result<OnnxValue> without_axis(const OnnxValue& x, int axis);
+  Result<OnnxValue> padded(const OnnxValue& x, const Dims& before, const Dims& after);
 
   // Picks or repeats elements: any output shape.
-  Result<Bound> indexed(const Bound& x, Dims dims);
+  Result<OnnxValue> indexed(const OnnxValue& x, Dims dims);
 
   // Operators without a rule (operands.cpp)
-  Result<Bound> other(const OnnxNode& node, const std::vector<Bound>& inputs, Dims dims, DataType dtype,
-                      std::vector<Dims> parameters = {});
-  std::vector<Bound> values_of(const OnnxNode& node) const;
+  Result<OnnxValue> other(const OnnxNode& node, const std::vector<OnnxValue>& inputs, Dims dims, DataType dtype,
+                          std::vector<Dims> parameters = {});
+  std::vector<OnnxValue> values_of(const OnnxNode& node) const;
 
   // Learned constants among the inputs: parameters of an operator that has no rule.
   std::vector<Dims> parameters_of(const OnnxNode& node);
@@ -144,26 +144,26 @@ class Translator {
   Status own(const Constant& weight, const OnnxNode& node);
 
   // The lists of a window, for one or two spatial dimensions.
-  Result<Window> window_of(const OnnxNode& node, const Dims& kernel, const Dims& input, bool is_pool);
+  Result<PaddedWindow> window_of(const OnnxNode& node, const Dims& kernel, const Dims& input, bool is_pool);
 
   // [batch, channels, length] as an image of height 1.
-  Result<Bound> as_image(const Bound& x, std::size_t spatial);
-  Result<Bound> from_image(const Bound& x, std::size_t spatial);
+  Result<OnnxValue> as_image(const OnnxValue& x, std::size_t spatial);
+  Result<OnnxValue> from_image(const OnnxValue& x, std::size_t spatial);
   Result<std::size_t> spatial_dimensions(const Dims& weight);
   Status conv(const OnnxNode& node);
   Status conv_transpose(const OnnxNode& node);
-  Result<Bound> linear(const OnnxNode& node, const Bound& x, const Constant& weight, std::int64_t in, std::int64_t out,
-                       bool bias, std::string name);
-  Result<Bound> swapped(const Bound& x);
+  Result<OnnxValue> linear(const OnnxNode& node, const OnnxValue& x, const Constant& weight, std::int64_t in,
+                           std::int64_t out, bool bias, std::string name);
+  Result<OnnxValue> swapped(const OnnxValue& x);
   Status gemm(const OnnxNode& node);
-  Result<Bound> multiplied(const OnnxNode& node, const Bound& a, const Bound& b);
+  Result<OnnxValue> multiplied(const OnnxNode& node, const OnnxValue& a, const OnnxValue& b);
   Status matmul(const OnnxNode& node);
 
   // The Add of a constant vector that alone uses a product's result: its bias.
   const OnnxNode* bias_after(TensorId product, std::int64_t out) const;
   Status recurrent(const OnnxNode& node);
-  Result<Bound> emit_recurrent(const OnnxNode& node, OperatorKind kind, const Bound& x,
-                               const RecurrentAttributes& attributes);
+  Result<OnnxValue> emit_recurrent(const OnnxNode& node, OperatorKind kind, const OnnxValue& x,
+                                   const RecurrentAttributes& attributes);
 
   // Normalisation (elementwise.cpp)
   Status batch_norm(const OnnxNode& node);
@@ -172,17 +172,18 @@ class Translator {
 
   // Element by element (elementwise.cpp)
   // Frameworks overwrite the input of these where nothing else needs it.
-  bool can_overwrite(const OnnxNode& node, const Bound& x) const;
+  bool can_overwrite(const OnnxNode& node, const OnnxValue& x) const;
   Status activation(const OnnxNode& node);
   Status emit_activation(const OnnxNode& node, OperatorKind kind);
   Status clip(const OnnxNode& node);
   Status softmax(const OnnxNode& node);
 
   // The batch of what two operands broadcast to.
-  Bound broadcast_batch(const Bound& a, const Bound& b) const;
+  OnnxValue broadcast_batch(const OnnxValue& a, const OnnxValue& b) const;
 
   // x (op) the tensor `id`: with a number, a scale; with anything learned or computed, an operator of two inputs.
-  Result<Bound> combined(const OnnxNode& node, OperatorKind kind, const Bound& x, TensorId id, bool swap = false);
+  Result<OnnxValue> combined(const OnnxNode& node, OperatorKind kind, const OnnxValue& x, TensorId id,
+                             bool swap = false);
   Status arithmetic(const OnnxNode& node);
   Status sum_of_many(const OnnxNode& node);
   Status same_shape(const OnnxNode& node);
@@ -193,7 +194,7 @@ class Translator {
   Status global_pool(const OnnxNode& node);
 
   // Where the batch is after these axes are gone.
-  static Bound after_reduction(const Bound& x, const std::vector<int>& axes, bool keep);
+  static OnnxValue after_reduction(const OnnxValue& x, const std::vector<int>& axes, bool keep);
   Status reduce(const OnnxNode& node);
   Status reduce_other(const OnnxNode& node);
 
@@ -212,17 +213,13 @@ class Translator {
   Status tile(const OnnxNode& node);
 
   // Two slices of one value, put together the other way round.
-  const Operator* rolled_source(const std::vector<Bound>& parts, int axis, Value& source) const;
+  const Operator* rolled_source(const std::vector<OnnxValue>& parts, int axis, Value& source) const;
   Status concat(const OnnxNode& node);
   Status pad(const OnnxNode& node);
   Status dropout(const OnnxNode& node);
   Status identity(const OnnxNode& node);
   Status resize(const OnnxNode& node);
   Status depth_to_space(const OnnxNode& node);
-
-  // The end (translate.cpp)
-  // Views and copies nobody uses: what patterns left behind.
-  void drop_unused();
 
   const OnnxModel& model_;
   std::string name_;
@@ -231,18 +228,18 @@ class Translator {
   OnnxUses uses_;
   Fusions fusions_;
 
-  std::vector<State> states_;
+  std::vector<TensorState> states_;
   std::deque<Constant> constants_;
-  std::vector<Bound> bounds_;
+  std::vector<OnnxValue> bounds_;
   std::size_t numbers_left_ = 4'000'000;  // of all folded constants
 
   std::vector<Operator> operators_;
   std::vector<TensorType> input_types_;  // of the operator that is made
   std::unordered_map<std::string, int> used_names_;
-  Bound sample_;                                       // an input that has the batch in front
-  std::unordered_map<TensorId, Bound> parameters_;     // initializers that are operands
-  std::unordered_map<TensorId, Bound> materialized_;   // constants that are operands
-  std::unordered_map<TensorId, std::int32_t> owners_;  // operators that have an initializer as their weight
+  OnnxValue sample_;                                      // an input that has the batch in front
+  std::unordered_map<TensorId, OnnxValue> parameters_;    // initializers that are operands
+  std::unordered_map<TensorId, OnnxValue> materialized_;  // constants that are operands
+  std::unordered_map<TensorId, std::int32_t> owners_;     // operators that have an initializer as their weight
 };
 
 }  // namespace orrery::workload::import

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "workload/import/batch_axis.h"
 #include "workload/import/onnx/translator.h"
 #include "workload/traits.h"
 
@@ -8,33 +9,17 @@ namespace orrery::workload::import {
 
 using enum OperatorKind;
 
-Bound Translator::place_batch(const Bound& x, const Dims& target) const {
-  Bound result{x.value};
-  if (x.batch_axis < 0) return result;
-  const Dims from = dims_of(x);
-  const std::int64_t stride = x.inner * product_of(std::span(from).subspan(static_cast<std::size_t>(x.batch_axis) + 1));
-  std::int64_t suffix = 1;
-  for (std::size_t i = target.size(); i-- > 0; suffix *= target[i]) {
-    if (suffix > stride || stride % suffix != 0) continue;
-    const std::int64_t inner = stride / suffix;
-    if (inner > target[i] / batch_ || target[i] % (inner * batch_) != 0) continue;
-    // With a batch of 1 a dimension of 1 at the same stride is the batch; otherwise it went into the one it was
-    // merged with, which is the first found from the right.
-    const bool is_exact = inner == 1 && target[i] == batch_;
-    if (result.batch_axis >= 0 && !is_exact) continue;
-    if (result.batch_axis >= 0 && result.inner == 1 && static_cast<int>(i) != x.batch_axis) continue;
-    result.batch_axis = static_cast<int>(i);
-    result.inner = inner;
-  }
-  return result;
+OnnxValue OnnxTranslator::place_batch(const OnnxValue& x, const Dims& target) const {
+  const BatchPlace place = batch_after_reshape(dims_of(x), {x.batch_axis, x.inner}, target, batch_);
+  return {x.value, place.axis, place.inner};
 }
 
-Result<Bound> Translator::reshaped(const Bound& x, const Dims& target) {
-  Bound result = place_batch(x, target);
+Result<OnnxValue> OnnxTranslator::reshaped(const OnnxValue& x, const Dims& target) {
+  OnnxValue result = place_batch(x, target);
   return reshaped_as(x, target, result);
 }
 
-Result<Bound> Translator::reshaped_as(const Bound& x, const Dims& target, Bound result) {
+Result<OnnxValue> OnnxTranslator::reshaped_as(const OnnxValue& x, const Dims& target, OnnxValue result) {
   if (dims_of(x) == target) return x;
   ReshapeAttributes attributes{target};
   if (result.batch_axis >= 0) attributes.dims[static_cast<std::size_t>(result.batch_axis)] = -1;
@@ -43,13 +28,13 @@ Result<Bound> Translator::reshaped_as(const Bound& x, const Dims& target, Bound 
   return result;
 }
 
-Result<Value> Translator::viewable(const Bound& x, const Dims& target) {
+Result<Value> OnnxTranslator::viewable(const OnnxValue& x, const Dims& target) {
   const Operator& op = operators_[static_cast<std::size_t>(x.value.node)];
   if (op.kind != kTranspose || is_view_of_transpose(op, target)) return x.value;
   return emit(kContiguous, "contiguous", {x.value}, {});
 }
 
-bool Translator::is_view_of_transpose(const Operator& op, const Dims& target) const {
+bool OnnxTranslator::is_view_of_transpose(const Operator& op, const Dims& target) const {
   const auto& order = std::get<TransposeAttributes>(op.attributes).order;
   const Shape& from = type_of(op.inputs[0]).shape;
   // Runs of dimensions that are neighbours in memory, as (size) in the order of the transposed tensor.
@@ -77,44 +62,45 @@ bool Translator::is_view_of_transpose(const Operator& op, const Dims& target) co
   return true;
 }
 
-Result<Bound> Translator::transposed(const Bound& x, const std::vector<int>& order) {
+Result<OnnxValue> OnnxTranslator::transposed(const OnnxValue& x, const std::vector<int>& order) {
   bool is_same = true;
   for (std::size_t i = 0; i < order.size(); ++i) is_same = is_same && order[i] == static_cast<int>(i);
   if (is_same) return x;
-  Bound result = x;
+  OnnxValue result = x;
   const auto at = std::find(order.begin(), order.end(), x.batch_axis);
   if (x.batch_axis >= 0) result.batch_axis = static_cast<int>(at - order.begin());
   ORRERY_TRY(result.value, emit(kTranspose, "transpose", {x.value}, TransposeAttributes{order}));
   return result;
 }
 
-Result<Bound> Translator::sliced(const Bound& x, int axis, std::int64_t begin, std::int64_t end, std::int64_t step) {
+Result<OnnxValue> OnnxTranslator::sliced(const OnnxValue& x, int axis, std::int64_t begin, std::int64_t end,
+                                         std::int64_t step) {
   if (begin == 0 && end == shape_of(x)[axis] && step == 1) return x;
-  Bound result = x;
+  OnnxValue result = x;
   if (axis == x.batch_axis) result.batch_axis = -1;
   ORRERY_TRY(result.value, emit(kSlice, "slice", {x.value}, SliceAttributes{axis, begin, end, step}));
   return result;
 }
 
-Result<Bound> Translator::without_axis(const Bound& x, int axis) {
+Result<OnnxValue> OnnxTranslator::without_axis(const OnnxValue& x, int axis) {
   Dims dims = dims_of(x);
   dims.erase(dims.begin() + axis);
-  Bound result{x.value, x.batch_axis > axis ? x.batch_axis - 1 : x.batch_axis == axis ? -1 : x.batch_axis, x.inner};
+  OnnxValue result{x.value, x.batch_axis > axis ? x.batch_axis - 1 : x.batch_axis == axis ? -1 : x.batch_axis, x.inner};
   return reshaped_as(x, dims, result);
 }
 
-Result<Bound> Translator::padded(const Bound& x, const Dims& before, const Dims& after) {
+Result<OnnxValue> OnnxTranslator::padded(const OnnxValue& x, const Dims& before, const Dims& after) {
   const auto is_zero = [](std::int64_t n) { return n == 0; };
   if (std::all_of(before.begin(), before.end(), is_zero) && std::all_of(after.begin(), after.end(), is_zero)) {
     return x;
   }
-  Bound result = x;
+  OnnxValue result = x;
   ORRERY_TRY(result.value, emit(kPad, "pad", {x.value}, PadAttributes{before, after}));
   return result;
 }
 
-Result<Bound> Translator::indexed(const Bound& x, Dims dims) {
-  Bound result{x.value};
+Result<OnnxValue> OnnxTranslator::indexed(const OnnxValue& x, Dims dims) {
+  OnnxValue result{x.value};
   const auto axis = static_cast<std::size_t>(x.batch_axis);
   if (x.batch_axis >= 0 && axis < dims.size() && dims[axis] == shape_of(x)[x.batch_axis]) {
     dims[axis] = 0;

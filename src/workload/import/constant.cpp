@@ -1,4 +1,4 @@
-#include "workload/import/onnx/constant.h"
+#include "workload/import/constant.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "workload/import/graphdef.h"
+#include "workload/import/graphdef/graphdef.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
