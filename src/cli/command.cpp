@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "env/clock.h"
 #include "env/files.h"
+#include "env/terminal.h"
 
 namespace orrery::cli {
 
@@ -29,6 +31,13 @@ Status Context::write_file(const std::string& path, std::string_view content, co
 
 bool for_people(const OptionValues& options) {
   return !options.flag("json") && !options.flag("csv") && !options.has("columns");
+}
+
+ProgressOptions progress_options(env::Env environment, std::string unit) {
+  return {.terminal = environment.terminal.shows_errors(),
+          .sink = [environment](std::string_view text) { environment.terminal.write_error(text); },
+          .now = [environment] { return environment.clock.monotonic(); },
+          .unit = std::move(unit)};
 }
 
 std::vector<OptionRecord> table_options() {

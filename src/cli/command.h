@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/options.h"
+#include "base/progress.h"
 #include "base/table.h"
 #include "env/env.h"
 
@@ -46,6 +47,9 @@ struct Command {
 
 // Whether the output is to be read by people: none of the table options asks for a form of its own.
 bool for_people(const OptionValues& options);
+
+// Progress on standard error: a line that is rewritten for a person, a line per tenth in a log.
+ProgressOptions progress_options(env::Env environment, std::string unit);
 
 // --json, --csv and --columns, which every command that prints a table has.
 std::vector<OptionRecord> table_options();

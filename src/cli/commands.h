@@ -16,6 +16,7 @@ Command job_check_command();
 Command job_schema_command();
 Command predict_command();
 Command memory_command();
+Command profile_command();
 Command compare_command();
 Command evaluate_memory_command();
 Command graphdef_show_command();

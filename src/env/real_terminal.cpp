@@ -1,5 +1,6 @@
 #include "env/real_terminal.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -15,6 +16,14 @@ int RealTerminal::width() const {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUnknown;
   return size.ws_col;
+}
+
+bool RealTerminal::shows_errors() const {
+  return ::isatty(STDERR_FILENO) == 1;
+}
+
+void RealTerminal::write_error(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 std::optional<std::string> RealVariables::get(const std::string& name) const {

@@ -9,6 +9,8 @@ class RealTerminal final : public Terminal {
  public:
   bool is_terminal() const override;
   int width() const override;
+  bool shows_errors() const override;
+  void write_error(std::string_view text) override;
 };
 
 class RealVariables final : public Variables {

@@ -11,6 +11,9 @@ class SimTerminal final : public Terminal {
  public:
   bool is_terminal() const override { return is_terminal_; }
   int width() const override { return width_; }
+  bool shows_errors() const override { return is_terminal_; }
+  void write_error(std::string_view text) override { errors_ += text; }
+  const std::string& errors() const { return errors_; }
   void set(bool is_terminal, int width) {
     is_terminal_ = is_terminal;
     width_ = width;
@@ -19,6 +22,7 @@ class SimTerminal final : public Terminal {
  private:
   bool is_terminal_ = false;
   int width_ = 80;
+  std::string errors_;
 };
 
 class SimVariables final : public Variables {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace orrery::env {
 
@@ -14,6 +15,10 @@ class Terminal {
   virtual bool is_terminal() const = 0;
   // Columns; 80 if nobody knows.
   virtual int width() const = 0;
+  // Whether a person is looking at standard error, where progress goes.
+  virtual bool shows_errors() const = 0;
+  // Writes to standard error at once.
+  virtual void write_error(std::string_view text) = 0;
 };
 
 class Variables {

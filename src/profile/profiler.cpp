@@ -17,12 +17,6 @@ namespace {
 
 constexpr int kFewestRounds = 3;
 
-struct Rounds {
-  std::vector<double> plain_s;
-  std::vector<StepRecord> traced;
-  double loss = 0;
-};
-
 double duration_s(const StepRecord& step) {
   return (step.end - step.start).value();
 }
@@ -54,32 +48,48 @@ bool continues(const TracedOperator& op, const OperatorSample& sample) {
   return op.node == sample.node && op.phase == sample.phase;
 }
 
-Result<StepRecord> timed_step(Executor& executor, Trace trace, Rounds& rounds) {
-  ORRERY_TRY(StepRecord step, executor.step(trace));
-  rounds.loss = step.loss;
-  if (trace == Trace::kYes) {
-    rounds.traced.push_back(step);
-  } else {
-    rounds.plain_s.push_back(duration_s(step));
-  }
-  return step;
-}
+// The steps of one measurement, in order.
+class Rounds {
+ public:
+  Rounds(Executor& executor, const ProfileHooks& hooks) : executor_(executor), hooks_(hooks) {}
 
-Result<Rounds> run_rounds(Executor& executor, const ProfileOptions& options, const env::Clock& clock,
-                          const std::function<void(int, int)>& progress) {
-  for (int i = 0; i < options.warmup; ++i) ORRERY_TRY_VOID(executor.step(i == 0 ? Trace::kYes : Trace::kNo));
-  Rounds rounds;
-  const Seconds start = clock.monotonic();
-  for (int round = 0; round < options.repetitions; ++round) {
-    const bool plain_first = round % 2 == 0;
-    ORRERY_TRY_VOID(timed_step(executor, plain_first ? Trace::kNo : Trace::kYes, rounds));
-    ORRERY_TRY_VOID(timed_step(executor, plain_first ? Trace::kYes : Trace::kNo, rounds));
-    if (progress) progress(round + 1, options.repetitions);
-    const bool is_late = options.time_max > Seconds(0) && clock.monotonic() - start > options.time_max;
-    if (is_late && round + 1 >= kFewestRounds) break;
+  Status run(const ProfileOptions& options, const env::Clock& clock) {
+    for (int i = 0; i < options.warmup; ++i) ORRERY_TRY_VOID(step(i == 0 ? Trace::kYes : Trace::kNo));
+    const Seconds start = clock.monotonic();
+    for (int round = 0; round < options.repetitions; ++round) {
+      const bool plain_first = round % 2 == 0;
+      ORRERY_TRY_VOID(timed_step(plain_first ? Trace::kNo : Trace::kYes));
+      ORRERY_TRY_VOID(timed_step(plain_first ? Trace::kYes : Trace::kNo));
+      if (hooks_.after_round) hooks_.after_round(round + 1, options.repetitions);
+      const bool is_late = options.time_max > Seconds(0) && clock.monotonic() - start > options.time_max;
+      if (is_late && round + 1 >= kFewestRounds) break;
+    }
+    return {};
   }
-  return rounds;
-}
+
+  std::vector<double> plain_s;
+  std::vector<double> traced_s;
+  std::vector<StepRecord> traced;
+  std::vector<double> losses;
+
+ private:
+  Result<StepRecord> step(Trace trace) {
+    if (hooks_.before_step) ORRERY_TRY_VOID(hooks_.before_step(static_cast<std::int64_t>(losses.size())));
+    ORRERY_TRY(StepRecord record, executor_.step(trace));
+    losses.push_back(record.loss);
+    return record;
+  }
+
+  Status timed_step(Trace trace) {
+    ORRERY_TRY(StepRecord record, step(trace));
+    (trace == Trace::kYes ? traced_s : plain_s).push_back(duration_s(record));
+    if (trace == Trace::kYes) traced.push_back(std::move(record));
+    return {};
+  }
+
+  Executor& executor_;
+  const ProfileHooks& hooks_;
+};
 
 // Disturbances only slow a step down, so steps are compared with a fast one: the last of the fastest quarter.
 std::vector<bool> undisturbed(const std::vector<double>& values) {
@@ -153,15 +163,25 @@ Result<std::vector<TracedOperator>> operators_of(const workload::TrainingRun& ru
   return operators;
 }
 
+Result<Bytes> available_memory(env::Files& files) {
+  ORRERY_TRY(const std::string text, files.read("/proc/meminfo", kibibytes(64)));
+  const std::string_view key = "MemAvailable:";
+  const std::size_t line = text.find(key);
+  if (line == std::string::npos) return Error::io("/proc/meminfo has no MemAvailable");
+  const std::size_t first = text.find_first_not_of(' ', line + key.size());
+  const auto kib = parse_number(text.substr(first, text.find(' ', first) - first));
+  if (!kib) return Error::io("/proc/meminfo: MemAvailable is not a number");
+  return kibibytes(*kib);
+}
+
 Result<Profile> measure(const workload::TrainingRun& run, Executor& executor, const ProfileOptions& options,
-                        env::Files& files, const env::Clock& clock, const std::function<void(int, int)>& progress) {
+                        env::Files& files, const env::Clock& clock, const ProfileHooks& hooks) {
   Profile profile;
   profile.load = machine_load(files).value_or(0.0);
-  ORRERY_TRY(const Rounds rounds, run_rounds(executor, options, clock, progress));
+  Rounds rounds(executor, hooks);
+  ORRERY_TRY_VOID(rounds.run(options, clock));
 
-  std::vector<double> traced_s;
-  for (const StepRecord& step : rounds.traced) traced_s.push_back(duration_s(step));
-  const auto is_kept = undisturbed(traced_s);
+  const auto is_kept = undisturbed(rounds.traced_s);
   std::vector<std::vector<TracedOperator>> steps;
   for (std::size_t i = 0; i < is_kept.size(); ++i) {
     if (!is_kept[i]) continue;
@@ -169,7 +189,7 @@ Result<Profile> measure(const workload::TrainingRun& run, Executor& executor, co
     steps.push_back(std::move(operators));
   }
   const auto plain = kept_values(rounds.plain_s);
-  const auto traced = kept_values(traced_s);
+  const auto traced = kept_values(rounds.traced_s);
 
   profile.trace.model = run.graph.name();
   profile.trace.optimizer = std::string(to_string(run.optimizer));
@@ -183,7 +203,8 @@ Result<Profile> measure(const workload::TrainingRun& run, Executor& executor, co
   profile.kept = static_cast<int>(steps.size());
   profile.measured = static_cast<int>(rounds.traced.size());
   profile.is_noisy = profile.spread > kNoisySpread || 2 * profile.kept <= profile.measured;
-  profile.loss = rounds.loss;
+  profile.first_loss = rounds.losses.front();
+  profile.last_loss = rounds.losses.back();
   return profile;
 }
 

@@ -29,6 +29,12 @@ struct ProfileOptions {
   Seconds time_max;  // 0: no limit; stops after the round that crosses it, but not before three rounds
 };
 
+// Both may be empty.
+struct ProfileHooks {
+  std::function<Status(std::int64_t step)> before_step;  // not timed: new data
+  std::function<void(int done, int rounds)> after_round;
+};
+
 struct Profile {
   trace::ExecutionTrace trace;
   Seconds iteration;           // without tracing
@@ -38,13 +44,14 @@ struct Profile {
   int kept = 0, measured = 0;  // traced steps
   double load = 0;             // runnable threads of other processes before the start
   bool is_noisy = false;
-  double loss = 0;  // of the last step
+  double first_loss = 0, last_loss = 0;
 };
 
-// `progress(done, total)` is called after each round.
 Result<Profile> measure(const workload::TrainingRun& run, Executor& executor, const ProfileOptions& options,
-                        env::Files& files, const env::Clock& clock,
-                        const std::function<void(int, int)>& progress = nullptr);
+                        env::Files& files, const env::Clock& clock, const ProfileHooks& hooks = {});
+
+// Memory that can be had without swapping.
+Result<Bytes> available_memory(env::Files& files);
 
 // Joins the samples of one step: consecutive ones of a node and phase become one operator.
 Result<std::vector<trace::TracedOperator>> operators_of(const workload::TrainingRun& run, const StepRecord& step);

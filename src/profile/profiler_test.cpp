@@ -124,7 +124,7 @@ TEST(Profiler, StopsAfterThreeRoundsWhenTimeIsUp) {
   options.time_max = Seconds(0.5);
   // The simulated clock stands still while a step is played, so time is moved by the progress report.
   auto profile = measure(small_run(), executor, options, env.env().files, env.env().clock,
-                         [&](int, int) { env.env().clock.sleep(Seconds(1)); });
+                         {.before_step = {}, .after_round = [&](int, int) { env.env().clock.sleep(Seconds(1)); }});
   ASSERT_TRUE(profile);
   EXPECT_EQ(profile->measured, 3);
   EXPECT_EQ(executor.steps(), 3 + 2 * 3);
