@@ -40,7 +40,7 @@ struct StepRecord {
 
 // One call into the library, as it names it.
 struct LibraryCall {
-  std::int32_t node = -1;
+  std::int32_t node = -1;  // -1: of no operator, like the sum of several losses
   workload::Phase phase = workload::Phase::kForward;
   std::string name;                               // "aten::conv2d", "ConvolutionBackward0"
   int depth = 0;                                  // 0: not inside another call

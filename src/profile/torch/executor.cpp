@@ -17,6 +17,8 @@ using workload::Phase;
 
 namespace {
 
+constexpr std::int32_t kNoNode = -1;
+
 class TorchExecutor final : public Executor {
  public:
   TorchExecutor(std::shared_ptr<const workload::TrainingRun> run, Model model, const ExecutorOptions& options,
@@ -36,7 +38,10 @@ class TorchExecutor final : public Executor {
       Recorder recorder(clock_, size());
       CallLister lister;
       const at::Tensor loss = forward([&](std::int32_t node) { lister.enter(node, Phase::kForward); },
-                                      [&](std::int32_t node) { recorder.forward_ends(node, next_sequence()); });
+                                      [&](std::int32_t node) {
+                                        recorder.forward_ends(node, next_sequence());
+                                        lister.enter(kNoNode, Phase::kForward);
+                                      });
       lister.enter_backward(recorder);
       loss.backward();
       update([&](std::int32_t node) { lister.enter(node, Phase::kUpdate); }, [](std::int32_t) {});

@@ -1,0 +1,221 @@
+// The executor on real tensors. Each test loads libtorch, which takes most of a second.
+
+#include "profile/executor.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "env/env.h"
+#include "env/files.h"
+#include "profile/training_data.h"
+#include "workload/graph_builder.h"
+#include "workload/zoo/zoo.h"
+
+namespace orrery::profile {
+namespace {
+
+using workload::Optimizer;
+using workload::Phase;
+
+std::unique_ptr<Executor> executor_of(const workload::TrainingRun& run, ExecutorOptions options = {}) {
+  auto executor = make_executor(run, options, env::make_real_env().clock);
+  EXPECT_TRUE(executor) << executor.error().to_string();
+  return executor ? std::move(*executor) : nullptr;
+}
+
+workload::TrainingRun zoo_run(const std::string& model, std::int64_t batch) {
+  auto graph = workload::build_model(model);
+  EXPECT_TRUE(graph) << graph.error().to_string();
+  return {*graph->with_batch(batch)};
+}
+
+// One linear layer of one input and a squared error: everything can be worked out by hand.
+workload::TrainingRun one_weight(Optimizer optimizer) {
+  workload::GraphBuilder g("one");
+  g.mean_squared_error(g.linear(g.input("x", {1, 1}), "fc", 1, false));
+  workload::TrainingRun run{*g.finish()};
+  run.optimizer = optimizer;
+  return run;
+}
+
+// loss = (w x − t)², x = 2, t = 1, w = 3: loss 25, gradient 2 (w x − t) x = 20.
+std::unique_ptr<Executor> prepared(const workload::TrainingRun& run, double learning_rate) {
+  ExecutorOptions options;
+  options.learning_rate = learning_rate;
+  auto executor = executor_of(run, options);
+  const float x[] = {2}, t[] = {1}, w[] = {3};
+  EXPECT_TRUE(executor->set_input(0, x) && executor->set_target(0, t) && executor->set_parameter("fc.weight", w));
+  return executor;
+}
+
+double weight_after_steps(Optimizer optimizer, double learning_rate, int steps) {
+  const auto run = one_weight(optimizer);
+  const auto executor = prepared(run, learning_rate);
+  for (int i = 0; i < steps; ++i) EXPECT_TRUE(executor->step(Trace::kNo));
+  return (*executor->parameter("fc.weight"))[0];
+}
+
+TEST(Executor, LossAndGradientOfOneWeight) {
+  const auto run = one_weight(Optimizer::kSgd);
+  const auto executor = prepared(run, 0.01);
+  EXPECT_NEAR(*executor->compute_gradients(), 25, 1e-5);
+  EXPECT_NEAR((*executor->gradient("fc.weight"))[0], 20, 1e-5);
+}
+
+TEST(Executor, SgdStepsAgainstTheGradient) {
+  EXPECT_NEAR(weight_after_steps(Optimizer::kSgd, 0.01, 1), 2.8, 1e-6);  // 3 − 0.01 · 20
+}
+
+TEST(Executor, MomentumKeepsNineTenthsOfItsSpeed) {
+  // w = 2.8 after the first step; then the gradient is 2 (5.6 − 1) 2 = 18.4 and the speed 0.9 · 20 + 18.4 = 36.4.
+  EXPECT_NEAR(weight_after_steps(Optimizer::kMomentum, 0.01, 2), 2.8 - 0.364, 1e-5);
+}
+
+TEST(Executor, AdamsFirstStepIsTheLearningRate) {
+  EXPECT_NEAR(weight_after_steps(Optimizer::kAdam, 0.01, 1), 3 - 0.01, 1e-6);
+  EXPECT_NEAR(weight_after_steps(Optimizer::kAdamW, 0.01, 1), 3 * (1 - 1e-4) - 0.01, 1e-6);
+}
+
+TEST(Executor, EveryNodeThatLearnsIsTracedInAllThreePhasesInOrder) {
+  const auto run = zoo_run("resnet18:input=32", 2);
+  const auto executor = executor_of(run);
+  const auto step = executor->step(Trace::kYes);
+  ASSERT_TRUE(step);
+  std::vector<int> seen(run.graph.operators().size() * 3, 0);
+  Seconds last = step->start;
+  Phase phase = Phase::kForward;
+  for (const OperatorSample& sample : step->samples) {
+    EXPECT_GE(sample.start, last);
+    EXPECT_GE(sample.end, sample.start);
+    EXPECT_GE(sample.phase, phase);
+    last = sample.end;
+    phase = sample.phase;
+    ++seen[static_cast<std::size_t>(sample.node) * 3 + static_cast<std::size_t>(sample.phase)];
+  }
+  EXPECT_LE(last, step->end);
+  for (std::size_t i = 0; i < run.graph.operators().size(); ++i) {
+    const bool learns = !run.graph.operators()[i].parameters.empty();
+    EXPECT_EQ(seen[3 * i], 1) << "forward of " << run.graph.operators()[i].name;
+    if (!learns) continue;
+    EXPECT_GE(seen[3 * i + 1], 1) << "backward of " << run.graph.operators()[i].name;
+    EXPECT_EQ(seen[3 * i + 2], 1) << "update of " << run.graph.operators()[i].name;
+  }
+}
+
+TEST(Executor, BackwardRunsInReverse) {
+  const auto run = zoo_run("vgg11:input=32", 1);
+  const auto executor = executor_of(run);
+  const auto step = executor->step(Trace::kYes);
+  ASSERT_TRUE(step);
+  std::int32_t last = static_cast<std::int32_t>(run.graph.operators().size());
+  for (const OperatorSample& sample : step->samples) {
+    if (sample.phase != Phase::kBackward) continue;
+    EXPECT_LE(sample.node, last) << run.graph.node(sample.node).name;
+    last = sample.node;
+  }
+}
+
+TEST(Executor, TheSameSeedGivesTheSameModel) {
+  const auto run = zoo_run("lenet", 4);
+  EXPECT_EQ(*executor_of(run)->compute_gradients(), *executor_of(run)->compute_gradients());
+}
+
+// Slow: one small model of every family really trains.
+TEST(Executor, EveryFamilyTrains) {
+  const char* models[] = {"alexnet:input=64",
+                          "bert_tiny:seq=16,vocab=500",
+                          "bert_tiny:seq=16,vocab=500,attention=fused",
+                          "convnext_tiny:input=32",
+                          "deepspeech:hidden=32,frames=20",
+                          "deepspeech2:hidden=32,frames=40,layers=1",
+                          "densenet121:input=32",
+                          "dlrm:tables=3,rows=100",
+                          "efficientnet_b0:input=32",
+                          "efficientnet_lite0:input=32",
+                          "efficientnet_v2_s:input=32",
+                          "googlenet:input=64",
+                          "gpt2:layers=1,hidden=64,heads=2,seq=16,vocab=500",
+                          "inception_v3",
+                          "lenet",
+                          "tinyllama_1.1b:layers=1,hidden=64,heads=4,key_heads=2,mlp=128,seq=16,vocab=500",
+                          "mlp",
+                          "mnasnet0_5:input=32",
+                          "mobilenet_v2:input=32",
+                          "mobilenet_v3_small:input=32",
+                          "nmt:hidden=32,vocab=500,seq=8",
+                          "nmt:cell=gru,hidden=32,vocab=500,seq=8",
+                          "randwire_small:input=64,width=16",
+                          "regnet_y_400mf:input=32",
+                          "resnet18:input=32",
+                          "resnet20_cifar",
+                          "rnn:cell=rnn,hidden=32,vocab=500,seq=8",
+                          "shufflenet_v2_x0_5:input=32",
+                          "squeezenet1_1:input=64",
+                          "swin_t:input=224,hidden=24",
+                          "transformer:layers=1,hidden=64,heads=2,vocab=500,seq=16",
+                          "vae",
+                          "vgg11:input=32",
+                          "vit_b_16:input=32,layers=1"};
+  for (const char* model : models) {
+    SCOPED_TRACE(model);
+    auto graph = workload::build_model(model);
+    ASSERT_TRUE(graph) << graph.error().to_string();
+    const workload::TrainingRun run{*graph->with_batch(2)};
+    const auto executor = executor_of(run);
+    ASSERT_NE(executor, nullptr);
+    for (const Trace trace : {Trace::kNo, Trace::kYes}) {
+      const auto step = executor->step(trace);
+      ASSERT_TRUE(step) << step.error().to_string();
+      EXPECT_TRUE(std::isfinite(step->loss));
+    }
+  }
+}
+
+TEST(Executor, LearnsRealImages) {
+  const env::Env env = env::make_real_env();
+  if (!env.files.exists(kFashionMnistFolder)) GTEST_SKIP() << kFashionMnistFolder << " is missing";
+  const auto images = read_images(env.files, kFashionMnistFolder);
+  ASSERT_TRUE(images) << images.error().to_string();
+  auto run = zoo_run("lenet", 64);
+  ExecutorOptions options;
+  options.learning_rate = 0.01;
+  const auto executor = executor_of(run, options);
+  double loss = 0;
+  for (int step = 0; step < 150; ++step) {
+    ASSERT_TRUE((*images)->feed(*executor, run.graph, step));
+    loss = executor->step(Trace::kNo)->loss;
+  }
+  EXPECT_LT(loss, 1.0);  // ten classes: 2.3 without learning
+}
+
+TEST(Executor, UnknownOperatorsAndPrecisionsAreRefusedByName) {
+  auto run = zoo_run("lenet", 1);
+  run.precision = Precision::kFp16;
+  auto refused = make_executor(run, {}, env::make_real_env().clock);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().to_string(), "models are run in fp32, not fp16");
+
+  workload::GraphBuilder g("odd");
+  const workload::Value x = g.input("x", {1, 4});
+  const workload::Value y = g.add(workload::OperatorKind::kOther, "fft", {x},
+                                  workload::OtherAttributes{"FFT", {{0, 4}}, {}, workload::DataType::kFloat32});
+  g.cross_entropy(g.linear(y, "fc", 2));
+  refused = make_executor(workload::TrainingRun{*g.finish()}, {}, env::make_real_env().clock);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().to_string(), "operator fft (FFT) has no rule, so it cannot be run");
+}
+
+TEST(Executor, WrongNamesAndSizesAreErrors) {
+  const auto run = one_weight(Optimizer::kSgd);
+  const auto executor = executor_of(run);
+  const float two[] = {1, 2};
+  EXPECT_FALSE(executor->set_parameter("fc.weight", two));
+  EXPECT_FALSE(executor->set_parameter("fc.bias", two));
+  EXPECT_FALSE(executor->parameter("nobody"));
+  EXPECT_FALSE(executor->gradient("fc.weight"));  // none before the first backward
+  EXPECT_FALSE(executor->set_input(1, two));
+  EXPECT_FALSE(executor->target(7));
+}
+
+}  // namespace
+}  // namespace orrery::profile
