@@ -53,6 +53,9 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
+  // What runs the model: "libtorch 1.13.1".
+  virtual std::string library() const = 0;
+
   // One iteration: forward, backward, update.
   virtual Result<StepRecord> step(Trace trace) = 0;
 

@@ -4,12 +4,11 @@
 #include <rapidcheck/gtest.h>
 
 #include "env/sim_env.h"
+#include "profile/scripted_executor.h"
 #include "workload/graph_builder.h"
 
 namespace orrery::profile {
 namespace {
-
-using workload::Phase;
 
 workload::TrainingRun small_run() {
   workload::GraphBuilder g("small");
@@ -17,49 +16,6 @@ workload::TrainingRun small_run() {
   g.cross_entropy(g.linear(x, "fc", 3));
   return {*g.finish()};
 }
-
-// Plays back the same step, `plain` or `traced` long, with `extra` seconds in the rounds that are listed.
-class ScriptedExecutor final : public Executor {
- public:
-  ScriptedExecutor(double plain_s, double traced_s, std::vector<int> disturbed_steps = {})
-      : plain_s_(plain_s), traced_s_(traced_s), disturbed_(std::move(disturbed_steps)) {}
-
-  Result<StepRecord> step(Trace trace) override {
-    const bool disturbed = std::find(disturbed_.begin(), disturbed_.end(), steps_++) != disturbed_.end();
-    const double length = (trace == Trace::kYes ? traced_s_ : plain_s_) * (disturbed ? 10 : 1);
-    StepRecord record{Seconds(now_), Seconds(now_ + length), 0.5, {}};
-    if (trace == Trace::kYes) {
-      // fc forward takes 30 %, backward 20 % in two parts 10 % apart, update 5 %; the rest is gaps.
-      add(record, 1, Phase::kForward, 0.10, 0.40, length);
-      add(record, 1, Phase::kBackward, 0.50, 0.60, length);
-      add(record, 1, Phase::kBackward, 0.70, 0.80, length);
-      add(record, 1, Phase::kUpdate, 0.90, 0.95, length);
-    }
-    now_ += length;
-    return record;
-  }
-
-  Result<std::vector<LibraryCall>> list_calls() override { return std::vector<LibraryCall>(); }
-  Result<double> compute_gradients() override { return 0.0; }
-  Result<std::vector<float>> parameter(const std::string&) const override { return std::vector<float>(); }
-  Result<std::vector<float>> gradient(const std::string&) const override { return std::vector<float>(); }
-  Status set_parameter(const std::string&, std::span<const float>) override { return {}; }
-  Status set_input(std::size_t, std::span<const float>) override { return {}; }
-  Result<std::vector<float>> input(std::size_t) const override { return std::vector<float>(); }
-  Status set_target(std::size_t, std::span<const float>) override { return {}; }
-  Result<std::vector<float>> target(std::size_t) const override { return std::vector<float>(); }
-
-  int steps() const { return steps_; }
-
- private:
-  void add(StepRecord& record, std::int32_t node, Phase phase, double from, double to, double length) const {
-    record.samples.push_back({node, phase, Seconds(now_ + from * length), Seconds(now_ + to * length)});
-  }
-
-  double plain_s_, traced_s_, now_ = 5;
-  std::vector<int> disturbed_;
-  int steps_ = 0;
-};
 
 Profile measured(ScriptedExecutor& executor, const ProfileOptions& options = {}) {
   env::SimEnv env;

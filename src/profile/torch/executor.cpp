@@ -4,6 +4,7 @@
 #include <ATen/SequenceNumber.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <fmt/format.h>
+#include <torch/csrc/api/include/torch/version.h>
 
 #include "profile/module.h"
 #include "profile/torch/model.h"
@@ -28,6 +29,8 @@ class TorchExecutor final : public Executor {
         clock_(clock),
         on_gpu_(options.on_gpu),
         updater_(run_->optimizer, options.learning_rate, size()) {}
+
+  std::string library() const override { return "libtorch " TORCH_VERSION; }
 
   Result<StepRecord> step(Trace trace) override {
     return guarded<StepRecord>([&] { return trace == Trace::kYes ? traced_step() : plain_step(); });

@@ -1,0 +1,135 @@
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <set>
+
+#include "base/gzip.h"
+#include "env/sim_env.h"
+#include "profile/dataset/build.h"
+#include "profile/scripted_executor.h"
+
+namespace orrery::profile {
+namespace {
+
+// Every configuration takes 10 ms per step.
+MakeExecutorFunction scripted(int* made = nullptr) {
+  return [made](const workload::TrainingRun&, const ExecutorOptions&) -> Result<std::unique_ptr<Executor>> {
+    if (made != nullptr) ++*made;
+    return std::make_unique<ScriptedExecutor>(0.01, 0.01);
+  };
+}
+
+Result<BuildReport> build(env::SimEnv& env, std::size_t count, const MakeExecutorFunction& make) {
+  BuildOptions options;
+  options.count = count;
+  return build_dataset(env.env(), "cpu.dataset", options, make, nullptr);
+}
+
+TEST(Configurations, ANumberAlwaysDrawsTheSame) {
+  for (const std::uint64_t number : {0U, 3U, 17U, 400U}) {
+    EXPECT_EQ(draw_configuration(5, number, {})->key(), draw_configuration(5, number, {})->key());
+    EXPECT_NE(draw_configuration(5, number, {})->key(), draw_configuration(6, number, {})->key());
+  }
+}
+
+// Slow: builds 240 models.
+TEST(Configurations, AreVariedAffordableAndAQuarterRandomGraphs) {
+  std::set<std::string> keys, families;
+  int random_graphs = 0;
+  for (std::uint64_t number = 0; number < 240; ++number) {
+    const auto drawn = draw_configuration(1, number, {});
+    ASSERT_TRUE(drawn) << drawn.error().to_string();
+    keys.insert(drawn->key());
+    families.insert(drawn->family);
+    random_graphs += drawn->family == "randwire" ? 1 : 0;
+    ASSERT_TRUE(run_of(*drawn)) << drawn->key();
+  }
+  EXPECT_GE(keys.size(), 236U);
+  EXPECT_EQ(families.size(), dataset_families().size());
+  EXPECT_GE(families.size(), 18U);
+  EXPECT_EQ(random_graphs, 60);
+}
+
+TEST(DatasetFile, AnEntryComesBackAsItWas) {
+  DatasetEntry entry;
+  entry.configuration = {"mlp", "mlp:layers=2", 8, workload::Optimizer::kAdam};
+  entry.iteration = Seconds(0.012345678);
+  entry.is_noisy = true;
+  entry.operators = {{3, workload::Phase::kForward, Seconds(1e-6), Seconds(5e-9)},
+                     {1, workload::Phase::kBackward, Seconds(2.5e-3), Seconds(0)}};
+  const auto back = parse_dataset(header_line({"m", "l", 2, 7}) + entry_line(entry), false);
+  ASSERT_TRUE(back) << back.error().to_string();
+  EXPECT_EQ(back->header.seed, 7U);
+  ASSERT_EQ(back->entries.size(), 1U);
+  EXPECT_EQ(back->entries[0].configuration.key(), entry.configuration.key());
+  EXPECT_DOUBLE_EQ(back->entries[0].iteration.value(), 0.012345678);
+  ASSERT_EQ(back->entries[0].operators.size(), 2U);
+  EXPECT_EQ(back->entries[0].operators[1].node, 1);
+  EXPECT_DOUBLE_EQ(back->entries[0].operators[1].execution.value(), 2.5e-3);
+}
+
+TEST(DatasetFile, DamageIsNamedWithItsLine) {
+  const std::string header = header_line({"m", "l", 2, 7});
+  EXPECT_EQ(parse_dataset("", false).error().message(), "the data set is empty");
+  EXPECT_EQ(parse_dataset("{}\n", false).error().message(),
+            "line 1: not a data set: \"format\" is not \"orrery-dataset\"");
+  EXPECT_EQ(parse_dataset(header + "{\"fam", false).error().message(), "line 2: the file is cut in this line");
+  EXPECT_TRUE(parse_dataset(header + "{\"fam", true));
+  EXPECT_FALSE(parse_dataset(header + "[1]\n", true));
+}
+
+RC_GTEST_PROP(DatasetFile, AnyBytesGiveADatasetOrAnError, (const std::string& bytes)) {
+  static_cast<void>(parse_dataset(header_line({"m", "l", 2, 7}) + bytes + "\n", *rc::gen::arbitrary<bool>()));
+}
+
+TEST(BuildDataset, WritesOneFileAndNoLog) {
+  env::SimEnv env;
+  const auto report = build(env, 5, scripted());
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_EQ(report->measured, 5U);
+  EXPECT_FALSE(env.env().files.exists("cpu.dataset.log"));
+  const auto dataset = read_dataset(env.env().files, "cpu.dataset");
+  ASSERT_TRUE(dataset);
+  EXPECT_EQ(dataset->entries.size(), 5U);
+  EXPECT_NEAR(dataset->entries[4].iteration.value(), 0.01, 1e-9);
+  EXPECT_EQ(dataset->header.library, "script");
+}
+
+TEST(BuildDataset, NothingIsMeasuredTwice) {
+  env::SimEnv env;
+  ASSERT_TRUE(build(env, 5, scripted()));
+  int made = 0;
+  const auto more = build(env, 8, scripted(&made));
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->entries, 8U);
+  EXPECT_EQ(more->measured, 3U);
+  EXPECT_EQ(made, 1 + 3);  // one to name the library
+}
+
+TEST(BuildDataset, AKilledBuildLosesOnlyTheConfigurationBeingMeasured) {
+  env::SimEnv env;
+  int made = 0;
+  const auto dies = [&](const workload::TrainingRun& run,
+                        const ExecutorOptions& options) -> Result<std::unique_ptr<Executor>> {
+    if (++made == 5) throw std::runtime_error("killed");
+    return scripted()(run, options);
+  };
+  EXPECT_THROW(static_cast<void>(build(env, 6, dies)), std::runtime_error);
+  env.files.crash();
+  const auto rest = build(env, 6, scripted());
+  ASSERT_TRUE(rest) << rest.error().to_string();
+  EXPECT_EQ(rest->entries, 6U);
+  EXPECT_EQ(rest->measured, 3U);  // the library and three configurations were made before the kill
+}
+
+TEST(BuildDataset, AFileOfAnotherMachineIsLeftAlone) {
+  env::SimEnv env;
+  const std::string lines = header_line({"another", "script", 1, 1});
+  ASSERT_TRUE(env.env().files.write_atomically("cpu.dataset", gzip(lines)));
+  const auto report = build(env, 1, scripted());
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().to_string().find("was measured on \"another\""), std::string::npos);
+  EXPECT_EQ(*gunzip(*env.env().files.read("cpu.dataset", mebibytes(1)), mebibytes(1)), lines);
+}
+
+}  // namespace
+}  // namespace orrery::profile
