@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <thread>
 
 #include "base/random.h"
 #include "base/statistics.h"
@@ -17,19 +16,10 @@ using profile::DatasetEntry;
 
 namespace {
 
-int threads_of(const OptionValues& options) {
-  if (options.has("threads")) return static_cast<int>(options.integer("threads"));
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
-
 profile::MakeExecutorFunction real_executors(env::Env env) {
   return [env](const workload::TrainingRun& run, const profile::ExecutorOptions& options) {
     return profile::make_executor(run, options, env.clock);
   };
-}
-
-OptionRecord threads_option() {
-  return optional_integer("threads", "threads inside operators; all cores unless given").bounds(1, 1024);
 }
 
 Status run_build(Context& context, const Arguments& arguments) {
@@ -38,7 +28,7 @@ Status run_build(Context& context, const Arguments& arguments) {
   how.count = static_cast<std::size_t>(options.integer("count"));
   if (options.has("time")) how.time_max = options.duration("time");
   how.seed = static_cast<std::uint64_t>(options.integer("seed"));
-  how.threads = threads_of(options);
+  how.threads = static_cast<int>(options.integer("threads"));
   Progress progress("measuring", options.integer("count"), progress_options(context.env, "configurations"));
   const auto report = [&](std::size_t entries) {
     progress.advance(static_cast<std::int64_t>(entries) - progress.done());
@@ -157,7 +147,8 @@ Command dataset_build_command() {
           "measure random training configurations of the zoo into one file",
           {integer_option("count", 800, "configurations the file shall have").bounds(1, 1e6),
            optional_duration("time", "stop after this; the same command goes on later"),
-           integer_option("seed", 1, "of the configurations").bounds(0, 1e15), threads_option()},
+           integer_option("seed", 1, "of the configurations").bounds(0, 1e15),
+           integer_option("threads", 1, "threads inside operators; one is the least disturbed").bounds(1, 1024)},
           {"orrery dataset build cpu.dataset", "orrery dataset build cpu.dataset --count 2000 --time 1h"},
           run_build};
 }

@@ -7,6 +7,7 @@
 
 #include "env/env.h"
 #include "env/files.h"
+#include "profile/profiler.h"
 #include "profile/training_data.h"
 #include "workload/graph_builder.h"
 #include "workload/zoo/zoo.h"
@@ -100,6 +101,14 @@ TEST(Executor, EveryNodeThatLearnsIsTracedInAllThreePhasesInOrder) {
     EXPECT_GE(seen[3 * i + 1], 1) << "backward of " << run.graph.operators()[i].name;
     EXPECT_EQ(seen[3 * i + 2], 1) << "update of " << run.graph.operators()[i].name;
   }
+}
+
+TEST(Executor, TheSumOfSeveralLossesBelongsToTheLastNode) {
+  const auto run = zoo_run("googlenet:input=64", 1);  // two auxiliary heads
+  const auto step = executor_of(run)->step(Trace::kYes);
+  ASSERT_TRUE(step);
+  for (const OperatorSample& sample : step->samples) ASSERT_GE(sample.node, 0);
+  EXPECT_TRUE(operators_of(run, *step));
 }
 
 TEST(Executor, BackwardRunsInReverse) {

@@ -61,6 +61,7 @@ void Recorder::end() {
 
 void Recorder::forward_ends(std::int32_t node, std::uint64_t next) {
   ends_.push_back({next, node});
+  last_backward_ = node;
 }
 
 std::int32_t Recorder::node_of(std::uint64_t sequence) const {

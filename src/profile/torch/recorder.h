@@ -3,7 +3,8 @@
 //
 // Forward and update are run node by node, so their boundaries are known. Backward is run by the library: each of its
 // functions carries the sequence number of the forward call it differentiates, and those of a node form an interval.
-// Accumulation of gradients carries no number; it belongs to the function before it.
+// Accumulation of gradients carries no number; it belongs to the function before it. Backward of the sum of several
+// losses, which no node made, belongs to the last node.
 
 #include <cstdint>
 #include <vector>
