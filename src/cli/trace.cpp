@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/traces.h"
+#include "env/files.h"
 #include "trace/trace_writers.h"
 
 namespace orrery::cli {
@@ -66,8 +67,8 @@ Table group_table(const Groups& groups, std::size_t top) {
                {"gap_s", "gaps", CellFormat::kSeconds},
                {"execution_share", "of execution", CellFormat::kPercent}});
   for (const auto& [key, g] : rows) {
-    table.add({phase_text(key.first), key.second, g.calls, g.execution_s, g.gap_s,
-               total > 0 ? g.execution_s / total : 0});
+    table.add(
+        {phase_text(key.first), key.second, g.calls, g.execution_s, g.gap_s, total > 0 ? g.execution_s / total : 0});
   }
   return table;
 }
@@ -127,17 +128,22 @@ Result<std::string> form_of(const std::string& path, const OptionValues& options
   return Error::invalid(path + ": cannot tell its form; end it in .json, .pftrace or .trace.json, or give --to");
 }
 
+Result<std::string> converted(Context& context, const std::string& path, const std::string& form) {
+  if (form == "orrery") {
+    ORRERY_TRY(const LoadedTrace loaded, load_trace(context, path));
+    return trace::write_trace_file(loaded.file);
+  }
+  ORRERY_TRY(const trace::EventLog log, load_events(context, path));
+  return form == "perfetto" ? trace::write_perfetto_trace(log) : trace::write_chrome_trace(log);
+}
+
 Status run_trace_convert(Context& context, const Arguments& arguments) {
   const std::string &from = arguments.words[0], &to = arguments.words[1];
   ORRERY_TRY(const std::string form, form_of(to, arguments.options));
-  if (form == "orrery") {
-    ORRERY_TRY(const LoadedTrace loaded, load_trace(context, from));
-    return context.write_file(to, trace::write_trace_file(loaded.file), arguments.options);
-  }
-  ORRERY_TRY(const trace::EventLog log, load_events(context, from));
-  const bool perfetto = form == "perfetto";
-  return context.write_file(to, perfetto ? trace::write_perfetto_trace(log) : trace::write_chrome_trace(log),
-                            arguments.options);
+  ORRERY_TRY(const std::string content, converted(context, from, form));
+  ORRERY_TRY_VOID(context.env.files.write_atomically(to, content));
+  context.print(fmt::format("wrote {}\n", to));
+  return {};
 }
 
 Cell ratio(double a, double b) {
