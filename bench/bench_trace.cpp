@@ -24,6 +24,7 @@
 #include "env/processes.h"
 #include "trace/byte_stream.h"
 #include "trace/chrome_reader.h"
+#include "trace/json_window.h"
 
 namespace orrery {
 namespace {
@@ -31,6 +32,7 @@ namespace {
 constexpr double kBarMegabytesPerSecond = 150;
 constexpr double kBarMemoryShare = 0.25;
 constexpr std::uint64_t kFileBytes = 2'000'000'000;
+constexpr std::int64_t kPeriodUs = 1'000'000;
 constexpr std::uint64_t kBufferBytes = 8 << 20;
 
 // Few bytes per event are hard on memory, many on the scanner.
@@ -76,7 +78,6 @@ std::string generated() {
 struct Repeated {
   std::vector<std::string_view> between;  // one more than times
   std::vector<std::int64_t> times_us;     // whole microseconds; fractions stay in the text behind
-  std::int64_t period_us = 0;
 };
 
 Repeated split_at_times(std::string_view events) {
@@ -91,19 +92,25 @@ Repeated split_at_times(std::string_view events) {
     events.remove_prefix(static_cast<std::size_t>(behind - events.data()));
   }
   result.between.push_back(events);
-  const auto [first, last] = std::minmax_element(result.times_us.begin(), result.times_us.end());
-  result.period_us = first == last ? 1 : *last - *first + 1'000;
   return result;
 }
 
+// What stands between the brackets of "traceEvents".
+Result<std::string_view> events_in(std::string_view text) {
+  const std::string_view list = text.substr(text.find('[', text.find("\"traceEvents\"")));
+  ORRERY_TRY(const auto stream, trace::open_stream(list));
+  trace::JsonWindow window(*stream);
+  ORRERY_TRY_VOID(window.skip_value());
+  return list.substr(1, window.offset() - 2);
+}
+
 Status write_repeated(const std::string& path, const std::string& text) {
-  const std::size_t begin = text.find('[', text.find("\"traceEvents\"")) + 1;
-  const std::size_t end = text.rfind(']');
-  const Repeated parts = split_at_times(std::string_view(text).substr(begin, end - begin));
+  ORRERY_TRY(const std::string_view events, events_in(text));
+  const Repeated parts = split_at_times(events);
   std::ofstream file(path, std::ios::binary);
   std::string buffer = "{\"traceEvents\": [";
   std::uint64_t written = 0;
-  for (std::int64_t shift = 0; written + buffer.size() < kFileBytes; shift += parts.period_us) {
+  for (std::int64_t shift = 0; written + buffer.size() < kFileBytes; shift += kPeriodUs) {
     if (shift > 0) buffer += ',';
     for (std::size_t i = 0; i < parts.times_us.size(); ++i) {
       buffer += parts.between[i];

@@ -125,7 +125,7 @@ TracedOperator Analysis::row_of(const WorkItem& item, const Interval& window) co
   row.name = log_.name(named);
   row.kind = has_operator ? kind_of_operator(row.name) : kind_of_work(event, row.name);
   row.start = seconds(event.start_ns - window.begin_ns);
-  row.inputs = parse_shapes(log_.shapes[named.shapes]);
+  row.inputs = parse_shapes(log_.input_shapes(named));
   return row;
 }
 
@@ -146,7 +146,7 @@ ExecutionTrace Analysis::execution_trace(const Iteration& iteration) const {
       times.push_back({event.start_ns, 0, 0});
     }
     times[found->second].execution_ns += event.duration_ns;
-    times[found->second].bytes += std::max<std::int64_t>(0, event.bytes);
+    times[found->second].bytes += std::max<std::int64_t>(0, log_.bytes(event));
   }
   for (std::size_t i = 0; i < times.size(); ++i) {
     const std::int64_t next = i + 1 < times.size() ? times[i + 1].start_ns : iteration.window.end_ns;

@@ -17,6 +17,15 @@ namespace {
 
 constexpr double kNanosecondsMax = 4e18;
 
+// A key as it is written; the ones we know have no escapes. Longer ones are cut. Reading on is safe: the parser has
+// seen the closing quote.
+std::string_view text_of(json::raw_json_string key) {
+  constexpr std::size_t kKeyMax = 16;
+  std::size_t length = 0;
+  while (length < kKeyMax && key.raw()[length] != '"') ++length;
+  return {key.raw(), length};
+}
+
 // The text of a number or a string, without quotes.
 std::string_view scalar_text(json::value& value) {
   json::json_type type{};
@@ -50,14 +59,21 @@ struct Collective {
 };
 
 void read_argument(std::string_view key, json::value& value, ChromeEvent& event, Collective& collective) {
-  if (key == "correlation") event.correlation = whole_number(value);
-  if (key == "External id" || key == "external id") event.external_id = whole_number(value);
-  if (key == "stream") event.stream = whole_number(value);
-  if (key == "bytes") event.bytes = whole_number(value);
-  if (key == "name") event.label = scalar_text(value);
-  if (key == "In msg nelems") collective.elements = whole_number(value);
-  if (key == "dtype") collective.element = element_bytes(scalar_text(value));
-  if (key == "Input Dims" || key == "Input dims") {
+  if (key == "correlation")
+    event.correlation = whole_number(value);
+  else if (key == "External id" || key == "external id")
+    event.external_id = whole_number(value);
+  else if (key == "stream")
+    event.stream = whole_number(value);
+  else if (key == "bytes")
+    event.bytes = whole_number(value);
+  else if (key == "name")
+    event.label = scalar_text(value);
+  else if (key == "In msg nelems")
+    collective.elements = whole_number(value);
+  else if (key == "dtype")
+    collective.element = element_bytes(scalar_text(value));
+  else if (key == "Input Dims" || key == "Input dims") {
     std::string_view shapes;
     if (simdjson::to_json_string(value).get(shapes) == simdjson::SUCCESS) event.shapes = shapes;
   }
@@ -68,11 +84,11 @@ simdjson::error_code read_arguments(json::value& value, ChromeEvent& event) {
   if (value.get_object().get(arguments) != simdjson::SUCCESS) return simdjson::SUCCESS;
   Collective collective;
   for (auto field : arguments) {
-    std::string_view key;
+    json::raw_json_string key;
     json::value argument;
-    if (const auto code = field.unescaped_key().get(key)) return code;
+    if (const auto code = field.key().get(key)) return code;
     if (const auto code = field.value().get(argument)) return code;
-    read_argument(key, argument, event, collective);
+    read_argument(text_of(key), argument, event, collective);
   }
   if (event.bytes < 0) event.bytes = collective.bytes();
   return simdjson::SUCCESS;
@@ -80,13 +96,19 @@ simdjson::error_code read_arguments(json::value& value, ChromeEvent& event) {
 
 simdjson::error_code read_field(std::string_view key, json::value& value, ChromeEvent& event) {
   if (key == "args") return read_arguments(value, event);
-  if (key == "ts") event.start_ns = nanoseconds_of(scalar_text(value));
-  if (key == "dur") event.duration_ns = nanoseconds_of(scalar_text(value));
-  if (key == "name") event.name = scalar_text(value);
-  if (key == "cat") event.category = scalar_text(value);
-  if (key == "pid") event.process = scalar_text(value);
-  if (key == "tid") event.thread = scalar_text(value);
-  if (key == "ph") {
+  if (key == "ts")
+    event.start_ns = nanoseconds_of(scalar_text(value));
+  else if (key == "dur")
+    event.duration_ns = nanoseconds_of(scalar_text(value));
+  else if (key == "name")
+    event.name = scalar_text(value);
+  else if (key == "cat")
+    event.category = scalar_text(value);
+  else if (key == "pid")
+    event.process = scalar_text(value);
+  else if (key == "tid")
+    event.thread = scalar_text(value);
+  else if (key == "ph") {
     const std::string_view phase = scalar_text(value);
     event.phase = phase.size() == 1 ? phase[0] : '\0';
   }
@@ -97,11 +119,11 @@ simdjson::error_code read_fields(json::document& document, ChromeEvent& event) {
   json::object object;
   if (const auto code = document.get_object().get(object)) return code;
   for (auto field : object) {
-    std::string_view key;
+    json::raw_json_string key;
     json::value value;
-    if (const auto code = field.unescaped_key().get(key)) return code;
+    if (const auto code = field.key().get(key)) return code;
     if (const auto code = field.value().get(value)) return code;
-    if (const auto code = read_field(key, value, event)) return code;
+    if (const auto code = read_field(text_of(key), value, event)) return code;
   }
   return simdjson::SUCCESS;
 }

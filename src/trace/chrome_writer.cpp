@@ -23,12 +23,12 @@ std::string arguments_of(const EventLog& log, const Event& event) {
   const auto add = [&text](std::string_view key, std::int64_t value) {
     if (value >= 0) text += fmt::format("{}\"{}\":{}", text.empty() ? "" : ",", key, value);
   };
-  add("External id", event.external_id);
-  add("correlation", event.correlation);
+  if (event.external_id != kNoId) add("External id", event.external_id);
+  if (event.correlation != kNoId) add("correlation", event.correlation);
   if (is_device_work(event.category)) add("stream", log.tracks[event.track].stream);
-  add("bytes", event.bytes);
-  if (event.shapes != 0) {
-    text += fmt::format("{}\"Input Dims\":{}", text.empty() ? "" : ",", log.shapes[event.shapes]);
+  add("bytes", log.bytes(event));
+  if (const std::string& shapes = log.input_shapes(event); !shapes.empty()) {
+    text += fmt::format("{}\"Input Dims\":{}", text.empty() ? "" : ",", shapes);
   }
   return text;
 }

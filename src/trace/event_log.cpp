@@ -30,12 +30,23 @@ bool is_device_work(EventCategory category) {
   return category == EventCategory::kKernel || category == EventCategory::kMemcpy || category == EventCategory::kMemset;
 }
 
+std::uint32_t TextTable::find(std::string_view text) const {
+  const auto found = ids_.find(text);
+  return found != ids_.end() ? found->second : kNoId;
+}
+
 std::uint32_t TextTable::intern(std::string_view text) {
-  if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
+  if (const std::uint32_t found = find(text); found != kNoId) return found;
   const auto id = static_cast<std::uint32_t>(texts_.size());
   ids_.emplace(texts_.emplace_back(text), id);
   bytes_ += text.size();
   return id;
+}
+
+std::uint32_t DetailTable::intern(const EventDetail& detail) {
+  const auto [at, is_new] = ids_.emplace(detail, static_cast<std::uint32_t>(details_.size()));
+  if (is_new) details_.push_back(detail);
+  return at->second;
 }
 
 }  // namespace orrery::trace

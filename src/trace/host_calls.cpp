@@ -102,11 +102,11 @@ class HostSweep {
     while (!open_.empty() && open_.back().end_ns <= event.start_ns) open_.pop_back();
     const HostCall call{index, place_in(event, index)};
     if (event.category == EventCategory::kRuntime) {
-      if (event.correlation >= 0) calls_.launches.push_back(call);
+      if (event.correlation != kNoId) calls_.launches.push_back(call);
       return;
     }
     if (call.place.top == index) calls_.operators.push_back(call);
-    if (event.category == EventCategory::kOperator && event.external_id >= 0) calls_.by_external_id.push_back(call);
+    if (event.category == EventCategory::kOperator && event.external_id != kNoId) calls_.by_external_id.push_back(call);
     open_.push_back({event.end_ns(), call.place});
   }
 
@@ -128,11 +128,11 @@ class HostSweep {
   HostCalls calls_;
 };
 
-const HostCall* find_call(const EventLog& log, const std::vector<HostCall>& calls, std::int64_t Event::*key,
-                          std::int64_t wanted) {
+const HostCall* find_call(const EventLog& log, const std::vector<HostCall>& calls, std::uint32_t Event::*key,
+                          std::uint32_t wanted) {
   const auto found =
       std::lower_bound(calls.begin(), calls.end(), wanted,
-                       [&](const HostCall& call, std::int64_t value) { return log.events[call.event].*key < value; });
+                       [&](const HostCall& call, std::uint32_t value) { return log.events[call.event].*key < value; });
   return found != calls.end() && log.events[found->event].*key == wanted ? &*found : nullptr;
 }
 
@@ -156,15 +156,15 @@ HostCalls host_calls(const EventLog& log) {
 }
 
 const HostCall* HostCalls::launch_of(const EventLog& log, const Event& device_event) const {
-  if (device_event.correlation < 0) return nullptr;
+  if (device_event.correlation == kNoId) return nullptr;
   return find_call(log, launches, &Event::correlation, device_event.correlation);
 }
 
 HostPlace HostCalls::origin_of(const EventLog& log, const Event& device_event) const {
   const HostCall* launch = launch_of(log, device_event);
   if (launch != nullptr && launch->place.top != kNoEvent) return launch->place;
-  const std::int64_t id = device_event.external_id;
-  const HostCall* op = id < 0 ? nullptr : find_call(log, by_external_id, &Event::external_id, id);
+  const std::uint32_t id = device_event.external_id;
+  const HostCall* op = id == kNoId ? nullptr : find_call(log, by_external_id, &Event::external_id, id);
   if (op != nullptr && log.events[op->event].start_ns <= device_event.start_ns) return op->place;
   return launch != nullptr ? launch->place : HostPlace{};
 }

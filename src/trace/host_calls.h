@@ -20,7 +20,7 @@
 
 namespace orrery::trace {
 
-inline constexpr std::uint32_t kNoEvent = 0xFFFFFFFF;
+inline constexpr std::uint32_t kNoEvent = kNoId;
 
 // Where on the host something happened.
 struct HostPlace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 
@@ -69,6 +70,14 @@ void LogBuilder::set_device(std::string name) {
 }
 
 Result<std::uint32_t> LogBuilder::track_of(const ChromeEvent& event) {
+  if (!log_.tracks.empty() && event.process == last_process_ && event.thread == last_thread_) return last_track_;
+  ORRERY_TRY(last_track_, find_track(event));
+  last_process_ = event.process;
+  last_thread_ = event.thread;
+  return last_track_;
+}
+
+Result<std::uint32_t> LogBuilder::find_track(const ChromeEvent& event) {
   scratch_.assign(event.process);
   scratch_ += '\0';
   scratch_ += event.thread;
@@ -82,7 +91,15 @@ Result<std::uint32_t> LogBuilder::track_of(const ChromeEvent& event) {
   return id;
 }
 
+std::uint32_t LogBuilder::id_of(std::int64_t number, std::uint64_t offset) {
+  if (number < 0) return kNoId;
+  if (number < kNoId) return static_cast<std::uint32_t>(number);
+  warn("ids beyond 32 bits were left out", offset);
+  return kNoId;
+}
+
 std::uint32_t LogBuilder::name_of(std::string_view name, std::uint64_t offset) {
+  if (const std::uint32_t known = log_.names.find(name); known != kNoId) return known;
   if (name.size() > options_.name_bytes_max) {
     warn("names were cut", offset);
     return log_.names.intern(printable(name, options_.name_bytes_max));
@@ -99,7 +116,9 @@ std::uint32_t LogBuilder::shapes_of(std::string_view json) {
     scratch_ += c;
   }
   const bool has_digits = scratch_.find_first_of("0123456789") != std::string::npos;
-  return has_digits && scratch_.size() <= options_.name_bytes_max ? log_.shapes.intern(scratch_) : 0;
+  if (!has_digits || scratch_.size() > options_.name_bytes_max) return 0;
+  const bool is_known = log_.shapes.find(scratch_) != kNoId;
+  return is_known || nlohmann::json::accept(scratch_) ? log_.shapes.intern(scratch_) : 0;
 }
 
 Status LogBuilder::append(const ChromeEvent& event, std::uint64_t offset) {
@@ -115,11 +134,12 @@ Status LogBuilder::append(const ChromeEvent& event, std::uint64_t offset) {
   if (record.category == EventCategory::kPython && !options_.keep_python) return {};
   record.start_ns = *event.start_ns;
   record.duration_ns = event.duration_ns.value_or(0);
-  record.correlation = event.correlation;
-  record.external_id = event.external_id;
-  record.bytes = event.bytes;
+  record.correlation = id_of(event.correlation, offset);
+  record.external_id = id_of(event.external_id, offset);
   record.name = name_of(event.name, offset);
-  record.shapes = event.shapes.empty() ? 0 : shapes_of(event.shapes);
+  if (event.bytes >= 0 || !event.shapes.empty()) {
+    record.detail = log_.details.intern({event.shapes.empty() ? 0 : shapes_of(event.shapes), event.bytes});
+  }
   record.track = track;
   if (is_device_work(record.category) && event.stream >= 0) log_.tracks[track].stream = event.stream;
   log_.events.push_back(record);

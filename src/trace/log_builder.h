@@ -25,6 +25,8 @@ class LogBuilder {
   Status add_label(const ChromeEvent& event);
   Status append(const ChromeEvent& event, std::uint64_t offset);
   Result<std::uint32_t> track_of(const ChromeEvent& event);
+  Result<std::uint32_t> find_track(const ChromeEvent& event);
+  std::uint32_t id_of(std::int64_t number, std::uint64_t offset);
   std::uint32_t name_of(std::string_view name, std::uint64_t offset);
   std::uint32_t shapes_of(std::string_view json);
   void warn(std::string_view what, std::uint64_t offset, std::uint64_t count = 1);
@@ -36,6 +38,9 @@ class LogBuilder {
   std::unordered_map<std::string, std::uint32_t> tracks_;
   std::unordered_map<std::uint32_t, std::vector<std::size_t>> open_;  // begun events by track
   std::string scratch_;
+  // Most events come from the thread of the one before.
+  std::string last_process_, last_thread_;
+  std::uint32_t last_track_ = 0;
 };
 
 }  // namespace orrery::trace

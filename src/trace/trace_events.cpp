@@ -1,5 +1,6 @@
 // events_of(): our own traces as events.
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,8 +13,11 @@ using workload::Phase;
 
 namespace {
 
+constexpr double kLongestNs = 1e15;  // of one iteration: eleven days
+constexpr std::int64_t kLatestNs = 4'000'000'000'000'000'000;
+
 std::int64_t nanoseconds(Seconds time) {
-  return std::llround(time.value() * 1e9);
+  return std::llround(std::clamp(time.value() * 1e9, -kLongestNs, kLongestNs));
 }
 
 class EventMaker {
@@ -26,7 +30,7 @@ class EventMaker {
     add(name.starts_with("ProfilerStep#") ? name : "ProfilerStep#" + name, EventCategory::kAnnotation, begin_ns_,
         length);
     for (const TracedOperator& op : trace.operators) add_operator(op);
-    begin_ns_ += length;
+    begin_ns_ = std::min(begin_ns_ + std::max<std::int64_t>(0, length), kLatestNs);
   }
   EventLog take() && { return std::move(log_); }
 
@@ -50,8 +54,10 @@ class EventMaker {
     }
     if (op.phase == Phase::kUpdate) add("Optimizer.step", EventCategory::kAnnotation, start, around);
     add(op.name, EventCategory::kOperator, start, duration);
-    if (!op.inputs.empty()) log_.events.back().shapes = log_.shapes.intern(nlohmann::json(op.inputs).dump());
-    if (op.bytes.value() > 0) log_.events.back().bytes = std::llround(op.bytes.value());
+    EventDetail detail;
+    if (!op.inputs.empty()) detail.shapes = log_.shapes.intern(nlohmann::json(op.inputs).dump());
+    if (op.bytes.value() > 0) detail.bytes = std::llround(op.bytes.value());
+    log_.events.back().detail = log_.details.intern(detail);
   }
 
   EventLog log_;

@@ -67,9 +67,9 @@ TEST(ChromeReaderTest, KeepsEventsAndNamesOnce) {
   EXPECT_EQ(log.device, "V100");
   EXPECT_TRUE(log.warnings.empty());
   EXPECT_EQ(log.events.back().duration_ns, 6500);
-  EXPECT_EQ(log.shapes[log.events[2].shapes], "[[8,3],[],[4]]");
+  EXPECT_EQ(log.input_shapes(log.events[2]), "[[8,3],[],[4]]");
   EXPECT_EQ(log.events[4].name, log.events[5].name);
-  EXPECT_EQ(log.events[18].bytes, 4096);
+  EXPECT_EQ(log.bytes(log.events[18]), 4096);
 }
 
 TEST(ChromeReaderTest, TimesAreExactToTheNanosecond) {
