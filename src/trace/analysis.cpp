@@ -79,6 +79,11 @@ std::span<const WorkItem> Analysis::work_in(const Interval& window) const {
   return {at(window.begin_ns), at(window.end_ns)};
 }
 
+const WorkItem* Analysis::first_work_from(std::int64_t time_ns) const {
+  const auto rest = work_in({time_ns, INT64_MAX});
+  return rest.empty() ? nullptr : &rest.front();
+}
+
 IterationSummary Analysis::summary(const Iteration& iteration) const {
   IterationSummary result;
   result.name = iteration.name;
@@ -104,6 +109,9 @@ IterationSummary Analysis::summary(const Iteration& iteration) const {
   result.work = static_cast<std::int64_t>(all.size());
   result.busy_ns = total_length(unite(std::move(all)));
   result.idle_ns = result.span_ns - result.busy_ns;
+  if (const WorkItem* next = first_work_from(iteration.window.end_ns); next != nullptr && work_.on_device) {
+    gaps.add({.start_ns = iteration.window.end_ns}, next->launched_ns);
+  }
   result.launch_gap_ns = gaps.total();
   communication = unite(std::move(communication));
   result.communication_ns = total_length(communication);

@@ -48,6 +48,7 @@ class Analysis {
 
  private:
   std::span<const WorkItem> work_in(const Interval& window) const;
+  const WorkItem* first_work_from(std::int64_t time_ns) const;
   TracedOperator row_of(const WorkItem& item, const Interval& window) const;
 
   const EventLog& log_;

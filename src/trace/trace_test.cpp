@@ -97,7 +97,7 @@ TEST(AnalysisTest, SummaryOfAnIteration) {
   EXPECT_EQ(s.kernel_ns, 105'000);        // 10 + 20 + 40 + 30 + 5
   EXPECT_EQ(s.busy_ns, 85'000);           // 110-120, 125-195 (two streams), 200-205
   EXPECT_EQ(s.idle_ns, 15'000);           // 5 + 5 + the 5 before 210
-  EXPECT_EQ(s.launch_gap_ns, 0);          // everything was launched while the device was busy
+  EXPECT_EQ(s.launch_gap_ns, 5'000);      // only the kernel at 210 was launched (206) when the device was idle (205)
   EXPECT_EQ(s.communication_ns, 30'000);  // 165-195
   EXPECT_EQ(s.overlap_ns, 20'000);        // with dgrad until 185
   ASSERT_EQ(s.streams.size(), 2u);
