@@ -23,6 +23,11 @@ Command dataset_check_command();
 Command compare_command();
 Command evaluate_memory_command();
 Command graphdef_show_command();
+Command trace_show_command();
+Command trace_summary_command();
+Command trace_compare_command();
+Command trace_convert_command();
+Command bursts_command();
 Command completion_command();
 Command reference_command();
 
