@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/runs.h"
+#include "cli/traces.h"
 #include "predict/analytic/analytic.h"
 #include "profile/profiler.h"
 #include "profile/training_data.h"
@@ -130,19 +131,32 @@ Result<profile::Profile> measure(env::Env env, const workload::TrainingRun& run,
   return profile;
 }
 
-Status run_profile(Context& context, const Arguments& arguments) {
-  const OptionValues& options = arguments.options;
-  ORRERY_TRY(const workload::TrainingRun run, run_of(context.env, arguments.words[0], options));
-  ORRERY_TRY_VOID(check_memory(context.env, run));
-  ORRERY_TRY(const profile::Profile profile, measure(context.env, run, options));
-  if (!for_people(options))
-    return context.print_table(operator_rows(profile.trace, profile.trace.iteration()), options);
+// Where the trace goes, checked before anything is measured.
+Result<std::string> form_of_output(const std::string& path) {
+  return path.empty() ? Result<std::string>("") : trace_form(path);
+}
+
+Status print_profile(Context& context, const profile::Profile& profile, const OptionValues& options) {
+  const Seconds total = profile.trace.iteration();
+  if (!for_people(options)) return context.print_table(operator_rows(profile.trace, total), options);
   const auto top = static_cast<std::size_t>(options.integer("top"));
   context.print(summary(profile));
   context.print(fmt::format("\nthe longest {} of {} operators\n", std::min(top, profile.trace.operators.size()),
                             profile.trace.operators.size()));
-  context.print(operator_rows(longest(profile.trace, top), profile.trace.iteration()).to_text());
+  context.print(operator_rows(longest(profile.trace, top), total).to_text());
   return {};
+}
+
+Status run_profile(Context& context, const Arguments& arguments) {
+  const OptionValues& options = arguments.options;
+  const std::string path = options.text("trace");
+  ORRERY_TRY(const std::string form, form_of_output(path));
+  ORRERY_TRY(const workload::TrainingRun run, run_of(context.env, arguments.words[0], options));
+  ORRERY_TRY_VOID(check_memory(context.env, run));
+  ORRERY_TRY(const profile::Profile profile, measure(context.env, run, options));
+  ORRERY_TRY_VOID(print_profile(context, profile, options));
+  if (path.empty()) return {};
+  return context.write_file(path, write_trace_as({{"1"}, {profile.trace}}, form), options);
 }
 
 }  // namespace
@@ -162,9 +176,12 @@ Command profile_command() {
             text_option("data", "synthetic", "synthetic, fashion-mnist, or a text file").in("DATA"),
             number_option("learning-rate", 1e-3, "of the optimizer").bounds(0, 1e3),
             integer_option("seed", 1, "of parameters and synthetic data").bounds(0, 1e15),
-            integer_option("top", 15, "operators to list").bounds(1, 1e6)},
+            integer_option("top", 15, "operators to list").bounds(1, 1e6),
+            text_option("trace", "", "write the trace: .pftrace for ui.perfetto.dev, .json for Chrome, or .trace.json")
+                .in("FILE")},
            table_options()),
-      {"orrery profile resnet18 --batch 8", "orrery profile lenet --data fashion-mnist --batch 64 --repetitions 100",
+      {"orrery profile resnet18 --batch 8", "orrery profile resnet18 --batch 8 --trace resnet18.pftrace",
+       "orrery profile lenet --data fashion-mnist --batch 64 --repetitions 100",
        "orrery profile gpt2:layers=2 --batch 1 --data README.md --threads 1",
        "orrery profile resnet18 --json > operators.json"},
       run_profile};

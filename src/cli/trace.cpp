@@ -120,14 +120,6 @@ Status run_trace_show(Context& context, const Arguments& arguments) {
   return {};
 }
 
-Result<std::string> form_of(const std::string& path, const OptionValues& options) {
-  if (options.has("to")) return options.text("to");
-  if (path.ends_with(".trace.json")) return std::string("orrery");
-  if (path.ends_with(".pftrace") || path.ends_with(".perfetto-trace")) return std::string("perfetto");
-  if (path.ends_with(".json")) return std::string("chrome");
-  return Error::invalid(path + ": cannot tell its form; end it in .json, .pftrace or .trace.json, or give --to");
-}
-
 Result<std::string> converted(Context& context, const std::string& path, const std::string& form) {
   if (form == "orrery") {
     ORRERY_TRY(const LoadedTrace loaded, load_trace(context, path));
@@ -139,7 +131,8 @@ Result<std::string> converted(Context& context, const std::string& path, const s
 
 Status run_trace_convert(Context& context, const Arguments& arguments) {
   const std::string &from = arguments.words[0], &to = arguments.words[1];
-  ORRERY_TRY(const std::string form, form_of(to, arguments.options));
+  const bool is_given = arguments.options.has("to");
+  ORRERY_TRY(const std::string form, is_given ? Result<std::string>(arguments.options.text("to")) : trace_form(to));
   ORRERY_TRY(const std::string content, converted(context, from, form));
   ORRERY_TRY_VOID(context.env.files.write_atomically(to, content));
   context.print(fmt::format("wrote {}\n", to));

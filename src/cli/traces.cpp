@@ -73,4 +73,17 @@ void print_warnings(Context& context, const std::string& path, const trace::Even
   }
 }
 
+Result<std::string> trace_form(const std::string& path) {
+  if (path.ends_with(".trace.json")) return std::string("orrery");
+  if (path.ends_with(".pftrace") || path.ends_with(".perfetto-trace")) return std::string("perfetto");
+  if (path.ends_with(".json")) return std::string("chrome");
+  return Error::invalid(path + ": cannot tell its form; end it in .json, .pftrace or .trace.json");
+}
+
+std::string write_trace_as(const trace::TraceFile& file, const std::string& form) {
+  if (form == "orrery") return trace::write_trace_file(file);
+  const trace::EventLog log = trace::events_of(file);
+  return form == "perfetto" ? trace::write_perfetto_trace(log) : trace::write_chrome_trace(log);
+}
+
 }  // namespace orrery::cli

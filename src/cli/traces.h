@@ -20,6 +20,11 @@ Result<LoadedTrace> load_trace(Context& context, const std::string& path);
 // Its events alone, Python functions included.
 Result<trace::EventLog> load_events(Context& context, const std::string& path);
 
+// "orrery", "perfetto" or "chrome", by how a file name ends.
+Result<std::string> trace_form(const std::string& path);
+// Our own trace in that form.
+std::string write_trace_as(const trace::TraceFile& file, const std::string& form);
+
 // For people: what was mended or left out, one line each.
 void print_warnings(Context& context, const std::string& path, const trace::EventLog& log, const OptionValues& options);
 
