@@ -65,7 +65,7 @@ def count(document, phase, name):
 
 
 def main():
-    orrery, source = sys.argv[1], pathlib.Path(sys.argv[2])
+    orrery, source = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     try:
         import torch  # noqa: F401
         import torchvision  # noqa: F401
