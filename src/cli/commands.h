@@ -17,6 +17,8 @@ Command job_schema_command();
 Command predict_command();
 Command memory_command();
 Command profile_command();
+Command sample_command();
+
 Command compare_command();
 Command evaluate_memory_command();
 Command graphdef_show_command();
