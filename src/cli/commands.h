@@ -18,7 +18,8 @@ Command predict_command();
 Command memory_command();
 Command profile_command();
 Command sample_command();
-
+Command distributed_command();
+Command distributed_role_command();
 Command compare_command();
 Command evaluate_memory_command();
 Command graphdef_show_command();

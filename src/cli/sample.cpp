@@ -84,8 +84,9 @@ Status run_sample(Context& context, const Arguments& arguments) {
   for (const std::string& note : samples.notes) {
     if (for_people(options)) context.print(fmt::format("note: {}\n", note));
   }
-  if (options.has("out"))
-    ORRERY_TRY_VOID(context.write_file(options.text("out"), profile::to_csv(samples.series), options));
+  if (!options.has("out")) return observed;
+  const std::string csv = profile::to_csv(samples.series, profile::first_time(samples.series));
+  ORRERY_TRY_VOID(context.write_file(options.text("out"), csv, options));
   return observed;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 #include "base/text.h"
 
@@ -23,7 +24,11 @@ Status SampleCollector::collect() {
   };
   ORRERY_TRY(const CpuTicks cpu, read_cpu());
   if (options_.machine) keep_note(collect_machine(cpu));
-  for (const SampledProcess& process : options_.processes) keep_note(collect_process(process, cpu));
+  for (const SampledProcess& process : options_.processes) {
+    const Status status = collect_process(process, cpu);
+    const bool has_ended = !status && builders_.contains(process.name + " memory");
+    if (!has_ended) keep_note(status);
+  }
   if (gpus_) keep_note(collect_gpus());
   return {};
 }
@@ -41,6 +46,20 @@ Samples SampleCollector::samples() const {
 
 Result<std::string> SampleCollector::read(const std::string& path) {
   return files_.read(path, kProcFileMax);
+}
+
+// Other threads may take the core between the reading and the look at the clock; a rate would then be wrong twice.
+Result<SampleCollector::TimedText> SampleCollector::read_timed(const std::string& path) {
+  constexpr int kAttempts = 3;
+  constexpr double kPeriodShare = 0.05;
+  for (int i = 1;; ++i) {
+    const Seconds before = clock_.monotonic();
+    ORRERY_TRY(std::string text, read(path));
+    const Seconds after = clock_.monotonic();
+    if (i == kAttempts || after - before <= options_.period * kPeriodShare) {
+      return TimedText{before + (after - before) / 2, std::move(text)};
+    }
+  }
 }
 
 Result<CpuTicks> SampleCollector::read_cpu() {
@@ -99,13 +118,12 @@ Status SampleCollector::collect_process(const SampledProcess& process, const Cpu
 }
 
 Status SampleCollector::collect_network(const std::string& path, const std::string& prefix) {
-  ORRERY_TRY(const std::string text, read(path));
-  const Seconds time = clock_.monotonic();
-  ORRERY_TRY(const auto interfaces, parse_interfaces(text));
+  ORRERY_TRY(const TimedText file, read_timed(path));
+  ORRERY_TRY(const auto interfaces, parse_interfaces(file.text));
   for (const auto& [name, traffic] : interfaces) {
     if (!wants(name)) continue;
     add_traffic(fmt::format("{}network receive {}", prefix, name), fmt::format("{}network transmit {}", prefix, name),
-                time, traffic);
+                file.time, traffic);
   }
   return {};
 }
@@ -193,14 +211,15 @@ std::vector<std::int64_t> family_of(env::Files& files, std::int64_t pid) {
   return family;
 }
 
-std::string to_csv(const std::vector<trace::ResourceSeries>& series) {
-  Seconds start(0);
-  bool is_first = true;
+Seconds first_time(const std::vector<trace::ResourceSeries>& series) {
+  std::optional<Seconds> first;
   for (const trace::ResourceSeries& one : series) {
-    if (one.times.empty() || (!is_first && one.times.front() >= start)) continue;
-    start = one.times.front();
-    is_first = false;
+    if (!one.times.empty() && (!first || one.times.front() < *first)) first = one.times.front();
   }
+  return first.value_or(Seconds(0));
+}
+
+std::string to_csv(const std::vector<trace::ResourceSeries>& series, Seconds start) {
   std::string text = "series,unit,time_s,value\n";
   for (const trace::ResourceSeries& one : series) {
     for (std::size_t i = 0; i < one.values.size(); ++i) {

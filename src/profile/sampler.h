@@ -65,7 +65,14 @@ class SampleCollector {
     Traffic disk;
   };
 
+  // A file's text and when it was read, within a fraction of the period if the machine lets us.
+  struct TimedText {
+    Seconds time;
+    std::string text;
+  };
+
   Result<std::string> read(const std::string& path);
+  Result<TimedText> read_timed(const std::string& path);
   Result<CpuTicks> read_cpu();
   Result<Usage> read_usage(std::int64_t pid);
   Result<Usage> read_family(std::int64_t pid);
@@ -110,7 +117,9 @@ class Sampler {
 inline constexpr std::size_t kFamilyMax = 256;
 std::vector<std::int64_t> family_of(env::Files& files, std::int64_t pid);
 
-// "series,unit,time_s,value" and a line per value; times are since the first of all series.
-std::string to_csv(const std::vector<trace::ResourceSeries>& series);
+// "series,unit,time_s,value" and a line per value; times are since `start`.
+std::string to_csv(const std::vector<trace::ResourceSeries>& series, Seconds start);
+// The first of all times; 0 without any.
+Seconds first_time(const std::vector<trace::ResourceSeries>& series);
 
 }  // namespace orrery::profile

@@ -18,7 +18,11 @@ constexpr Seconds kHelloMax{5};
 class Server {
  public:
   Server(const env::Clock& clock, const ServerOptions& options)
-      : clock_(clock), options_(options), channels_(options.workers), gradients_(options.workers) {
+      : clock_(clock),
+        options_(options),
+        channels_(options.workers),
+        gradients_(options.workers),
+        first_traffic_(options.workers) {
     parameters_.resize(options.parameters);
     for (auto& gradient : gradients_) gradient.resize(options.parameters);
   }
@@ -42,9 +46,9 @@ class Server {
     }
     if (failure_) return *failure_;
     ServerReport report{updates_, {}};
-    for (const auto& channel : channels_) {
-      report.traffic.in += channel->traffic().in;
-      report.traffic.out += channel->traffic().out;
+    for (std::size_t rank = 0; rank < options_.workers; ++rank) {
+      report.traffic.in += channels_[rank]->traffic().in - first_traffic_[rank].in;
+      report.traffic.out += channels_[rank]->traffic().out - first_traffic_[rank].out;
     }
     return report;
   }
@@ -75,6 +79,7 @@ class Server {
     ORRERY_TRY_VOID(receive_first(channel, rank));
     std::vector<float>& gradients = gradients_[rank];
     ORRERY_TRY_VOID(channel.send(FrameKind::kParameters, std::span<const float>(gradients)));
+    first_traffic_[rank] = channel.traffic();
     const std::span<char> bytes(reinterpret_cast<char*>(gradients.data()), gradients.size() * sizeof(float));
     while (true) {
       ORRERY_TRY(const FrameHeader header, channel.receive_header(bytes.size()));
@@ -153,6 +158,7 @@ class Server {
   std::vector<std::optional<Channel>> channels_;  // by rank
   std::vector<float> parameters_;
   std::vector<std::vector<float>> gradients_;  // by rank; each belongs to the thread of its worker until it arrived
+  std::vector<Traffic> first_traffic_;         // by rank: before the first step
   std::atomic<bool> abandoned_ = false;
 
   std::mutex mutex_;  // of what follows

@@ -29,7 +29,7 @@ struct ServerOptions {
 
 struct ServerReport {
   std::int64_t updates = 0;
-  Traffic traffic;
+  Traffic traffic;  // of gradients and the parameters that answer them
 };
 
 // Serves until all workers are done. `clock` must be thread-safe.
