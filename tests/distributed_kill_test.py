@@ -39,6 +39,17 @@ def is_alive(pid):
     return bool(state) and state[0] != "Z"
 
 
+def namespaces(pids):
+    """The network namespaces of processes, but ours."""
+    found = set()
+    for pid in pids:
+        try:
+            found.add(os.readlink(f"/proc/{pid}/ns/net"))
+        except OSError:
+            pass
+    return found - {os.readlink("/proc/self/ns/net")}
+
+
 def wait_for(condition, seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -68,20 +79,25 @@ class DistributedKillTest(unittest.TestCase):
         self.addCleanup(job.kill)
         return job
 
-    def wait_until_training(self, job, processes):
+    def wait_until_training(self, job, processes, is_isolated):
         everybody = wait_for(lambda: sum(role(p) is not None for p in descendants(job.pid)) == processes, 30)
         self.assertTrue(everybody, "the processes did not start")
         time.sleep(2)
         self.assertIsNone(job.poll(), "the job ended by itself")
-        return descendants(job.pid)
+        pids = descendants(job.pid)
+        self.networks = namespaces(pids)
+        self.assertEqual(len(self.networks), processes + 1 if is_isolated else 0)
+        return pids
 
     def expect_nobody(self, pids):
         gone = wait_for(lambda: not any(is_alive(pid) for pid in pids), SECONDS_MAX)
         self.assertTrue(gone, [read(f"/proc/{pid}/cmdline") for pid in pids if is_alive(pid)])
+        everybody = [name for name in os.listdir("/proc") if name.isdigit()]
+        self.assertEqual(self.networks & namespaces(everybody), set())
 
     def kill_worker(self, *options, processes):
         job = self.start(*options)
-        pids = self.wait_until_training(job, processes)
+        pids = self.wait_until_training(job, processes, "--isolate" in options)
         os.kill(find_role(job.pid, ("worker", "1")), signal.SIGKILL)
         _, errors = job.communicate(timeout=SECONDS_MAX)
         self.assertEqual(job.returncode, 1)
@@ -90,7 +106,7 @@ class DistributedKillTest(unittest.TestCase):
 
     def kill_launcher(self, *options, processes):
         job = self.start(*options)
-        pids = self.wait_until_training(job, processes)
+        pids = self.wait_until_training(job, processes, "--isolate" in options)
         job.kill()
         job.communicate(timeout=SECONDS_MAX)
         self.expect_nobody(pids)

@@ -22,7 +22,8 @@
 
 namespace orrery {
 
-// A duration is a number with its unit: 10ms, 90s, 30m, 12h, 1.5d. A group is written only in files, as fields of its own.
+// A duration is a number with its unit: 10ms, 90s, 30m, 12h, 1.5d. A group is written only in files, as fields of its
+// own.
 enum class OptionType { kFlag, kInteger, kNumber, kText, kChoice, kDuration, kGroup };
 
 struct OptionRecord {

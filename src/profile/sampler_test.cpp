@@ -174,6 +174,18 @@ TEST(Nvml, AMissingLibraryIsUnsupported) {
   EXPECT_EQ(gpus.error().code(), ErrorCode::kUnsupported);
 }
 
+TEST(Nvml, ReadsEveryDevice) {
+  const auto gpus = open_nvml("$ORIGIN/libfake_nvml.so");
+  ASSERT_TRUE(gpus) << gpus.error().to_string();
+  const auto readings = (*gpus)->read();
+  ASSERT_TRUE(readings);
+  ASSERT_EQ(readings->size(), 2U);
+  EXPECT_DOUBLE_EQ(readings->at(0).busy, 0.98);
+  EXPECT_DOUBLE_EQ(readings->at(0).memory_busy, 0.54);
+  EXPECT_EQ(readings->at(0).memory, Bytes(600));
+  EXPECT_EQ(readings->at(1).memory, Bytes(0));
+}
+
 TEST(Sampler, SamplesThisMachineOnItsOwnThread) {
   const env::Env env = env::make_real_env();
   Sampler sampler(env.files, env.clock, {});

@@ -1,6 +1,8 @@
 #include "profile/distributed/report.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 namespace orrery::profile {
@@ -72,14 +74,62 @@ struct Run {
   std::size_t begin = 0, end = 0;
 };
 
-std::vector<Run> bursts_of(const trace::ResourceSeries& series, double burst_smallest) {
+// Consecutive samples of at least `level`.
+std::vector<Run> runs_above(const trace::ResourceSeries& series, double level) {
   std::vector<Run> runs;
   for (std::size_t i = 0; i < series.values.size(); ++i) {
-    if (series.values[i] < burst_smallest) continue;
-    const bool goes_on = !runs.empty() && series.times[i] - series.times[runs.back().end - 1] <= kPauseMax;
-    if (!goes_on) runs.push_back({i, i});
+    if (series.values[i] < level) continue;
+    if (runs.empty() || runs.back().end < i) runs.push_back({i, i});
     runs.back().end = i + 1;
   }
+  return runs;
+}
+
+Seconds gap_between(const trace::ResourceSeries& series, const Run& first, const Run& second) {
+  return series.times[second.begin] - series.times[first.end];
+}
+
+// Rule 3.
+Seconds pause_max(const trace::ResourceSeries& series, const std::vector<Run>& runs) {
+  constexpr double kPauseShare = 0.25;
+  std::vector<Seconds> gaps;
+  Seconds total(0);
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    gaps.push_back(gap_between(series, runs[i - 1], runs[i]));
+    total += gaps.back();
+  }
+  std::sort(gaps.begin(), gaps.end(), std::greater<>());
+  Seconds sum(0);
+  for (const Seconds gap : gaps) {
+    sum += gap;
+    if (sum >= total / 2) return gap * kPauseShare;
+  }
+  return Seconds(0);
+}
+
+std::vector<Run> join_over_pauses(const trace::ResourceSeries& series, const std::vector<Run>& runs) {
+  const Seconds longest = pause_max(series, runs);
+  std::vector<Run> joined;
+  for (const Run& run : runs) {
+    if (!joined.empty() && gap_between(series, joined.back(), run) < longest) {
+      joined.back().end = run.end;
+    } else {
+      joined.push_back(run);
+    }
+  }
+  return joined;
+}
+
+// Rules 2 and 3.
+std::vector<Run> bursts_of(const trace::ResourceSeries& series, const trace::Bursts& levels) {
+  constexpr double kAboveIdle = 0.1;
+  const double quiet = levels.idle_centre + kAboveIdle * (levels.burst_centre - levels.idle_centre);
+  std::vector<Run> runs = join_over_pauses(series, runs_above(series, quiet));
+  std::erase_if(runs, [&](const Run& run) {
+    return std::none_of(series.values.begin() + static_cast<std::ptrdiff_t>(run.begin),
+                        series.values.begin() + static_cast<std::ptrdiff_t>(run.end),
+                        [&](double value) { return value >= levels.burst_smallest; });
+  });
   return runs;
 }
 
@@ -112,7 +162,7 @@ Result<NetworkBursts> network_bursts(const trace::ResourceSeries& series, Second
   NetworkBursts result;
   result.pattern = levels.pattern;
   if (levels.pattern != trace::BurstPattern::kAlternating) return result;
-  for (const Run& run : bursts_of(window, levels.burst_smallest)) {
+  for (const Run& run : bursts_of(window, levels)) {
     if (run.begin > 0 && run.end + 1 < window.values.size()) add(window, run, result);
   }
   if (result.count == 0) return result;

@@ -69,6 +69,20 @@ TEST(NetworkBursts, APauseDoesNotEndABurst) {
   EXPECT_NEAR(bursts->bytes.value(), 10e6 - 0.5e6 / 4, 1);
 }
 
+// Half of the burst at a third of the rate: other senders share the link.
+TEST(NetworkBursts, AShareOfTheLinkIsPartOfTheBurst) {
+  trace::ResourceSeries series = square_wave(4, 10e6, 0.3);
+  double sent = 0;
+  for (std::size_t i = 0; i < series.values.size(); ++i) {
+    if (i % 100 < 50) series.values[i] /= 3;
+    sent += series.values[i] * 0.01;
+  }
+  const auto bursts = network_bursts(series, Seconds(0), Seconds(4));
+  ASSERT_TRUE(bursts);
+  EXPECT_EQ(bursts->count, 4U);
+  EXPECT_NEAR(bursts->bytes.value(), sent / 4, 10);
+}
+
 TEST(NetworkBursts, ACutOffBurstDoesNotCount) {
   const auto bursts = network_bursts(square_wave(4, 10e6, 0.3), Seconds(0.5), Seconds(3.5));
   ASSERT_TRUE(bursts);

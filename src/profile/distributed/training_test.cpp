@@ -68,12 +68,11 @@ struct Trained {
 using MakeExchange = std::function<Result<std::unique_ptr<Exchange>>(std::uint32_t rank)>;
 
 // What one worker does; its parameters and report go to its place in `result`.
-Status work(std::uint32_t rank, int steps, const MakeExchange& make_exchange, Trained& result) {
+Status work(Executor& executor, std::uint32_t rank, int steps, const MakeExchange& make_exchange, Trained& result) {
   const env::Env env = env::make_real_env();
-  const auto executor = make_worker(rank);
   ORRERY_TRY(const auto exchange, make_exchange(rank));
-  ORRERY_TRY(result.reports[rank], train(*executor, *exchange, steps, env.clock));
-  ORRERY_TRY(result.parameters[rank], executor->parameters());
+  ORRERY_TRY(result.reports[rank], train(executor, *exchange, steps, env.clock));
+  ORRERY_TRY(result.parameters[rank], executor.parameters());
   return {};
 }
 
@@ -82,9 +81,13 @@ Trained train_workers(std::size_t workers, int steps, const MakeExchange& make_e
   result.workers.resize(workers);
   result.parameters.resize(workers);
   result.reports.resize(workers);
+  std::vector<std::unique_ptr<Executor>>
+      executors;  // made one after the other: the library has one source of randomness
+  for (std::uint32_t rank = 0; rank < workers; ++rank) executors.push_back(make_worker(rank));
   std::vector<std::jthread> threads;
   for (std::uint32_t rank = 0; rank < workers; ++rank) {
-    threads.emplace_back([&, rank] { result.workers[rank] = work(rank, steps, make_exchange, result); });
+    threads.emplace_back(
+        [&, rank] { result.workers[rank] = work(*executors[rank], rank, steps, make_exchange, result); });
   }
   threads.clear();
   return result;
