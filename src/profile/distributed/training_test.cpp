@@ -128,17 +128,6 @@ void expect_all_ok(const Trained& result) {
   for (const Status& status : result.servers) ASSERT_TRUE(status) << status.error().to_string();
 }
 
-TEST(Shards, CoverEverythingOnce) {
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const Shard shard = shard_of(10, i, 3);
-    EXPECT_EQ(shard.begin, next);
-    EXPECT_NEAR(static_cast<double>(shard.size()), 10.0 / 3, 1);
-    next = shard.end;
-  }
-  EXPECT_EQ(next, 10U);
-}
-
 TEST(ParameterServer, SynchronousIsTheSameAsOneProcess) {
   for (const std::size_t workers : {1U, 2U, 3U}) {
     for (const std::size_t servers : {1U, 2U}) {
@@ -162,52 +151,6 @@ TEST(ParameterServer, AsynchronousMakesProgress) {
   for (const WorkerReport& report : result.reports) {
     EXPECT_LT(report.steps.back().loss, 0.9 * report.steps.front().loss);
   }
-}
-
-TEST(ParameterServer, AWorkerThatLeavesEndsTheOthers) {
-  const env::Env env = env::make_real_env();
-  const auto listener = *env.sockets.listen({"127.0.0.1", 0});
-  Status served;
-  Status second;
-  {
-    const std::jthread server([&] {
-      const auto report = serve(*listener, env.clock, {8, 2, UpdateMode::kSync, kRate, Seconds(60), Seconds(10)});
-      if (!report) served = report.error();
-    });
-    const auto join = [&](std::uint32_t rank) {
-      return *connect_to_servers(env.sockets, env.clock, {rank, 2, {listener->address()}, Seconds(60), Seconds(10)});
-    };
-    const std::jthread stays([&] {
-      std::vector<float> parameters(8);
-      const auto exchange = join(1);
-      second = exchange->start(parameters);
-      if (second) second = exchange->step(std::vector<float>(8), parameters);
-    });
-    std::vector<float> parameters(8);
-    auto leaves = join(0);
-    ASSERT_TRUE(leaves->start(parameters));
-    leaves.reset();
-  }
-  ASSERT_FALSE(served);
-  EXPECT_NE(served.error().to_string().find("serving worker 0"), std::string::npos);
-  EXPECT_FALSE(second);
-}
-
-TEST(ParameterServer, StrangersAreDropped) {
-  const env::Env env = env::make_real_env();
-  const auto listener = *env.sockets.listen({"127.0.0.1", 0});
-  const auto stranger = *env.sockets.connect(listener->address(), Seconds(5));
-  ASSERT_TRUE(stranger->send("GET / HTTP/1.1\r\n\r\n", Seconds(5)));
-  Status worked;
-  const std::jthread worker([&] {
-    std::vector<float> parameters(8);
-    const auto exchange =
-        *connect_to_servers(env.sockets, env.clock, {0, 1, {listener->address()}, Seconds(20), Seconds(10)});
-    worked = exchange->start(parameters);
-    if (worked) worked = exchange->finish();
-  });
-  const auto report = serve(*listener, env.clock, {8, 1, UpdateMode::kSync, kRate, Seconds(20), Seconds(20)});
-  EXPECT_TRUE(report) << report.error().to_string();
 }
 
 TEST(AllReduce, IsTheSameAsOneProcess) {
