@@ -43,11 +43,11 @@ function(orrery_room name)
   endif()
 endfunction()
 
-# The module liborrery_torch.so, from the folder torch/ of a room. Only this links libtorch.
+# The module liborrery_torch.so, from the folder torch/ of a room. Only this links libtorch and Gloo.
 function(orrery_torch_module room)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${room}/torch/*.cpp)
   add_library(orrery_torch MODULE ${sources})
   orrery_target_defaults(orrery_torch)
   set_target_properties(orrery_torch PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
-  target_link_libraries(orrery_torch PRIVATE orrery_workload torch_cpu c10)
+  target_link_libraries(orrery_torch PRIVATE orrery_workload torch_cpu c10 gloo)
 endfunction()

@@ -138,9 +138,10 @@ TEST(OptionsTest, HelpSchemaAndReferenceComeFromTheRecords) {
 
 TEST(OptionsTest, DurationsHaveOneUnit) {
   EXPECT_EQ(parse_duration("90s"), Seconds(90));
+  EXPECT_EQ(parse_duration("10ms"), Seconds(0.010));
   EXPECT_EQ(parse_duration("30m"), Seconds(1800));
   EXPECT_EQ(parse_duration("1.5d"), Seconds(129600));
-  for (const auto* text : {"", "h", "12", "12 h", "1h30m", "nanh", "infd", "h12"}) {
+  for (const auto* text : {"", "h", "12", "12 h", "ms", "1h30m", "nanh", "infd", "h12"}) {
     EXPECT_FALSE(parse_duration(text).has_value()) << text;
   }
   EXPECT_EQ(duration_text(Seconds(43200)), "12h");

@@ -81,7 +81,7 @@ Json value_schema(const OptionRecord& record) {
     case OptionType::kChoice:
       return {{"enum", record.choices}};
     case OptionType::kDuration:
-      return {{"type", "string"}, {"pattern", "^[0-9]+(\\.[0-9]+)?[smhd]$"}};
+      return {{"type", "string"}, {"pattern", "^[0-9]+(\\.[0-9]+)?(ms|[smhd])$"}};
     case OptionType::kGroup:
       return object_schema(record.fields);
   }

@@ -67,6 +67,11 @@ constexpr TimeUnit kTimeUnits[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1
 }  // namespace
 
 std::optional<Seconds> parse_duration(std::string_view text) {
+  if (text.ends_with("ms")) {
+    const auto number = parse_number<double>(text.substr(0, text.size() - 2));
+    if (!number || !std::isfinite(*number)) return std::nullopt;
+    return Seconds(*number / 1000);
+  }
   for (const TimeUnit& unit : kTimeUnits) {
     if (text.empty() || text.back() != unit.letter) continue;
     const auto number = parse_number<double>(text.substr(0, text.size() - 1));
@@ -187,6 +192,12 @@ OptionRecord optional_number(std::string name, std::string help) {
 
 OptionRecord optional_duration(std::string name, std::string help) {
   return make(std::move(name), OptionType::kDuration, "", std::move(help));
+}
+
+OptionRecord duration_option(std::string name, std::string default_value, std::string help) {
+  OptionRecord record = optional_duration(std::move(name), std::move(help));
+  record.default_value = std::move(default_value);
+  return record;
 }
 
 OptionRecord group_option(std::string name, std::vector<OptionRecord> fields, std::string help) {

@@ -22,7 +22,8 @@
 
 namespace orrery {
 
-// A duration is a number with its unit: 90s, 30m, 12h, 1.5d. A group is written only in files, as fields of its own.
+// A duration is a number with its unit: 10ms, 90s, 30m, 12h, 1.5d. A group is written only in files, as fields of its
+// own.
 enum class OptionType { kFlag, kInteger, kNumber, kText, kChoice, kDuration, kGroup };
 
 struct OptionRecord {
@@ -56,6 +57,7 @@ OptionRecord choice_option(std::string name, std::string default_value, std::vec
 OptionRecord optional_integer(std::string name, std::string help);
 OptionRecord optional_number(std::string name, std::string help);
 OptionRecord optional_duration(std::string name, std::string help);
+OptionRecord duration_option(std::string name, std::string default_value, std::string help);
 OptionRecord group_option(std::string name, std::vector<OptionRecord> fields, std::string help);
 
 // "1 to 8", "at least 1s", "at most 200 bytes"; empty without bounds.
@@ -63,7 +65,7 @@ std::string bounds_text(const OptionRecord& record);
 // Checks one value against type, bounds and choices. The message does not name the option.
 Status check_option(const OptionRecord& record, std::string_view text);
 
-// The number of seconds that "90s", "30m", "12h" or "1.5d" says; nothing for any other text.
+// The number of seconds that "10ms", "90s", "30m", "12h" or "1.5d" says; nothing for any other text.
 std::optional<Seconds> parse_duration(std::string_view text);
 // The same text for the same time, in the largest unit that gives a whole number: "12h".
 std::string duration_text(Seconds time);

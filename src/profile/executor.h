@@ -70,6 +70,11 @@ class Executor {
   virtual Result<std::vector<float>> gradient(const std::string& name) const = 0;
   virtual Status set_parameter(const std::string& name, std::span<const float> values) = 0;
 
+  // All of them as one vector, in the order of the graph; a parameter without a gradient has zeros.
+  virtual Result<std::vector<float>> parameters() const = 0;
+  virtual Result<std::vector<float>> gradients() const = 0;
+  virtual Status set_parameters(std::span<const float> values) = 0;
+
   // The data of input number `index` of the graph; integers are given as floats too.
   virtual Status set_input(std::size_t index, std::span<const float> values) = 0;
   virtual Result<std::vector<float>> input(std::size_t index) const = 0;

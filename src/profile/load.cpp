@@ -12,23 +12,29 @@ namespace {
 
 constexpr const char* kModule = "$ORIGIN/liborrery_torch.so";
 
-// The module lies beside the program. It stays loaded until the program ends.
-Result<MakeExecutor> load_module() {
+// A function of the module, which lies beside the program and stays loaded until the program ends.
+template <class Function>
+Result<Function> load(const char* name) {
   void* module = dlopen(kModule, RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     return Error::unsupported(fmt::format("cannot load {}, which runs models: {}", kModule, dlerror()));
   }
-  void* symbol = dlsym(module, kMakeExecutorSymbol);
-  if (symbol == nullptr) return Error::internal(fmt::format("{} has no {}", kModule, kMakeExecutorSymbol));
-  return reinterpret_cast<MakeExecutor>(symbol);
+  void* symbol = dlsym(module, name);
+  if (symbol == nullptr) return Error::internal(fmt::format("{} has no {}", kModule, name));
+  return reinterpret_cast<Function>(symbol);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Executor>> make_executor(const workload::TrainingRun& run, const ExecutorOptions& options,
                                                 const env::Clock& clock) {
-  ORRERY_TRY(const MakeExecutor make, load_module());
+  ORRERY_TRY(const auto make, load<MakeExecutor>(kMakeExecutorSymbol));
   return make(run, options, clock);
+}
+
+Result<std::unique_ptr<Exchange>> make_all_reduce(const AllReduceOptions& options) {
+  ORRERY_TRY(const auto make, load<MakeAllReduce>(kMakeAllReduceSymbol));
+  return make(options);
 }
 
 }  // namespace orrery::profile

@@ -36,6 +36,9 @@ class ScriptedExecutor final : public Executor {
   Result<std::vector<float>> parameter(const std::string&) const override { return std::vector<float>(); }
   Result<std::vector<float>> gradient(const std::string&) const override { return std::vector<float>(); }
   Status set_parameter(const std::string&, std::span<const float>) override { return {}; }
+  Result<std::vector<float>> parameters() const override { return std::vector<float>(); }
+  Result<std::vector<float>> gradients() const override { return std::vector<float>(); }
+  Status set_parameters(std::span<const float>) override { return {}; }
   Status set_input(std::size_t, std::span<const float>) override { return {}; }
   Result<std::vector<float>> input(std::size_t) const override { return std::vector<float>(); }
   Status set_target(std::size_t, std::span<const float>) override { return {}; }

@@ -78,6 +78,30 @@ class TorchExecutor final : public Executor {
     return copy_into(tensor, values);
   }
 
+  Result<std::vector<float>> parameters() const override {
+    return guarded<std::vector<float>>([&] { return flat([](const at::Tensor& tensor) { return tensor; }); });
+  }
+
+  Result<std::vector<float>> gradients() const override {
+    return guarded<std::vector<float>>([&] {
+      return flat(
+          [](const at::Tensor& tensor) { return tensor.grad().defined() ? tensor.grad() : at::zeros_like(tensor); });
+    });
+  }
+
+  Status set_parameters(std::span<const float> values) override {
+    const at::NoGradGuard no_grad;
+    for (auto& of_node : model_.parameters) {
+      for (at::Tensor& tensor : of_node) {
+        const auto size = static_cast<std::size_t>(tensor.numel());
+        if (values.size() < size) return Error::invalid("fewer numbers than parameters");
+        ORRERY_TRY_VOID(copy_into(tensor, values.first(size)));
+        values = values.subspan(size);
+      }
+    }
+    return values.empty() ? Status() : Error::invalid("more numbers than parameters");
+  }
+
   Status set_input(std::size_t index, std::span<const float> values) override {
     ORRERY_TRY(at::Tensor tensor, nth(model_.sources, index, "input"));
     return copy_into(tensor, values);
@@ -226,6 +250,19 @@ class TorchExecutor final : public Executor {
   static std::vector<float> numbers_of(const at::Tensor& tensor) {
     const at::Tensor flat = tensor.detach().to(at::kCPU, at::kFloat).contiguous();
     return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
+  }
+
+  // The numbers of `part_of` each parameter, one parameter after the other.
+  template <class PartOf>
+  std::vector<float> flat(PartOf part_of) const {
+    std::vector<float> numbers;
+    for (const auto& of_node : model_.parameters) {
+      for (const at::Tensor& tensor : of_node) {
+        const at::Tensor part = part_of(tensor).detach().to(at::kCPU, at::kFloat).contiguous();
+        numbers.insert(numbers.end(), part.data_ptr<float>(), part.data_ptr<float>() + part.numel());
+      }
+    }
+    return numbers;
   }
 
   static Status copy_into(at::Tensor& tensor, std::span<const float> values) {

@@ -1,0 +1,16 @@
+#pragma once
+// What `distributed` and the processes it starts are told alike.
+
+#include "cli/command.h"
+#include "workload/training_run.h"
+
+namespace orrery::cli {
+
+// Form, numbers of processes, steps, batch, learning rate, seed, time limits.
+std::vector<OptionRecord> distributed_options();
+// The same options again as words of a command line.
+std::vector<std::string> distributed_words(const OptionValues& options);
+// The model at the batch of one worker, trained by plain SGD.
+Result<workload::TrainingRun> distributed_run(env::Env env, const std::string& model, const OptionValues& options);
+
+}  // namespace orrery::cli
