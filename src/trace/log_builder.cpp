@@ -65,7 +65,7 @@ void LogBuilder::warn(std::string_view what, std::uint64_t offset, std::uint64_t
   log_.warnings.push_back({std::string(what), count, offset});
 }
 
-void LogBuilder::set_device(std::string name) {
+void LogBuilder::set_device(const std::string& name) {
   if (log_.device.empty()) log_.device = printable(name, 200);
 }
 

@@ -14,7 +14,7 @@ class LogBuilder {
   explicit LogBuilder(const ChromeReadOptions& options) : options_(options) {}
 
   Status add(const ChromeEvent& event, std::uint64_t offset);
-  void set_device(std::string name);
+  void set_device(const std::string& name);
   // Mends what can only be seen at the end: open ranges, clocks that jump.
   EventLog finish(std::uint64_t bytes_read) &&;
 

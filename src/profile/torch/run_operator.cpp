@@ -118,7 +118,7 @@ at::Tensor activate(const Operator& op, const at::Tensor& given) {
 }
 
 at::Tensor combine(const Operator& op, const Tensors& in) {
-  at::Tensor a = in[0];
+  const at::Tensor& a = in[0];
   switch (op.kind) {
     case kAdd:
       return op.in_place ? a.add_(in[1]) : at::add(a, in[1]);

@@ -77,7 +77,7 @@ class GraphDefTranslator {
   void give_loss();
   void set(Slot slot, std::size_t output);
 
-  Result<Value> emit(OperatorKind kind, std::string name, std::vector<Value> inputs, Attributes attributes = {},
+  Result<Value> emit(OperatorKind kind, const std::string& name, std::vector<Value> inputs, Attributes attributes = {},
                      std::int32_t tied_to = -1, bool in_place = false);
   std::string unique(const std::string& name);
   const TensorType& type_of(Value value) const;

@@ -190,7 +190,7 @@ Result<Bound> GraphDefTranslator::fixed(const Constant& constant, const std::str
 
 // --- making operators
 
-Result<Value> GraphDefTranslator::emit(OperatorKind kind, std::string name, std::vector<Value> inputs,
+Result<Value> GraphDefTranslator::emit(OperatorKind kind, const std::string& name, std::vector<Value> inputs,
                                        Attributes attributes, std::int32_t tied_to, bool in_place) {
   constexpr std::size_t kMostOperators = 2'000'000;
   if (operators_.size() == kMostOperators) return Error::unsupported("the graph becomes too many operators");
