@@ -19,7 +19,9 @@ class FilesTest : public testing::TestWithParam<bool> {
   FilesTest() {
     if (GetParam()) {
       files_ = std::make_unique<RealFiles>();
-      std::string pattern = (std::filesystem::temp_directory_path() / "orrery-files-XXXXXX").string();
+      constexpr std::size_t kPlaces = 6;  // mkdtemp replaces as many X at the end by what makes the name new
+      std::string pattern =
+          (std::filesystem::temp_directory_path() / "orrery-files-").string() + std::string(kPlaces, 'X');
       root_ = ::mkdtemp(pattern.data());
     } else {
       files_ = std::make_unique<SimFiles>();
