@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "workload/graph.h"
+#include "workload/import/append.h"
 #include "workload/import/batch_axis.h"
 #include "workload/import/graphdef/fold.h"
 #include "workload/import/graphdef/phases.h"
@@ -79,7 +80,6 @@ class GraphDefTranslator {
 
   Result<Value> emit(OperatorKind kind, const std::string& name, std::vector<Value> inputs, Attributes attributes = {},
                      std::int32_t tied_to = -1, bool in_place = false);
-  std::string unique(const std::string& name);
   const TensorType& type_of(Value value) const;
   const Shape& shape_of(const Bound& x) const { return type_of(x.value).shape; }
   Dims dims_of(const Bound& x) const;
@@ -168,8 +168,7 @@ class GraphDefTranslator {
   bool has_loss_ = false;
 
   std::vector<Operator> operators_;
-  std::vector<TensorType> input_types_;
-  std::unordered_map<std::string, int> used_names_;
+  OperatorAppender appender_;
   Bound sample_;                                           // an input with the batch in front
   std::unordered_map<std::int64_t, Bound> inputs_;         // by node and output
   std::unordered_map<std::int64_t, Bound> fixed_;          // constants that are operands, likewise

@@ -195,25 +195,13 @@ Result<Value> GraphDefTranslator::emit(OperatorKind kind, const std::string& nam
   constexpr std::size_t kMostOperators = 2'000'000;
   if (operators_.size() == kMostOperators) return Error::unsupported("the graph becomes too many operators");
   Operator op;
-  op.name = unique(name);
+  op.name = name;
   op.kind = kind;
   op.attributes = std::move(attributes);
   op.inputs = std::move(inputs);
   op.in_place = in_place;
   op.tied_to = tied_to;
-  input_types_.clear();
-  for (const Value& input : op.inputs) input_types_.push_back(type_of(input));
-  ORRERY_TRY_VOID(infer(op, input_types_));
-  operators_.push_back(std::move(op));
-  return Value{static_cast<std::int32_t>(operators_.size() - 1), 0};
-}
-
-std::string GraphDefTranslator::unique(const std::string& name) {
-  if (used_names_[name]++ == 0) return name;
-  while (true) {
-    std::string numbered = fmt::format("{}_{}", name, used_names_[name]++);
-    if (used_names_.try_emplace(numbered, 1).second) return numbered;
-  }
+  return appender_.append(operators_, std::move(op));
 }
 
 const TensorType& GraphDefTranslator::type_of(Value v) const {

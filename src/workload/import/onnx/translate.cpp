@@ -84,26 +84,13 @@ Status OnnxTranslator::add_losses() {
 Result<Value> OnnxTranslator::emit(OperatorKind kind, std::string name, std::vector<Value> inputs,
                                    Attributes attributes, std::int32_t tied_to, bool in_place) {
   Operator op;
-  op.name = unique(name.empty() ? std::string(to_string(kind)) : std::move(name));
+  op.name = std::move(name);
   op.kind = kind;
   op.attributes = std::move(attributes);
   op.inputs = std::move(inputs);
   op.in_place = in_place;
   op.tied_to = tied_to;
-  input_types_.clear();
-  for (const Value& input : op.inputs) input_types_.push_back(type_of(input));
-  ORRERY_TRY_VOID(infer(op, input_types_));
-  operators_.push_back(std::move(op));
-  return Value{static_cast<std::int32_t>(operators_.size() - 1), 0};
-}
-
-std::string OnnxTranslator::unique(std::string name) {
-  int& uses = used_names_[name];
-  if (uses++ == 0) return name;
-  while (true) {
-    std::string numbered = fmt::format("{}_{}", name, used_names_[name]++);
-    if (used_names_.try_emplace(numbered, 1).second) return numbered;
-  }
+  return appender_.append(operators_, std::move(op));
 }
 
 const TensorType& OnnxTranslator::type_of(Value v) const {

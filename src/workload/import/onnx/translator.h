@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "workload/graph.h"
+#include "workload/import/append.h"
 #include "workload/import/onnx/fold.h"
 #include "workload/import/onnx/fusion.h"
 #include "workload/import/onnx/model.h"
@@ -62,7 +63,6 @@ class OnnxTranslator {
   // Making operators (translate.cpp)
   Result<Value> emit(OperatorKind kind, std::string name, std::vector<Value> inputs, Attributes attributes,
                      std::int32_t tied_to = -1, bool in_place = false);
-  std::string unique(std::string name);
   const TensorType& type_of(Value v) const;
   const Shape& shape_of(const OnnxValue& b) const { return type_of(b.value).shape; }
   Dims dims_of(const OnnxValue& b) const;
@@ -234,8 +234,7 @@ class OnnxTranslator {
   std::size_t numbers_left_ = 4'000'000;  // of all folded constants
 
   std::vector<Operator> operators_;
-  std::vector<TensorType> input_types_;  // of the operator that is made
-  std::unordered_map<std::string, int> used_names_;
+  OperatorAppender appender_;
   OnnxValue sample_;                                      // an input that has the batch in front
   std::unordered_map<TensorId, OnnxValue> parameters_;    // initializers that are operands
   std::unordered_map<TensorId, OnnxValue> materialized_;  // constants that are operands
