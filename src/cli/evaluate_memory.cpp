@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/data_folder.h"
 #include "env/files.h"
 #include "env/terminal.h"
 #include "predict/evaluate/memory.h"
@@ -14,11 +15,6 @@ using predict::MemoryEvaluation;
 namespace {
 
 constexpr Bytes kDataMax = gibibytes(1);
-
-// The folder of measurements: $ORRERY_DATA, or `shared` beside the working directory.
-std::string data_folder(const Context& context) {
-  return context.env.variables.get("ORRERY_DATA").value_or("../shared") + "/data";
-}
 
 std::vector<Cell> summary_row(const std::string& name, const ErrorSummary& summary, std::size_t cases, Cell coverage) {
   return {name,

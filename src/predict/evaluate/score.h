@@ -1,0 +1,74 @@
+#pragma once
+// How good predictions of times were, by group, in a form every suite of measurements shares.
+//
+// JSON of a report: {"suite", "seed", "groups": [row…], "notes": [text…]}; a row has "group" and
+//
+//   mre         mean of |predicted − measured| / measured, a fraction (0.05 is 5 %)
+//   rmse_ms     root of the mean squared error, milliseconds
+//   median      of |predicted − measured| / measured
+//   p90         its 90th percentile
+//   coverage80  share of cases inside their 80 % interval; null if none has one
+//   cases       how many
+//   seconds     the time it took to fit and predict, where it was measured for the group; else of the whole suite
+//   published, published_by   the error someone else published for the same task, if any
+//
+// The row called "all" is over the cases of every group.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/table.h"
+
+namespace orrery::predict {
+
+// Times in milliseconds. Without an interval low and high are NaN.
+struct Case {
+  std::string group;
+  double measured = 0, predicted = 0;
+  double low = 0, high = 0;
+  bool in_domain = true;  // near what was trained on
+};
+
+struct Score {
+  double mre = 0, rmse_ms = 0, median = 0, p90 = 0;
+  double coverage80 = 0;  // NaN: no case has an interval
+  std::size_t cases = 0;
+  double seconds = 0;
+};
+
+// Of cases whose measured time is positive; zero cases give zeros.
+Score score_of(std::span<const Case> cases, double seconds = 0);
+
+struct ReportRow {
+  std::string group;
+  Score score;
+  std::optional<double> published{};  // a fraction, like mre
+  std::string published_by{};
+};
+
+struct SuiteReport {
+  std::string suite;
+  std::uint64_t seed = 0;
+  std::vector<ReportRow> rows{};
+  std::vector<std::string> notes{};
+  std::vector<Case> cases{};  // what the rows summarise, for plots
+
+  // One row per group of `more`, in the order they come, and keeps the cases.
+  void add(std::span<const Case> more, double seconds);
+  // The row called "all"; call it last.
+  void add_total(double seconds);
+  // Sets the figure someone else published for a group, if the report has it.
+  void publish(std::string_view group, double error, const std::string& by);
+  const ReportRow* find(std::string_view group) const;
+};
+
+Table to_table(const SuiteReport& report);
+std::string to_json(const SuiteReport& report);
+std::string to_markdown(const SuiteReport& report);
+// Predicted against measured on logarithmic axes, one colour per group; of very many cases every n-th.
+std::string to_svg(const SuiteReport& report);
+
+}  // namespace orrery::predict

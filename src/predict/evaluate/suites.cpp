@@ -1,0 +1,48 @@
+#include "predict/evaluate/suites.h"
+
+#include <fmt/format.h>
+
+#include "base/gzip.h"
+#include "base/text.h"
+
+namespace orrery::predict {
+
+namespace {
+
+constexpr Bytes kFileMax = gibibytes(1);
+
+}  // namespace
+
+const std::vector<Suite>& all_suites() {
+  static const std::vector<Suite> kSuites = {};
+  return kSuites;
+}
+
+Result<Suite> find_suite(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Suite& suite : all_suites()) {
+    if (suite.name == name) return suite;
+    names.push_back(suite.name);
+  }
+  return Error::invalid(fmt::format("unknown suite \"{}\"{}; there are: memory{}", name, did_you_mean(name, names),
+                                    names.empty() ? "" : fmt::format(", {}", fmt::join(names, ", "))));
+}
+
+Result<std::string> read_data(env::Files& files, const std::string& folder, const std::string& name) {
+  const std::string path = folder + "/" + name;
+  auto bytes = files.read(path, kFileMax);
+  if (!bytes) {
+    return std::move(bytes).error().with_context(
+        "the measurements (set ORRERY_DATA to the folder that holds data/, or give --train DIR)");
+  }
+  if (!is_gzip(*bytes)) return bytes;
+  auto content = gunzip(*bytes, kFileMax);
+  if (!content) return std::move(content).error().with_context(path);
+  return content;
+}
+
+std::string training_folder(const SuiteInput& input, std::string_view set) {
+  return input.train.empty() ? fmt::format("{}/{}", input.data, set) : input.train;
+}
+
+}  // namespace orrery::predict

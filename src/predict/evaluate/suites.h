@@ -1,0 +1,43 @@
+#pragma once
+// The suites of measurements `orrery evaluate SUITE` can score predictions against. A new one is one line of
+// all_suites().
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "env/files.h"
+#include "predict/evaluate/score.h"
+
+namespace orrery::predict {
+
+// What a suite may read and how it is to run.
+struct SuiteInput {
+  env::Files& files;
+  std::function<double()> now_s;  // seconds of a clock that never goes backwards
+  std::string data;               // the folder of all data sets
+  std::string train{};            // the folder to fit on; empty: the suite's own in `data`
+  std::string test{};             // the folder to score on; empty: cross-validation inside the training folder
+  std::uint64_t seed = 1;
+  int threads = 2;
+};
+
+struct Suite {
+  std::string name;
+  std::string help;
+  Result<SuiteReport> (*run)(const SuiteInput& input);
+};
+
+const std::vector<Suite>& all_suites();
+// The error lists what there is.
+Result<Suite> find_suite(std::string_view name);
+
+// The content of `folder`/`name`, unpacked if it is gzip. The error says how to point to the data.
+Result<std::string> read_data(env::Files& files, const std::string& folder, const std::string& name);
+// The folder to fit on: `train`, or `set` in the folder of data sets.
+std::string training_folder(const SuiteInput& input, std::string_view set);
+
+}  // namespace orrery::predict

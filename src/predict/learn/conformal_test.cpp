@@ -1,0 +1,69 @@
+#include "predict/learn/conformal.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace orrery::predict {
+namespace {
+
+TEST(Conformal, RanksOfNineteenPairs) {
+  // Ratios exp(1) … exp(19); n + 1 = 20, so ranks 2 and 18 bound 80 %.
+  std::vector<CalibrationPair> pairs;
+  for (int i = 19; i >= 1; --i) pairs.push_back({1, std::exp(i)});
+  const auto model = Conformal::fit(pairs);
+  ASSERT_TRUE(model);
+  const Interval interval = model->interval(3, "any");
+  EXPECT_NEAR(std::log(interval.low / 3), 2, 1e-9);
+  EXPECT_NEAR(std::log(interval.high / 3), 18, 1e-9);
+}
+
+TEST(Conformal, CoversWhatItSays) {
+  Random random(1);
+  std::vector<CalibrationPair> pairs;
+  const auto draw = [&](const std::string& group) {
+    return CalibrationPair{1, std::exp((group == "noisy" ? 1.0 : 0.1) * random.normal()), group};
+  };
+  for (int i = 0; i < 2000; ++i) pairs.push_back(draw(i % 2 == 0 ? "noisy" : "quiet"));
+  const auto model = Conformal::fit(pairs);
+  ASSERT_TRUE(model);
+  for (const std::string group : {"noisy", "quiet"}) {
+    int inside = 0;
+    for (int i = 0; i < 4000; ++i) {
+      const CalibrationPair next = draw(group);
+      const Interval interval = model->interval(next.predicted, group);
+      inside += interval.low <= next.measured && next.measured <= interval.high ? 1 : 0;
+    }
+    EXPECT_NEAR(inside / 4000.0, 0.8, 0.03) << group;
+  }
+}
+
+TEST(Conformal, ASmallGroupUsesAllPairs) {
+  std::vector<CalibrationPair> pairs(100, {1, 2, "large"});
+  pairs.push_back({1, 50, "small"});
+  const auto model = Conformal::fit(pairs);
+  ASSERT_TRUE(model);
+  EXPECT_NEAR(model->interval(1, "small").high, 2, 1e-9);
+}
+
+TEST(Conformal, WhatCannotBeCalibratedIsAnError) {
+  EXPECT_FALSE(Conformal::fit({}));
+  EXPECT_FALSE(Conformal::fit(std::vector<CalibrationPair>{{0, 1}}));
+  EXPECT_FALSE(Conformal::fit(std::vector<CalibrationPair>{{1, std::nan("")}}));
+  EXPECT_FALSE(Conformal::fit(std::vector<CalibrationPair>{{1, 1}}, 1, 1.0));
+}
+
+TEST(Conformal, BytesGiveTheSameModel) {
+  const auto model = Conformal::fit(std::vector<CalibrationPair>{{1, 2, "a"}, {1, 3, "a"}, {1, 9, "b"}}, 2);
+  ASSERT_TRUE(model);
+  ByteWriter out;
+  model->write(out);
+  ByteReader in(out.bytes());
+  const auto again = Conformal::read(in);
+  ASSERT_TRUE(again);
+  for (const char* group : {"a", "b"}) EXPECT_EQ(again->interval(1, group).high, model->interval(1, group).high);
+}
+
+}  // namespace
+}  // namespace orrery::predict
