@@ -3,8 +3,9 @@
 //
 // Procedure
 // 1. Continue from the log beside the file, or from the file itself. A cut last line is dropped.
-// 2. For each number from 0 on: draw a configuration; skip it if it was measured; measure it. A noisy measurement is
-//    repeated kRetries times and the least noisy one kept.
+// 2. For each number from 0 on: draw a configuration; skip it if it was measured; wait until other processes leave the
+//    machine alone (ten minutes at most); measure it. A measurement that is noisy, or during which others used the
+//    machine, is repeated kRetries times at most; the least disturbed one is kept and, if need be, marked noisy.
 // 3. Append it to the log and sync, so that a kill loses at most the configuration being measured.
 // 4. With `count` entries, or when time is up: pack the log into the file, atomically, and remove it.
 
@@ -15,7 +16,7 @@
 
 namespace orrery::profile {
 
-inline constexpr int kRetries = 2;
+inline constexpr int kRetries = 4;
 
 struct BuildOptions {
   std::size_t count = 800;

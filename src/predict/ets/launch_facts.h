@@ -1,0 +1,22 @@
+#pragma once
+// What a measured launch trace says about host and device apart: which intervals of the host were its own and not a
+// wait for the device, and which gaps of the device were kernels without a row and not a wait for the host.
+
+#include <vector>
+
+#include "predict/ets/launch_trace.h"
+
+namespace orrery::predict {
+
+struct LaunchFacts {
+  double launched = 0;     // by the host, since its first launch
+  double started = 0;      // its first kernel, since the host's first launch
+  bool host_is_free = false;    // `interval` is host time
+  bool device_is_full = false;  // `gap` is device time
+  bool synchronises = false;    // the host waits here until the device has run dry
+};
+
+// `is_batch_norm` by operator.
+std::vector<LaunchFacts> facts_of(const LaunchTrace& trace, const std::vector<bool>& is_batch_norm);
+
+}  // namespace orrery::predict

@@ -1,0 +1,78 @@
+#pragma once
+// Learns from launch traces how long each operator keeps the device and the host, and predicts an iteration by running
+// both through the launch queue.
+//
+// Four quantities are learned per operator, each as a multiple of a base, by boosted trees with weighted squared error:
+//   device    kernels of its own             base: roofline               weight (base / iteration)²
+//   hidden    kernels behind it, rowless     base: their roofline         on rows where the device never waited
+//   interval  host, since the launch before  base: mean of its neighbours on rows where the host never waited
+//   launch    host, first to last launch     base: mean of its kind
+// The weights make every trace's relative error count the same and keep sums unbiased. The device's share of the
+// iteration is a feature (GPUs slow down under load): it comes from a first pass of the prediction itself.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "predict/ets/launch_features.h"
+#include "predict/ets/launch_queue.h"
+#include "predict/learn/boosted_trees.h"
+
+namespace orrery::predict {
+
+struct LaunchModelOptions {
+  DevicePeaks peaks;
+  int trees = 200;
+  double learning_rate = 0.1;
+  int leaves = 48;
+  double update_share = 0.2;  // of update rows, which are half of all and much alike
+  std::uint64_t seed = 1;
+  int threads = 2;
+};
+
+// The means of values by a key, drawn towards a coarser key's mean where there are few.
+class NeighbourMeans {
+ public:
+  void add(std::uint64_t fine, std::uint64_t coarse, double value, double weight);
+  double mean(std::uint64_t fine, std::uint64_t coarse) const;
+
+ private:
+  struct Sum {
+    double value = 0, weight = 0, count = 0;
+  };
+  std::unordered_map<std::uint64_t, Sum> fine_, coarse_;
+  Sum all_;
+};
+
+struct LaunchPrediction {
+  QueueTimes times;
+  std::vector<QueuedOperator> operators;
+};
+
+class LaunchModel {
+ public:
+  using ClassOf = std::function<WorkClass(std::int32_t kind)>;
+
+  static Result<LaunchModel> fit(std::span<const LaunchTrace* const> traces, const ClassOf& class_of,
+                                 const LaunchModelOptions& options);
+
+  // Looks at the trace's operators only, never at its times.
+  LaunchPrediction predict(const LaunchTrace& trace) const;
+
+ private:
+  LaunchModel(LaunchModelOptions options, ClassOf class_of)
+      : options_(std::move(options)), class_of_(std::move(class_of)) {}
+
+  Status fit_host(std::span<const LaunchTrace* const> traces);
+  Status fit_device(std::span<const LaunchTrace* const> traces);
+  BoostOptions boost_options() const;
+
+  LaunchModelOptions options_;
+  ClassOf class_of_;
+  NeighbourMeans intervals_, launches_;
+  BoostedTrees device_, hidden_, interval_, launch_;
+  double behind_batch_norm_ = 55, behind_backward_ = 100, latency_ = 11;
+};
+
+}  // namespace orrery::predict
