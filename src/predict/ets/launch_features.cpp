@@ -1,7 +1,10 @@
 #include "predict/ets/launch_features.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <optional>
 
 namespace orrery::predict {
 
@@ -9,10 +12,16 @@ namespace {
 
 using workload::Phase;
 
-constexpr double kSmallestKernel = 2;  // microseconds
+constexpr double kSmallestKernel = 2;   // microseconds
+constexpr double kChannelsToFill = 32;
+constexpr std::size_t kPairSlot = 15;  // of a second tensor among the parameters
 
 float logarithm(double value) {
   return static_cast<float>(std::log2(std::max(value, 0.0) + 1));
+}
+
+bool is_product(const OperatorWork& work) {
+  return work.work_class == WorkClass::kLinear || work.work_class == WorkClass::kMatmul;
 }
 
 double parameter(const LaunchedOperator& op, std::size_t i) {
@@ -42,9 +51,14 @@ Product product_of(const LaunchedOperator& op, const OperatorWork& work) {
     const double columns = parameter(op, 15 + rank);
     double count = 1;
     for (std::size_t i = 1; i + 1 < rank; ++i) count *= parameter(op, i);
-    return {rows, columns, depth, count};
+    return {rows * count, columns, depth, 1};
   }
   return {};
+}
+
+// Elements of a product that each block computes.
+float tile_of(const LaunchedOperator& op, const Product& product) {
+  return logarithm(product.rows * product.columns * product.count / std::max(1.0, op.grid));
 }
 
 }  // namespace
@@ -54,11 +68,10 @@ LaunchContext::LaunchContext(const LaunchTrace& trace, const std::function<WorkC
     : trace_(trace), peaks_(peaks), match_(match_backward(trace)) {
   const std::size_t count = trace.operators.size();
   works_.reserve(count);
+  for (const LaunchedOperator& op : trace.operators) works_.push_back(work_of(op, class_of(op.kind)));
+  find_biases();
   device_priors_.reserve(count);
-  for (const LaunchedOperator& op : trace.operators) {
-    works_.push_back(work_of(op, class_of(op.kind)));
-    device_priors_.push_back(roofline(works_.back()));
-  }
+  for (std::size_t i = 0; i < count; ++i) device_priors_.push_back(roofline(i));
   phase_begin_.resize(count);
   phase_end_.resize(count);
   for (std::size_t begin = 0; begin < count;) {
@@ -73,25 +86,66 @@ LaunchContext::LaunchContext(const LaunchTrace& trace, const std::function<WorkC
   find_hidden();
 }
 
-double LaunchContext::roofline(const OperatorWork& work) const {
-  return kSmallestKernel + std::max(work.flops / peaks_.flops_per_microsecond, work.bytes / peaks_.bytes_per_microsecond);
+// A convolution with few channels per group cannot use the multipliers well.
+double LaunchContext::roofline(std::size_t row) const {
+  const LaunchedOperator& op = trace_.operators[row];
+  const OperatorWork& work = works_[row];
+  double rate = peaks_.flops_per_microsecond;
+  double bytes = work.bytes;
+  if (work.work_class == WorkClass::kConvolution && parameter(op, 15) > 1) {
+    rate *= std::min(1.0, parameter(op, 1) / parameter(op, 15) / kChannelsToFill);
+  }
+  if (has_bias_[row]) {
+    const double outputs = parameter(op, 0) * parameter(op, 4) * parameter(op, 5) * parameter(op, 6);
+    bytes += (op.phase == Phase::kForward ? 8 : 4) * outputs;
+  }
+  return kSmallestKernel + std::max(work.flops / rate, work.bytes / peaks_.bytes_per_microsecond) +
+         (bytes - work.bytes) / peaks_.bytes_per_microsecond;
+}
+
+// The update phase lists every parameter tensor. A convolution's weight is followed by its bias, the two of a batch
+// norm, all three, or none: an odd number of vectors of its output size means a bias.
+void LaunchContext::find_biases() {
+  has_bias_.assign(works_.size(), false);
+  using Shape = std::array<double, 4>;
+  std::map<Shape, bool> biases;
+  std::optional<Shape> weight;
+  int vectors = 0;
+  const auto finish = [&] {
+    if (weight) biases[*weight] = vectors % 2 == 1;
+    weight.reset();
+  };
+  for (const LaunchedOperator& op : trace_.operators) {
+    if (op.phase != Phase::kUpdate || op.parameters.size() > kPairSlot + 1) continue;  // one of an update's three rows
+    const Shape shape = {parameter(op, 1), parameter(op, 2), parameter(op, 3), parameter(op, 4)};
+    if (shape[1] > 0) {
+      finish();
+      if (shape[3] > 0) weight = shape;
+      vectors = 0;
+    } else if (weight && shape[0] == (*weight)[0]) {
+      ++vectors;
+    }
+  }
+  finish();
+  for (std::size_t row = 0; row < works_.size(); ++row) {
+    const LaunchedOperator& op = trace_.operators[row];
+    if (works_[row].work_class != WorkClass::kConvolution) continue;
+    const double groups = std::max(1.0, parameter(op, 15));
+    const auto found = biases.find({parameter(op, 4), parameter(op, 1) / groups, parameter(op, 7), parameter(op, 8)});
+    has_bias_[row] = found != biases.end() && found->second;
+  }
 }
 
 void LaunchContext::find_hidden() {
   hidden_.resize(works_.size());
-  hidden_priors_.assign(works_.size(), 1);
   for (std::size_t row = 0; row < works_.size(); ++row) {
     if (trace_.operators[row].phase != Phase::kBackward) continue;
     Hidden& hidden = hidden_[row];
     hidden.accumulated_bytes = 3 * works_[row].parameter_bytes;
-    double prior = 1;
     for (const std::int32_t forward : match_.hidden[row]) {
       const OperatorWork& work = works_[static_cast<std::size_t>(forward)];
-      if (work.work_class == WorkClass::kLinear || work.work_class == WorkClass::kMatmul) {
-        hidden.linear_flops += 2 * work.flops;
-        hidden.linear_bytes += 2 * work.bytes;
+      if (is_product(work)) {
         ++hidden.linears;
-        prior += 2 * device_priors_[static_cast<std::size_t>(forward)];
       } else {
         hidden.other_bytes += 1.5 * work.bytes;
         ++hidden.others;
@@ -99,71 +153,109 @@ void LaunchContext::find_hidden() {
       hidden.accumulated_bytes += 3 * work.parameter_bytes;
     }
     // A tensor that was used twice gets its gradients added: about as much as the next row moves.
-    const double next_bytes = row + 1 < works_.size() ? 3 * 4 * works_[row + 1].elements : 0;
-    prior += (hidden.accumulated_bytes + 0.3 * hidden.other_bytes + 0.2 * next_bytes) / peaks_.bytes_per_microsecond;
-    hidden_priors_[row] = prior;
+    if (row + 1 < works_.size()) hidden.next_bytes = 3 * 4 * works_[row + 1].elements;
   }
 }
 
-std::vector<std::string> LaunchContext::device_names() {
-  return {"class",   "kind",   "phase",  "kernels", "grid",     "block",    "threads",       "flops",      "bytes",
-          "ratio",   "prior",  "rows",   "columns", "depth",    "count",    "side",          "output_side", "filter",
-          "stride",  "tile",   "waves",  "wave_loss", "profiler_flops", "profiler_bytes", "batch", "elements", "busy",
-          "kind_before"};
+double LaunchContext::hidden_linear(std::size_t row, std::span<const double> device) const {
+  double time = 0;
+  for (const std::int32_t forward : match_.hidden[row]) {
+    const auto place = static_cast<std::size_t>(forward);
+    if (is_product(works_[place])) time += 2 * device[place];
+  }
+  return time;
 }
 
-void LaunchContext::device_features(std::size_t row, double busy, std::vector<float>& out) const {
+double LaunchContext::hidden_prior(std::size_t row, std::span<const double> device) const {
+  const Hidden& hidden = hidden_[row];
+  const double moved = hidden.accumulated_bytes + hidden.other_bytes + 0.3 * hidden.next_bytes;
+  return 1 + hidden_linear(row, device) + moved / peaks_.bytes_per_microsecond;
+}
+
+std::vector<std::string> LaunchContext::size_names(Sight sight) {
+  std::vector<std::string> names = {"flops",     "bytes",   "rows",   "columns", "depth",
+                                    "intensity", "kernels", "filter", "small",   "count"};
+  if (sight == Sight::kLaunches) names.insert(names.end(), {"waves", "tile"});
+  return names;
+}
+
+void LaunchContext::size_features(std::size_t row, Sight sight, std::vector<float>& out) const {
   const LaunchedOperator& op = trace_.operators[row];
   const OperatorWork& work = works_[row];
   const Product product = product_of(op, work);
   const bool is_convolution = work.work_class == WorkClass::kConvolution;
-  const double waves = op.grid / peaks_.multiprocessors;
-  out.clear();
-  for (const float value :
-       {static_cast<float>(work.work_class), static_cast<float>(op.kind), static_cast<float>(op.phase),
-        static_cast<float>(op.kernels), logarithm(op.grid), logarithm(op.block), logarithm(op.grid * op.block),
-        logarithm(work.flops), logarithm(work.bytes), logarithm(work.flops / std::max(1.0, work.bytes)),
-        logarithm(device_priors_[row]), logarithm(product.rows), logarithm(product.columns), logarithm(product.depth),
-        logarithm(product.count), is_convolution ? static_cast<float>(parameter(op, 2)) : -1,
-        is_convolution ? static_cast<float>(parameter(op, 5)) : -1,
-        is_convolution ? static_cast<float>(parameter(op, 7)) : -1,
-        is_convolution ? static_cast<float>(parameter(op, 11)) : -1,
-        logarithm(product.rows * product.columns * product.count / std::max(1.0, op.grid)), logarithm(waves),
-        static_cast<float>(std::ceil(waves) / std::max(waves, 1e-3)), logarithm(op.flops), logarithm(op.bytes),
-        logarithm(static_cast<double>(trace_.batch)), logarithm(work.elements), static_cast<float>(busy),
-        row > 0 ? static_cast<float>(trace_.operators[row - 1].kind) : -1}) {
-    out.push_back(value);
+  out.assign({logarithm(work.flops), logarithm(work.bytes), logarithm(product.rows), logarithm(product.columns),
+              logarithm(product.depth), logarithm(work.flops / std::max(1.0, work.bytes)), kernels_of(row),
+              is_convolution ? logarithm(parameter(op, 7)) : 0, 1 / (logarithm(device_priors_[row]) + 1),
+              logarithm(product.count)});
+  if (sight == Sight::kLaunches) {
+    out.push_back(logarithm(op.grid / peaks_.multiprocessors));
+    out.push_back(tile_of(op, product));
+  }
+}
+
+float LaunchContext::kernels_of(std::size_t row) const {
+  return static_cast<float>(trace_.operators[row].kernels - (has_bias_[row] ? 1 : 0));
+}
+
+std::vector<std::string> LaunchContext::device_names(Sight sight) {
+  std::vector<std::string> names = {"class", "kernels", "flops", "bytes",       "intensity", "prior",  "rows",           "columns",
+                                    "depth", "count",   "side",  "output_side", "filter",    "stride", "profiler_flops", "profiler_bytes",
+                                    "elements"};
+  if (sight == Sight::kLaunches) {
+    names.insert(names.end(), {"grid", "block", "threads", "tile", "waves", "wave_loss", "busy"});
+  }
+  return names;
+}
+
+void LaunchContext::device_features(std::size_t row, Sight sight, double busy, std::vector<float>& out) const {
+  const LaunchedOperator& op = trace_.operators[row];
+  const OperatorWork& work = works_[row];
+  const Product product = product_of(op, work);
+  const auto of_convolution = [&](std::size_t i) {
+    return work.work_class == WorkClass::kConvolution ? static_cast<float>(parameter(op, i)) : -1;
+  };
+  out.assign({static_cast<float>(work.work_class), kernels_of(row), logarithm(work.flops), logarithm(work.bytes),
+              logarithm(work.flops / std::max(1.0, work.bytes)), logarithm(device_priors_[row]),
+              logarithm(product.rows), logarithm(product.columns), logarithm(product.depth), logarithm(product.count),
+              of_convolution(2), of_convolution(5), of_convolution(7), of_convolution(11), logarithm(op.flops),
+              logarithm(op.bytes), logarithm(work.elements)});
+  if (sight == Sight::kLaunches) {
+    const double waves = op.grid / peaks_.multiprocessors;
+    out.insert(out.end(), {logarithm(op.grid), logarithm(op.block), logarithm(op.grid * op.block), tile_of(op, product),
+                           logarithm(waves), static_cast<float>(std::ceil(waves) / std::max(waves, 1e-3)),
+                           static_cast<float>(busy)});
   }
 }
 
 std::vector<std::string> LaunchContext::hidden_names() {
-  return {"kind",         "phase",        "kind_next",   "prior",         "linear_flops", "linear_bytes", "linears",
-          "other_bytes",  "others",       "accumulated", "next_elements", "elements",     "kind_above",   "kind_hidden",
-          "prior_linear", "prior_next", "busy", "class_next", "prior_accumulated", "kernels"};
+  return {"kind",        "phase",      "kind_next",  "prior",       "linears",         "others", "elements", "kind_above",
+          "kind_hidden", "linear",     "other",      "accumulated", "next",            "busy",   "class_next",
+          "kernels",     "class",      "ratio_next"};
 }
 
-void LaunchContext::hidden_features(std::size_t row, double busy, std::vector<float>& out) const {
+void LaunchContext::hidden_features(std::size_t row, double busy, std::span<const double> device,
+                                    std::vector<float>& out) const {
   const LaunchedOperator& op = trace_.operators[row];
   const Hidden& hidden = hidden_[row];
   const bool has_next = row + 1 < size();
   const std::int32_t matched_next = has_next ? match_.forward[row + 1] : kUnmatched;
-  const double next_elements = has_next ? works_[row + 1].elements : 0;
+  const double prior = hidden_prior(row, device);
+  const auto share = [&](double bytes) { return static_cast<float>(bytes / peaks_.bytes_per_microsecond / prior); };
   out.clear();
   for (const float value :
        {static_cast<float>(op.kind), static_cast<float>(op.phase),
-        has_next ? static_cast<float>(trace_.operators[row + 1].kind) : -1, logarithm(hidden_priors_[row]),
-        logarithm(hidden.linear_flops), logarithm(hidden.linear_bytes), static_cast<float>(hidden.linears),
-        logarithm(hidden.other_bytes), static_cast<float>(hidden.others), logarithm(hidden.accumulated_bytes),
-        logarithm(next_elements), logarithm(works_[row].elements),
+        has_next ? static_cast<float>(trace_.operators[row + 1].kind) : -1, logarithm(prior),
+        static_cast<float>(hidden.linears), static_cast<float>(hidden.others), logarithm(works_[row].elements),
         matched_next > 0 ? static_cast<float>(trace_.operators[static_cast<std::size_t>(matched_next) - 1].kind) : -1,
         match_.hidden[row].empty()
             ? -1
             : static_cast<float>(trace_.operators[static_cast<std::size_t>(match_.hidden[row].front())].kind),
-        static_cast<float>(hidden.linear_flops / peaks_.flops_per_microsecond / hidden_priors_[row]),
-        static_cast<float>(12 * next_elements / peaks_.bytes_per_microsecond / hidden_priors_[row]),
-        static_cast<float>(busy), has_next ? static_cast<float>(works_[row + 1].work_class) : -1,
-        static_cast<float>(hidden.accumulated_bytes / peaks_.bytes_per_microsecond / hidden_priors_[row]),
-        static_cast<float>(op.kernels)}) {
+        static_cast<float>(hidden_linear(row, device) / prior), share(hidden.other_bytes),
+        share(hidden.accumulated_bytes), share(hidden.next_bytes), static_cast<float>(busy),
+        has_next ? static_cast<float>(works_[row + 1].work_class) : -1, static_cast<float>(op.kernels),
+        static_cast<float>(works_[row].work_class),
+        has_next ? logarithm(works_[row + 1].elements) - logarithm(works_[row].elements) : 0}) {
     out.push_back(value);
   }
 }

@@ -19,6 +19,10 @@ struct DevicePeaks {
   double multiprocessors = 40;
 };
 
+// Launches: grids and blocks as well, and how busy the device is. They tell kernels apart, and mislead where the largest
+// grid is not that of the kernel that takes the time.
+enum class Sight { kShapes, kLaunches };
+
 // One trace, prepared for features.
 class LaunchContext {
  public:
@@ -32,27 +36,34 @@ class LaunchContext {
 
   // Roofline times of a row's kernels, of its hidden kernels.
   double device_prior(std::size_t row) const { return device_priors_[row]; }
-  double hidden_prior(std::size_t row) const { return hidden_priors_[row]; }
+  double hidden_prior(std::size_t row, std::span<const double> device) const;
 
-  static std::vector<std::string> device_names();
+  static std::vector<std::string> size_names(Sight sight);
+  static std::vector<std::string> device_names(Sight sight);
   static std::vector<std::string> hidden_names();
   static std::vector<std::string> host_names();
+  void size_features(std::size_t row, Sight sight, std::vector<float>& out) const;
   // `busy`: the share of the iteration in which the device works.
-  void device_features(std::size_t row, double busy, std::vector<float>& out) const;
-  void hidden_features(std::size_t row, double busy, std::vector<float>& out) const;
+  void device_features(std::size_t row, Sight sight, double busy, std::vector<float>& out) const;
+  // `device` gives the predicted time of each forward row.
+  void hidden_features(std::size_t row, double busy, std::span<const double> device, std::vector<float>& out) const;
   void host_features(std::size_t row, std::vector<float>& out) const;
 
  private:
-  double roofline(const OperatorWork& work) const;
+  double roofline(std::size_t row) const;
+  float kernels_of(std::size_t row) const;  // without those of a bias
+  void find_biases();
   void find_hidden();
+  double hidden_linear(std::size_t row, std::span<const double> device) const;
 
   const LaunchTrace& trace_;
   DevicePeaks peaks_;
   std::vector<OperatorWork> works_;
   BackwardMatch match_;
-  std::vector<double> device_priors_, hidden_priors_;
+  std::vector<double> device_priors_;
+  std::vector<bool> has_bias_;  // by row: a convolution's bias has kernels of its own
   struct Hidden {
-    double linear_flops = 0, linear_bytes = 0, other_bytes = 0, accumulated_bytes = 0;
+    double other_bytes = 0, accumulated_bytes = 0, next_bytes = 0;
     int linears = 0, others = 0;
   };
   std::vector<Hidden> hidden_;

@@ -15,7 +15,12 @@ using workload::Phase;
 
 constexpr double kShrinkage = 10;  // observations' worth of the coarser mean
 constexpr double kFirstInterval = 300;  // microseconds: from the last launch of an iteration to the next one's first
-constexpr int kPasses = 3;
+constexpr std::size_t kConvolutionParameters = 17;
+constexpr int kPasses = 2;
+constexpr double kUsuallyBusy = 0.7;
+constexpr double kLeastRatio = 0.05;
+// How much of what was odd on another device is odd here too.
+constexpr double kDeviceCarries = 0.8, kHostCarries = 0.5;
 constexpr double kMostRatio = 20;  // beyond it a value is an accident
 
 std::uint64_t key_of(const LaunchedOperator& op) {
@@ -25,6 +30,18 @@ std::uint64_t key_of(const LaunchedOperator& op) {
 
 std::uint64_t pair_key(const LaunchTrace& trace, std::size_t row) {
   return row == 0 ? 0 : mix64(key_of(trace.operators[row - 1])) ^ key_of(trace.operators[row]);
+}
+
+// An operator without what batch and image change: a convolution's channels and filter, else its kind and neighbour.
+std::uint64_t likeness(const LaunchTrace& trace, std::size_t row) {
+  const LaunchedOperator& op = trace.operators[row];
+  std::uint64_t hash = mix64(static_cast<std::uint64_t>(op.kind) + 1);
+  if (op.parameters.size() == kConvolutionParameters) {
+    for (const std::size_t i : {1, 4, 7, 8, 11, 15}) hash = mix64(hash ^ static_cast<std::uint64_t>(op.parameters[i]));
+  } else if (row > 0) {
+    hash = mix64(hash ^ static_cast<std::uint64_t>(trace.operators[row - 1].kind));
+  }
+  return hash;
 }
 
 // One column of learning: features, ratios to a base, weights.
@@ -156,24 +173,35 @@ Status LaunchModel::fit_host(std::span<const LaunchTrace* const> traces) {
 }
 
 Status LaunchModel::fit_device(std::span<const LaunchTrace* const> traces) {
-  Lesson device(LaunchContext::device_names()), hidden(LaunchContext::hidden_names());
+  std::vector<LaunchContext> contexts;
+  contexts.reserve(traces.size());
+  std::vector<DeviceModel::Row> rows;
   Thinner thinner(options_.update_share, options_.seed + 1);
-  std::vector<float> row;
   for (const LaunchTrace* trace : traces) {
-    const LaunchContext context(*trace, class_of_, options_.peaks);
-    const auto facts = facts_of(*trace, batch_norms(context));
+    const LaunchContext& context = contexts.emplace_back(*trace, class_of_, options_.peaks);
     const double busy = busy_share(*trace);
-    for (std::size_t i = 0; i < facts.size(); ++i) {
+    for (std::size_t i = 0; i < context.size(); ++i) {
       double times = 1;
-      if (!thinner.keeps(trace->operators[i].phase, times)) continue;
-      context.device_features(i, busy, row);
-      device.add(row, trace->times[i].device, context.device_prior(i), trace->iteration, times);
-      if (!facts[i].device_is_full) continue;
-      context.hidden_features(i, busy, row);
-      hidden.add(row, std::max(0.0, trace->times[i].gap), context.hidden_prior(i), trace->iteration, times);
+      if (trace->times[i].device <= 0 || !thinner.keeps(trace->operators[i].phase, times)) continue;
+      rows.push_back({&context, i, busy, trace->times[i].device, trace->iteration, times});
     }
   }
-  ORRERY_TRY(device_, device.learn(boost_options()));
+  ORRERY_TRY(device_, DeviceModel::fit(rows, boost_options()));
+  Lesson hidden(LaunchContext::hidden_names());
+  std::vector<float> row;
+  for (const LaunchContext& context : contexts) {
+    const LaunchTrace& trace = context.trace();
+    const auto facts = facts_of(trace, batch_norms(context));
+    const double busy = busy_share(trace);
+    std::vector<double> device(context.size());
+    for (std::size_t i = 0; i < context.size(); ++i) device[i] = trace.times[i].device;
+    for (std::size_t i = 0; i < context.size(); ++i) {
+      double times = 1;
+      if (!facts[i].device_is_full || !thinner.keeps(trace.operators[i].phase, times)) continue;
+      context.hidden_features(i, busy, device, row);
+      hidden.add(row, std::max(0.0, trace.times[i].gap), context.hidden_prior(i, device), trace.iteration, times);
+    }
+  }
   ORRERY_TRY(hidden_, hidden.learn(boost_options()));
   return {};
 }
@@ -182,17 +210,20 @@ Result<LaunchModel> LaunchModel::fit(std::span<const LaunchTrace* const> traces,
                                      const LaunchModelOptions& options) {
   if (traces.empty()) return Error::invalid("no trace to learn from");
   LaunchModel model(options, class_of);
+  for (const LaunchTrace* trace : traces) {
+    for (std::size_t i = 0; i < trace->operators.size(); ++i) {
+      if (trace->operators[i].phase == Phase::kForward) model.known_.insert(likeness(*trace, i));
+    }
+  }
   ORRERY_TRY_VOID(model.fit_host(traces));
   ORRERY_TRY_VOID(model.fit_device(traces));
   return model;
 }
 
-LaunchPrediction LaunchModel::predict(const LaunchTrace& trace) const {
-  const LaunchContext context(trace, class_of_, options_.peaks);
-  LaunchPrediction prediction;
-  std::vector<QueuedOperator>& operators = prediction.operators;
-  operators.resize(context.size());
+void LaunchModel::predict_host(const LaunchContext& context, std::vector<QueuedOperator>& operators) const {
+  const LaunchTrace& trace = context.trace();
   std::vector<float> row;
+  operators.resize(context.size());
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const LaunchedOperator& op = trace.operators[i];
     QueuedOperator& queued = operators[i];
@@ -204,29 +235,82 @@ LaunchPrediction LaunchModel::predict(const LaunchTrace& trace) const {
     context.host_features(i, row);
     const double base = intervals_.mean(pair_key(trace, i), key_of(op));
     row.push_back(static_cast<float>(base));
-    queued.interval = i == 0 ? kFirstInterval : base * std::max(0.05, interval_.predict(row));
-    if (op.phase == Phase::kUpdate) {
-      queued.launch = 0;
-      continue;
-    }
+    queued.interval = i == 0 ? kFirstInterval : base * std::max(kLeastRatio, interval_.predict(row));
+    if (op.phase == Phase::kUpdate) continue;  // one kernel: launched at once
     const double launch_base = launches_.mean(key_of(op), static_cast<std::uint64_t>(op.phase));
     row.back() = static_cast<float>(launch_base);
-    queued.launch = launch_base * std::max(0.05, launch_.predict(row));
+    queued.launch = launch_base * std::max(kLeastRatio, launch_.predict(row));
   }
-  double busy = 0.7;
+}
+
+LaunchPrediction LaunchModel::predict(const LaunchTrace& trace, const LaunchResiduals* other) const {
+  const LaunchContext context(trace, class_of_, options_.peaks);
+  LaunchPrediction prediction;
+  std::vector<QueuedOperator>& operators = prediction.operators;
+  predict_host(context, operators);
+  const std::size_t count = operators.size();
+  std::vector<double> by_shape(count), device(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    by_shape[i] = device_.log_time(context, i, Sight::kShapes, 0);
+    if (other != nullptr) {
+      by_shape[i] += 2 * kDeviceCarries * other->device[i];
+      operators[i].interval *= std::exp(kHostCarries * other->host[static_cast<std::size_t>(trace.operators[i].phase)]);
+    }
+  }
+  std::vector<float> row;
+  double busy = kUsuallyBusy;
   for (int pass = 0; pass < kPasses; ++pass) {
-    for (std::size_t i = 0; i < operators.size(); ++i) {
-      context.device_features(i, busy, row);
-      operators[i].device = context.device_prior(i) * std::max(0.02, device_.predict(row));
-      context.hidden_features(i, busy, row);
-      operators[i].hidden = context.hidden_prior(i) * std::max(0.0, hidden_.predict(row));
+    for (std::size_t i = 0; i < count; ++i) {
+      device[i] = std::exp((by_shape[i] + device_.log_time(context, i, Sight::kLaunches, busy)) / 2);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      operators[i].device = device[i];
+      context.hidden_features(i, busy, device, row);
+      operators[i].hidden = context.hidden_prior(i, device) * std::max(0.0, hidden_.predict(row));
+      if (other != nullptr) operators[i].hidden *= std::exp(kDeviceCarries * other->hidden[i]);
     }
     prediction.times = run_launch_queue(operators, {.latency = latency_});
-    double device = 0;
-    for (const QueuedOperator& op : operators) device += op.device;
-    busy = std::min(1.0, device / std::max(1.0, prediction.times.iteration));
+    double busy_time = 0;
+    for (const double time : device) busy_time += time;
+    busy = std::min(1.0, busy_time / std::max(1.0, prediction.times.iteration));
   }
+  prediction.unknown_share = unknown_share(trace);
   return prediction;
+}
+
+LaunchResiduals LaunchModel::residuals(const LaunchTrace& trace) const {
+  const LaunchContext context(trace, class_of_, options_.peaks);
+  const auto facts = facts_of(trace, batch_norms(context));
+  const LaunchPrediction expected = predict(trace);
+  const auto log_ratio = [](double measured, double predicted) {
+    return measured > 0 && predicted > 0 ? std::clamp(std::log(measured / predicted), -2.0, 2.0) : 0.0;
+  };
+  LaunchResiduals residuals;
+  std::array<double, kPhases> measured{}, predicted{};
+  for (std::size_t i = 0; i < context.size(); ++i) {
+    const LaunchTimes& times = trace.times[i];
+    const QueuedOperator& op = expected.operators[i];
+    const auto phase = static_cast<std::size_t>(trace.operators[i].phase);
+    residuals.device.push_back(log_ratio(times.device, op.device));
+    residuals.hidden.push_back(facts[i].device_is_full ? log_ratio(times.gap, op.hidden) : 0);
+    if (!facts[i].host_is_free) continue;
+    measured[phase] += std::min(times.interval, kMostRatio * op.interval);
+    predicted[phase] += op.interval;
+  }
+  for (std::size_t phase = 0; phase < measured.size(); ++phase) {
+    residuals.host[phase] = log_ratio(measured[phase], predicted[phase]);
+  }
+  return residuals;
+}
+
+double LaunchModel::unknown_share(const LaunchTrace& trace) const {
+  double unknown = 0, all = 0;
+  for (std::size_t i = 0; i < trace.operators.size(); ++i) {
+    if (trace.operators[i].phase != Phase::kForward) continue;
+    all += 1;
+    unknown += known_.contains(likeness(trace, i)) ? 0 : 1;
+  }
+  return all > 0 ? unknown / all : 1;
 }
 
 }  // namespace orrery::predict

@@ -10,11 +10,14 @@
 // The weights make every trace's relative error count the same and keep sums unbiased. The device's share of the
 // iteration is a feature (GPUs slow down under load): it comes from a first pass of the prediction itself.
 
+#include <array>
 #include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "predict/ets/device_model.h"
 #include "predict/ets/launch_features.h"
 #include "predict/ets/launch_queue.h"
 #include "predict/learn/boosted_trees.h"
@@ -48,6 +51,16 @@ class NeighbourMeans {
 struct LaunchPrediction {
   QueueTimes times;
   std::vector<QueuedOperator> operators;
+  double unknown_share = 0;  // of forward operators, whose like was not learned from
+  bool in_domain() const { return unknown_share <= 0.05; }
+};
+
+
+inline constexpr std::size_t kPhases = 3;
+// How a measured trace differs from what a model of its device expects: logarithms of measured over predicted.
+struct LaunchResiduals {
+  std::vector<double> device, hidden;  // by row
+  std::array<double, kPhases> host{};
 };
 
 class LaunchModel {
@@ -57,21 +70,27 @@ class LaunchModel {
   static Result<LaunchModel> fit(std::span<const LaunchTrace* const> traces, const ClassOf& class_of,
                                  const LaunchModelOptions& options);
 
-  // Looks at the trace's operators only, never at its times.
-  LaunchPrediction predict(const LaunchTrace& trace) const;
+  // Looks at the trace's operators only, never at its times. With `other`, the residuals of the same iteration on
+  // another device, what was odd there is expected to be odd here too.
+  LaunchPrediction predict(const LaunchTrace& trace, const LaunchResiduals* other = nullptr) const;
+  LaunchResiduals residuals(const LaunchTrace& trace) const;
 
  private:
   LaunchModel(LaunchModelOptions options, ClassOf class_of)
       : options_(std::move(options)), class_of_(std::move(class_of)) {}
 
+  void predict_host(const LaunchContext& context, std::vector<QueuedOperator>& operators) const;
   Status fit_host(std::span<const LaunchTrace* const> traces);
   Status fit_device(std::span<const LaunchTrace* const> traces);
   BoostOptions boost_options() const;
+  double unknown_share(const LaunchTrace& trace) const;
 
   LaunchModelOptions options_;
   ClassOf class_of_;
   NeighbourMeans intervals_, launches_;
-  BoostedTrees device_, hidden_, interval_, launch_;
+  DeviceModel device_;
+  BoostedTrees hidden_, interval_, launch_;
+  std::unordered_set<std::uint64_t> known_;  // operators without their batch and image
   double behind_batch_norm_ = 55, behind_backward_ = 100, latency_ = 11;
 };
 

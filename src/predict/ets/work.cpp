@@ -101,6 +101,7 @@ OperatorWork others(const LaunchedOperator& op, WorkClass work_class) {
   } else if (op.phase != Phase::kForward || op.parameters.size() > kPairSlot) {
     moved = 3 * work.elements;
   }
+  if (work_class == WorkClass::kElementwise && op.bytes > 0) moved = op.bytes / kFloat;
   if (work.elements <= 0) {
     work.elements = op.grid * op.block * kElementsPerThread;
     moved = 2 * work.elements;

@@ -4,6 +4,7 @@
 
 #include "base/gzip.h"
 #include "base/text.h"
+#include "predict/evaluate/ets.h"
 
 namespace orrery::predict {
 
@@ -14,7 +15,11 @@ constexpr Bytes kFileMax = gibibytes(1);
 }  // namespace
 
 const std::vector<Suite>& all_suites() {
-  static const std::vector<Suite> kSuites = {};
+  static const std::vector<Suite> kSuites = {
+      {"ets-p1", "iterations on a GPU: configurations never seen, of models that were", evaluate_ets_configurations},
+      {"ets-p2", "iterations on a GPU: model families never seen", evaluate_ets_families},
+      {"ets-p3", "iterations on one GPU from the trace of another", evaluate_ets_devices},
+  };
   return kSuites;
 }
 

@@ -1,0 +1,285 @@
+#include "predict/evaluate/ets.h"
+
+#include <fmt/format.h>
+#include <set>
+
+#include "base/random.h"
+#include "predict/ets/launch_model.h"
+#include "predict/evaluate/ets_traces.h"
+#include "predict/learn/conformal.h"
+
+namespace orrery::predict {
+
+namespace {
+
+constexpr std::string_view kSet = "ets_traces";
+constexpr std::uint64_t kFolds = 5;
+constexpr double kMillisecond = 1e-3;  // of a microsecond
+
+struct Published {
+  std::string_view gpu;
+  double error;
+};
+constexpr std::string_view kPublishedBy = "ETS, final run";
+constexpr std::array kPublished = {Published{"T4", 0.0727}, Published{"RTX2080Ti", 0.0728}};
+
+DevicePeaks peaks_of(std::string_view gpu) {
+  if (gpu == "RTX2080Ti") return {.flops_per_microsecond = 13.4e6, .bytes_per_microsecond = 6.16e5, .multiprocessors = 68};
+  return {};  // any scale will do: the model learns the rest
+}
+
+// The traces of one GPU and what they need to be learned from.
+class Traces {
+ public:
+  static Result<Traces> read(env::Files& files, const std::string& folder, const std::string& gpu) {
+    ORRERY_TRY(LaunchTraces traces, read_launch_traces(files, folder, gpu));
+    return Traces(std::move(traces), gpu);
+  }
+
+  const std::string& gpu() const { return gpu_; }
+  const std::vector<LaunchTrace>& all() const { return traces_.traces; }
+  WorkClass class_of(std::int32_t kind) const {
+    const auto found = traces_.kinds.find(kind);
+    return found == traces_.kinds.end() ? WorkClass::kElementwise : work_class_of(found->second);
+  }
+
+  template <class Keep>
+  Result<LaunchModel> fit(const Keep& keep, const SuiteInput& input) const {
+    std::vector<const LaunchTrace*> chosen;
+    for (const LaunchTrace& trace : all()) {
+      if (!trace.overlaps && keep(trace)) chosen.push_back(&trace);
+    }
+    LaunchModelOptions options;
+    options.peaks = peaks_of(gpu_);
+    options.seed = input.seed;
+    options.threads = input.threads;
+    return LaunchModel::fit(chosen, [this](std::int32_t kind) { return class_of(kind); }, options);
+  }
+
+ private:
+  Traces(LaunchTraces traces, std::string gpu) : traces_(std::move(traces)), gpu_(std::move(gpu)) {}
+
+  LaunchTraces traces_;
+  std::string gpu_;
+};
+
+// Which traces are left out together.
+using FoldOf = std::function<std::string(const LaunchTrace&)>;
+
+FoldOf by_configuration(std::uint64_t seed) {
+  return [seed](const LaunchTrace& trace) { return std::to_string(Random(seed).split(trace.id).below(kFolds)); };
+}
+std::string by_family(const LaunchTrace& trace) {
+  return trace.family;
+}
+
+std::set<std::string> folds_of(const Traces& traces, const FoldOf& fold_of) {
+  std::set<std::string> folds;
+  for (const LaunchTrace& trace : traces.all()) {
+    if (!trace.overlaps) folds.insert(fold_of(trace));
+  }
+  return folds;
+}
+
+struct Outcome {
+  const LaunchTrace* trace;
+  std::string fold;
+  double predicted = 0;
+  bool in_domain = true;
+};
+
+Outcome outcome_of(const LaunchModel& model, const LaunchTrace& trace, const std::string& fold) {
+  const LaunchPrediction prediction = model.predict(trace);
+  return {&trace, fold, prediction.times.iteration, prediction.in_domain()};
+}
+
+// Predictions of every trace by a model that saw nothing of its fold.
+Result<std::vector<Outcome>> predict_left_out(const Traces& traces, const FoldOf& fold_of, const SuiteInput& input) {
+  std::vector<Outcome> outcomes;
+  for (const std::string& fold : folds_of(traces, fold_of)) {
+    ORRERY_TRY(const LaunchModel model,
+               traces.fit([&](const LaunchTrace& trace) { return fold_of(trace) != fold; }, input));
+    for (const LaunchTrace& trace : traces.all()) {
+      if (fold_of(trace) == fold) outcomes.push_back(outcome_of(model, trace, fold));
+    }
+  }
+  return outcomes;
+}
+
+// The interval of an outcome from the others' errors: those outside its own fold.
+Result<Conformal> calibration(const std::vector<Outcome>& outcomes, const std::string& without_fold) {
+  std::vector<CalibrationPair> pairs;
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.trace->overlaps || outcome.fold == without_fold) continue;
+    pairs.push_back({outcome.predicted, outcome.trace->iteration});
+  }
+  return Conformal::fit(pairs);
+}
+
+Case case_of(const Outcome& outcome, const Conformal& conformal, const std::string& group) {
+  const Interval interval = conformal.interval(outcome.predicted, "");
+  return {.group = outcome.trace->overlaps ? group + ", overlapping" : group,
+          .measured = outcome.trace->iteration * kMillisecond,
+          .predicted = outcome.predicted * kMillisecond,
+          .low = interval.low * kMillisecond,
+          .high = interval.high * kMillisecond,
+          .in_domain = outcome.in_domain};
+}
+
+void note_domain(SuiteReport& report, const std::vector<Case>& cases, const std::string& gpu) {
+  std::size_t inside = 0;
+  for (const Case& one : cases) inside += one.in_domain ? 1 : 0;
+  report.notes.push_back(fmt::format("{}: {} of {} cases were in the domain of what was learned", gpu, inside,
+                                     cases.size()));
+}
+
+enum class Groups { kDevice, kFamily };
+
+std::string group_name(const LaunchTrace& trace, Groups groups) {
+  return groups == Groups::kDevice ? trace.gpu : fmt::format("{} {}", trace.gpu, trace.family);
+}
+
+Result<std::vector<Case>> cross_validate(const Traces& traces, const FoldOf& fold_of, Groups groups,
+                                         const SuiteInput& input) {
+  ORRERY_TRY(const std::vector<Outcome> outcomes, predict_left_out(traces, fold_of, input));
+  std::vector<Case> cases;
+  for (const std::string& fold : folds_of(traces, fold_of)) {
+    ORRERY_TRY(const Conformal conformal, calibration(outcomes, fold));
+    for (const Outcome& outcome : outcomes) {
+      if (outcome.fold == fold) cases.push_back(case_of(outcome, conformal, group_name(*outcome.trace, groups)));
+    }
+  }
+  return cases;
+}
+
+Result<std::vector<Case>> score_test(const Traces& train, const Traces& test, const FoldOf& fold_of, Groups groups,
+                                     const SuiteInput& input) {
+  ORRERY_TRY(const std::vector<Outcome> left_out, predict_left_out(train, fold_of, input));
+  ORRERY_TRY(const Conformal conformal, calibration(left_out, "none of the folds"));
+  std::set<std::string> unseen;
+  if (groups == Groups::kFamily) {
+    for (const LaunchTrace& trace : test.all()) unseen.insert(trace.family);
+  }
+  ORRERY_TRY(const LaunchModel model,
+             train.fit([&](const LaunchTrace& trace) { return !unseen.contains(trace.family); }, input));
+  std::vector<Case> cases;
+  for (const LaunchTrace& trace : test.all()) {
+    cases.push_back(case_of(outcome_of(model, trace, ""), conformal, group_name(trace, groups)));
+  }
+  return cases;
+}
+
+Result<SuiteReport> evaluate(const SuiteInput& input, const std::string& name, const FoldOf& fold_of, Groups groups) {
+  const double start = input.now_s();
+  SuiteReport report{.suite = name, .seed = input.seed};
+  const std::string folder = training_folder(input, kSet);
+  ORRERY_TRY(const std::vector<std::string> gpus, gpus_of(input.files, folder));
+  for (const std::string& gpu : gpus) {
+    const double begin = input.now_s();
+    ORRERY_TRY(const Traces train, Traces::read(input.files, folder, gpu));
+    std::vector<Case> cases;
+    if (input.test.empty()) {
+      ORRERY_TRY(cases, cross_validate(train, fold_of, groups, input));
+    } else {
+      ORRERY_TRY(const Traces test, Traces::read(input.files, input.test, gpu));
+      ORRERY_TRY(cases, score_test(train, test, fold_of, groups, input));
+    }
+    if (groups == Groups::kFamily) {
+      std::vector<Case> whole = cases;
+      for (Case& one : whole) one.group = one.group.ends_with("overlapping") ? gpu + ", overlapping" : gpu;
+      report.add(whole, input.now_s() - begin);
+    }
+    report.add(cases, input.now_s() - begin);
+    note_domain(report, cases, gpu);
+  }
+  for (const Published& published : kPublished) {
+    if (groups == Groups::kDevice) report.publish(published.gpu, published.error, std::string(kPublishedBy));
+  }
+  report.notes.push_back(fmt::format("{} s in all", static_cast<int>(input.now_s() - start)));
+  return report;
+}
+
+// ets-p3: from one GPU's measured trace to the other's time.
+class Transfer {
+ public:
+  Transfer(const Traces& from, const Traces& to, const SuiteInput& input) : from_(from), to_(to), input_(input) {
+    for (const LaunchTrace& trace : to.all()) targets_[configuration(trace)] = &trace;
+  }
+
+  Result<std::vector<Case>> run(const FoldOf& fold_of, const std::string& group) const {
+    std::vector<Outcome> outcomes;
+    for (const std::string& fold : folds_of(from_, fold_of)) {
+      const auto keeps = [&](const LaunchTrace& trace) { return fold_of(trace) != fold; };
+      ORRERY_TRY(const LaunchModel source, from_.fit(keeps, input_));
+      ORRERY_TRY(const LaunchModel target, to_.fit(keeps, input_));
+      for (const LaunchTrace& trace : from_.all()) {
+        const auto found = targets_.find(configuration(trace));
+        if (trace.overlaps || found == targets_.end() || found->second->overlaps || keeps(trace)) continue;
+        const LaunchResiduals residuals = source.residuals(trace);
+        const LaunchPrediction prediction = target.predict(trace, &residuals);
+        outcomes.push_back({found->second, fold, prediction.times.iteration, prediction.in_domain()});
+      }
+    }
+    std::vector<Case> cases;
+    for (const std::string& fold : folds_of(from_, fold_of)) {
+      ORRERY_TRY(const Conformal conformal, calibration(outcomes, fold));
+      for (const Outcome& outcome : outcomes) {
+        if (outcome.fold == fold) cases.push_back(case_of(outcome, conformal, group));
+      }
+    }
+    return cases;
+  }
+
+ private:
+  static std::string configuration(const LaunchTrace& trace) {
+    return fmt::format("{} {} {}", trace.model, trace.batch, trace.image);
+  }
+
+  const Traces& from_;
+  const Traces& to_;
+  const SuiteInput& input_;
+  std::map<std::string, const LaunchTrace*> targets_;
+};
+
+}  // namespace
+
+Result<SuiteReport> evaluate_ets_configurations(const SuiteInput& input) {
+  return evaluate(input, "ets-p1", by_configuration(input.seed), Groups::kDevice);
+}
+
+Result<SuiteReport> evaluate_ets_families(const SuiteInput& input) {
+  return evaluate(input, "ets-p2", by_family, Groups::kFamily);
+}
+
+Result<SuiteReport> evaluate_ets_devices(const SuiteInput& input) {
+  SuiteReport report{.suite = "ets-p3", .seed = input.seed};
+  const std::string folder = training_folder(input, kSet);
+  ORRERY_TRY(const std::vector<std::string> gpus, gpus_of(input.files, folder));
+  std::vector<Traces> traces;
+  for (const std::string& gpu : gpus) {
+    ORRERY_TRY(Traces one, Traces::read(input.files, folder, gpu));
+    traces.push_back(std::move(one));
+  }
+  // The same configuration is in the same fold on every GPU.
+  const FoldOf configurations = [seed = input.seed](const LaunchTrace& trace) {
+    const std::string name = fmt::format("{} {} {}", trace.model, trace.batch, trace.image);
+    return std::to_string(Random(seed).split(name).below(kFolds));
+  };
+  for (const Traces& from : traces) {
+    for (const Traces& to : traces) {
+      if (&from == &to) continue;
+      const Transfer transfer(from, to, input);
+      const std::string group = fmt::format("{} to {}", from.gpu(), to.gpu());
+      double begin = input.now_s();
+      ORRERY_TRY(const auto random, transfer.run(configurations, group + ", configurations"));
+      report.add(random, input.now_s() - begin);
+      begin = input.now_s();
+      ORRERY_TRY(const auto families, transfer.run(by_family, group + ", families"));
+      report.add(families, input.now_s() - begin);
+      for (const char* kind : {", configurations", ", families"}) report.publish(group + kind, 0.118, "Habitat");
+    }
+  }
+  return report;
+}
+
+}  // namespace orrery::predict

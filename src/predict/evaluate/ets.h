@@ -1,0 +1,22 @@
+#pragma once
+// Scores the launch model on published launch traces: `orrery evaluate ets-p1`, `ets-p2`, `ets-p3`.
+//
+//   ets-p1  iterations of configurations never seen, of models that were: folds of configurations drawn at random
+//   ets-p2  iterations of model families never seen: each family left out in turn
+//   ets-p3  iterations on one GPU from the measured trace on another: each family, and random configurations, left out
+//
+// With a test folder the model is fitted on the whole training folder and scored on the test folder (for ets-p2 on every
+// trace in it: the caller says by its choice of folders what is unseen; families of both folders are left out of the
+// training). Traces whose kernels overlap are scored apart, in groups that end in ", overlapping"; nothing is learned
+// from them. Intervals come from predictions of the training traces that did not know them, by the same rule of
+// leaving out.
+
+#include "predict/evaluate/suites.h"
+
+namespace orrery::predict {
+
+Result<SuiteReport> evaluate_ets_configurations(const SuiteInput& input);
+Result<SuiteReport> evaluate_ets_families(const SuiteInput& input);
+Result<SuiteReport> evaluate_ets_devices(const SuiteInput& input);
+
+}  // namespace orrery::predict
