@@ -26,7 +26,7 @@ namespace orrery::predict {
 
 struct LaunchModelOptions {
   DevicePeaks peaks;
-  int trees = 200;
+  int trees = 120;
   double learning_rate = 0.1;
   int leaves = 48;
   double update_share = 0.2;  // of update rows, which are half of all and much alike

@@ -24,7 +24,7 @@ struct LaunchedOperator {
 
 // What was measured of it.
 struct LaunchTimes {
-  double device = 0;    // Σ time of its kernels
+  double device = 0;    // Σ time of its kernels, less what ran beside the next operator's
   double gap = 0;       // until the next operator's first kernel starts
   double interval = 0;  // of the host: from the launch of the operator before to its own
   double launch = 0;    // of the host: from its first launch to the end of its last

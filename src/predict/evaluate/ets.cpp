@@ -21,6 +21,7 @@ struct Published {
   double error;
 };
 constexpr std::string_view kPublishedBy = "ETS, final run";
+constexpr double kHabitat = 0.118;
 constexpr std::array kPublished = {Published{"T4", 0.0727}, Published{"RTX2080Ti", 0.0728}};
 
 DevicePeaks peaks_of(std::string_view gpu) {
@@ -47,7 +48,7 @@ class Traces {
   Result<LaunchModel> fit(const Keep& keep, const SuiteInput& input) const {
     std::vector<const LaunchTrace*> chosen;
     for (const LaunchTrace& trace : all()) {
-      if (!trace.overlaps && keep(trace)) chosen.push_back(&trace);
+      if (keep(trace)) chosen.push_back(&trace);
     }
     LaunchModelOptions options;
     options.peaks = peaks_of(gpu_);
@@ -75,9 +76,7 @@ std::string by_family(const LaunchTrace& trace) {
 
 std::set<std::string> folds_of(const Traces& traces, const FoldOf& fold_of) {
   std::set<std::string> folds;
-  for (const LaunchTrace& trace : traces.all()) {
-    if (!trace.overlaps) folds.insert(fold_of(trace));
-  }
+  for (const LaunchTrace& trace : traces.all()) folds.insert(fold_of(trace));
   return folds;
 }
 
@@ -199,47 +198,59 @@ Result<SuiteReport> evaluate(const SuiteInput& input, const std::string& name, c
   return report;
 }
 
-// ets-p3: from one GPU's measured trace to the other's time.
-class Transfer {
- public:
-  Transfer(const Traces& from, const Traces& to, const SuiteInput& input) : from_(from), to_(to), input_(input) {
-    for (const LaunchTrace& trace : to.all()) targets_[configuration(trace)] = &trace;
-  }
+// The same whatever the GPU.
+std::string configuration(const LaunchTrace& trace) {
+  return fmt::format("{} {} {}", trace.model, trace.batch, trace.image);
+}
 
-  Result<std::vector<Case>> run(const FoldOf& fold_of, const std::string& group) const {
-    std::vector<Outcome> outcomes;
-    for (const std::string& fold : folds_of(from_, fold_of)) {
-      const auto keeps = [&](const LaunchTrace& trace) { return fold_of(trace) != fold; };
-      ORRERY_TRY(const LaunchModel source, from_.fit(keeps, input_));
-      ORRERY_TRY(const LaunchModel target, to_.fit(keeps, input_));
-      for (const LaunchTrace& trace : from_.all()) {
-        const auto found = targets_.find(configuration(trace));
-        if (trace.overlaps || found == targets_.end() || found->second->overlaps || keeps(trace)) continue;
-        const LaunchResiduals residuals = source.residuals(trace);
-        const LaunchPrediction prediction = target.predict(trace, &residuals);
-        outcomes.push_back({found->second, fold, prediction.times.iteration, prediction.in_domain()});
-      }
-    }
+// ets-p3: from one GPU's measured trace to the other's time.
+struct Direction {
+  const Traces* from;
+  const Traces* to;
+  std::vector<Outcome> outcomes{};
+  std::string name() const { return fmt::format("{} to {}", from->gpu(), to->gpu()); }
+};
+
+// What `source` finds odd in traces of a fold, `target` is told.
+void transfer(Direction& direction, const LaunchModel& source, const LaunchModel& target, const FoldOf& fold_of,
+              const std::string& fold) {
+  std::map<std::string, const LaunchTrace*> targets;
+  for (const LaunchTrace& trace : direction.to->all()) targets[configuration(trace)] = &trace;
+  for (const LaunchTrace& trace : direction.from->all()) {
+    const auto found = targets.find(configuration(trace));
+    if (trace.overlaps || found == targets.end() || found->second->overlaps || fold_of(trace) != fold) continue;
+    const LaunchResiduals residuals = source.residuals(trace);
+    const LaunchPrediction prediction = target.predict(trace, &residuals);
+    direction.outcomes.push_back({found->second, fold, prediction.times.iteration, prediction.in_domain()});
+  }
+}
+
+Status evaluate_transfer(const Traces& one, const Traces& other, const FoldOf& fold_of, const std::string& kind,
+                         const SuiteInput& input, SuiteReport& report) {
+  const double begin = input.now_s();
+  Direction there{&one, &other}, back{&other, &one};
+  const std::set<std::string> folds = folds_of(one, fold_of);
+  for (const std::string& fold : folds) {
+    const auto keeps = [&](const LaunchTrace& trace) { return fold_of(trace) != fold; };
+    ORRERY_TRY(const LaunchModel model_of_one, one.fit(keeps, input));
+    ORRERY_TRY(const LaunchModel model_of_other, other.fit(keeps, input));
+    transfer(there, model_of_one, model_of_other, fold_of, fold);
+    transfer(back, model_of_other, model_of_one, fold_of, fold);
+  }
+  for (const Direction& direction : {there, back}) {
+    const std::string group = fmt::format("{}, {}", direction.name(), kind);
     std::vector<Case> cases;
-    for (const std::string& fold : folds_of(from_, fold_of)) {
-      ORRERY_TRY(const Conformal conformal, calibration(outcomes, fold));
-      for (const Outcome& outcome : outcomes) {
+    for (const std::string& fold : folds) {
+      ORRERY_TRY(const Conformal conformal, calibration(direction.outcomes, fold));
+      for (const Outcome& outcome : direction.outcomes) {
         if (outcome.fold == fold) cases.push_back(case_of(outcome, conformal, group));
       }
     }
-    return cases;
+    report.add(cases, input.now_s() - begin);
+    report.publish(group, kHabitat, "Habitat");
   }
-
- private:
-  static std::string configuration(const LaunchTrace& trace) {
-    return fmt::format("{} {} {}", trace.model, trace.batch, trace.image);
-  }
-
-  const Traces& from_;
-  const Traces& to_;
-  const SuiteInput& input_;
-  std::map<std::string, const LaunchTrace*> targets_;
-};
+  return {};
+}
 
 }  // namespace
 
@@ -260,23 +271,13 @@ Result<SuiteReport> evaluate_ets_devices(const SuiteInput& input) {
     ORRERY_TRY(Traces one, Traces::read(input.files, folder, gpu));
     traces.push_back(std::move(one));
   }
-  // The same configuration is in the same fold on every GPU.
-  const FoldOf configurations = [seed = input.seed](const LaunchTrace& trace) {
-    const std::string name = fmt::format("{} {} {}", trace.model, trace.batch, trace.image);
-    return std::to_string(Random(seed).split(name).below(kFolds));
+  const FoldOf by_name = [seed = input.seed](const LaunchTrace& trace) {
+    return std::to_string(Random(seed).split(configuration(trace)).below(kFolds));
   };
-  for (const Traces& from : traces) {
-    for (const Traces& to : traces) {
-      if (&from == &to) continue;
-      const Transfer transfer(from, to, input);
-      const std::string group = fmt::format("{} to {}", from.gpu(), to.gpu());
-      double begin = input.now_s();
-      ORRERY_TRY(const auto random, transfer.run(configurations, group + ", configurations"));
-      report.add(random, input.now_s() - begin);
-      begin = input.now_s();
-      ORRERY_TRY(const auto families, transfer.run(by_family, group + ", families"));
-      report.add(families, input.now_s() - begin);
-      for (const char* kind : {", configurations", ", families"}) report.publish(group + kind, 0.118, "Habitat");
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    for (std::size_t j = i + 1; j < traces.size(); ++j) {
+      ORRERY_TRY_VOID(evaluate_transfer(traces[i], traces[j], by_name, "configurations", input, report));
+      ORRERY_TRY_VOID(evaluate_transfer(traces[i], traces[j], by_family, "families", input, report));
     }
   }
   return report;

@@ -7,8 +7,7 @@
 //
 // With a test folder the model is fitted on the whole training folder and scored on the test folder (for ets-p2 on every
 // trace in it: the caller says by its choice of folders what is unseen; families of both folders are left out of the
-// training). Traces whose kernels overlap are scored apart, in groups that end in ", overlapping"; nothing is learned
-// from them. Intervals come from predictions of the training traces that did not know them, by the same rule of
+// training). Traces whose kernels overlap are scored apart, in groups that end in ", overlapping". Intervals come from predictions of the training traces that did not know them, by the same rule of
 // leaving out.
 
 #include "predict/evaluate/suites.h"

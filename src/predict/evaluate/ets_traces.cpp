@@ -1,5 +1,6 @@
 #include "predict/evaluate/ets_traces.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <set>
@@ -18,6 +19,7 @@ constexpr Bytes kFileMax = gibibytes(1);
 constexpr std::size_t kParametersMax = 30;
 constexpr std::size_t kRowsMax = 1'000'000;
 constexpr double kMicro = 1e-3;  // of a nanosecond
+constexpr double kShortest = 0.1;  // microseconds
 
 Result<CsvTable> read_table(env::Files& files, const std::string& path) {
   ORRERY_TRY(const std::string text, files.read(path, kIndexMax));
@@ -112,6 +114,10 @@ bool read_row(std::string_view line, LaunchTrace& trace) {
   if (!read_parameters(fields.text(), op.parameters)) return false;
   times.device = fields.number() * kMicro;
   times.gap = fields.number() * kMicro;
+  if (times.gap < 0) {
+    times.device = std::max(kShortest, times.device + times.gap);
+    times.gap = 0;
+  }
   times.interval = fields.number() * kMicro;
   times.launch = fields.number() * kMicro;
   if (!fields.is_good() || phase < 1 || phase > 3 || op.kernels < 1) return false;

@@ -3,6 +3,7 @@
 // A trace begins with `#id <tab> rows <tab> first_start_ns`; a row is
 //   kind, phase (1 to 3), kernels, flops, bytes, grid, block, parameters joined by ':', device_ns, gap_ns,
 //   interval_ns, launch_ns
+// A negative gap means that kernels ran side by side with the next operator's: it is taken off the device's time.
 
 #include <map>
 
