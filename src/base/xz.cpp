@@ -45,4 +45,15 @@ Result<std::string> unxz(std::string_view compressed, Bytes limit) {
   return content;
 }
 
+std::string xz(std::string_view content) {
+  std::string packed(lzma_stream_buffer_bound(content.size()), '\0');
+  std::size_t size = 0;
+  ORRERY_CHECK(lzma_easy_buffer_encode(LZMA_PRESET_DEFAULT, LZMA_CHECK_CRC64, nullptr,
+                                       reinterpret_cast<const std::uint8_t*>(content.data()), content.size(),
+                                       reinterpret_cast<std::uint8_t*>(packed.data()), &size,
+                                       packed.size()) == LZMA_OK);
+  packed.resize(size);
+  return packed;
+}
+
 }  // namespace orrery

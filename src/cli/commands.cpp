@@ -10,7 +10,7 @@ const std::vector<Command>& all_commands() {
       models_command(),        model_show_command(),       model_export_command(),  graphdef_show_command(),
       devices_command(),       offers_command(),           cluster_show_command(),  trace_show_command(),
       trace_summary_command(), trace_compare_command(),    trace_convert_command(), bursts_command(),
-      evaluate_command(),      evaluate_memory_command(),  completion_command(),    reference_command()};
+      fit_command(), evaluate_command(),      evaluate_memory_command(),  completion_command(),    reference_command()};
   return kCommands;
 }
 

@@ -24,6 +24,7 @@ Command dataset_build_command();
 Command dataset_show_command();
 Command dataset_check_command();
 Command compare_command();
+Command fit_command();
 Command evaluate_command();
 Command evaluate_memory_command();
 Command graphdef_show_command();

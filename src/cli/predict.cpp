@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <memory>
 #include <set>
 
 #include "base/text.h"
@@ -9,6 +10,7 @@
 #include "cli/predict_plot.h"
 #include "cli/runs.h"
 #include "predict/analytic/analytic.h"
+#include "predict/measured/measured_predictor.h"
 
 namespace orrery::cli {
 
@@ -150,8 +152,9 @@ std::string footnotes(const std::vector<RunPoint>& points, const std::vector<Pre
     for (const std::string& note : predictions[i].notes) add(note);
   }
   std::string text =
-      fmt::format("\nlow and high: 80 % interval; time and cost of {} steps; {}: uncalibrated\n",
-                  steps.size() == 1 ? format_whole(*steps.begin()) : "each run's", predictions[0].made_by);
+      fmt::format("\nlow and high: 80 % interval; time and cost of {} steps; {}{}\n",
+                  steps.size() == 1 ? format_whole(*steps.begin()) : "each run's", predictions[0].made_by,
+                  predictions[0].calibrated ? "" : ": uncalibrated");
   constexpr std::size_t kMostLines = 12;
   for (std::size_t i = 0; i < std::min(lines.size(), kMostLines); ++i) text += lines[i] + "\n";
   if (lines.size() > kMostLines) text += fmt::format("and {} more; --json has them all\n", lines.size() - kMostLines);
@@ -174,13 +177,21 @@ void print_for_people(Context& context, const std::vector<RunPoint>& points, con
   }
 }
 
+// "analytic", or a model's file.
+Result<std::unique_ptr<predict::Predictor>> choose_predictor(env::Env env, const OptionValues& options) {
+  const std::string& choice = options.text("with");
+  if (choice == "analytic") return std::make_unique<predict::AnalyticPredictor>();
+  ORRERY_TRY(predict::MeasuredModel model, predict::read_measured_model(env.files, choice));
+  return std::make_unique<predict::MeasuredPredictor>(std::move(model));
+}
+
 Status run_predict(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const std::vector<RunPoint> points, expand_runs(context.env, arguments.words, options));
-  const predict::AnalyticPredictor predictor;
+  ORRERY_TRY(const std::unique_ptr<predict::Predictor> predictor, choose_predictor(context.env, options));
   std::vector<Prediction> predictions;
   for (const RunPoint& point : points) {
-    auto prediction = predictor.predict(point.run, point.placement);
+    auto prediction = predictor->predict(point.run, point.placement);
     if (!prediction) return std::move(prediction).error().with_context(point.model);
     predictions.push_back(std::move(*prediction));
   }
@@ -208,7 +219,8 @@ Command predict_command() {
           64,
           "predict time, memory and cost of training",
           join(join(join(placement_options(), training_options()),
-                    {flag_option("explain", "where the time and the memory go"),
+                    {text_option("with", "analytic", "the formulas, or a model that `orrery fit` made").in("FILE"),
+                     flag_option("explain", "where the time and the memory go"),
                      integer_option("top", 10, "operators to list with --explain").bounds(1, 100000),
                      text_option("plot", "", "write an SVG of the throughput").in("FILE"),
                      text_option("timeline", "", "write an SVG of one iteration, operator by operator").in("FILE")}),
@@ -217,6 +229,7 @@ Command predict_command() {
            "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
            "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
            "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
+           "orrery predict resnet18 --device CPU --batch 8 --with cpu.model",
            "orrery predict job.yaml --device H100"},
           run_predict};
 }

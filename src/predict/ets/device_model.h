@@ -2,21 +2,16 @@
 // Learns how long an operator's kernels keep the device.
 //
 // Operators fall into groups whose kernels are alike: matrix products (convolutions, linear layers, matmul), grouped
-// convolutions, norms, everything bound by memory; each forward and backward, and updates. In a group
-//
-//   log time = log roofline + ridge(logarithms of sizes) + trees(sizes, launch geometry)
-//
-// The ridge carries over to sizes never seen, the trees know the steps between kernels. Rows weigh as much as their share
-// of their iteration, and a factor per group keeps the sum of times right. The answer is the geometric mean of two such
-// models: one that sees launch geometry, better for models like those learned from, and one that does not, better for
-// others.
+// convolutions, norms, everything bound by memory; each forward and backward, and updates. Each group has two time
+// regressions with the roofline as prior, and the answer is their geometric mean: one that sees launch geometry, better
+// for models like those learned from, and one that does not, better for others. Rows weigh as much as their share of
+// their iteration.
 
 #include <array>
 #include <span>
 
 #include "predict/ets/launch_features.h"
-#include "predict/learn/boosted_trees.h"
-#include "predict/learn/ridge.h"
+#include "predict/learn/time_regression.h"
 
 namespace orrery::predict {
 
@@ -40,15 +35,10 @@ class DeviceModel {
   double log_time(const LaunchContext& context, std::size_t row, Sight sight, double busy) const;
 
  private:
-  struct Group {
-    bool is_known = false;
-    Ridge ridge;
-    BoostedTrees trees;
-    double log_factor = 0;
-  };
-  static Result<Group> fit_group(std::span<const Row> rows, std::size_t group, Sight sight, const BoostOptions& options);
+  static Result<TimeRegression> fit_group(std::span<const Row> rows, std::size_t group, Sight sight,
+                                          const BoostOptions& options);
 
-  std::array<std::array<Group, kGroups>, kSights.size()> groups_;
+  std::array<std::array<TimeRegression, kGroups>, kSights.size()> groups_;
 };
 
 }  // namespace orrery::predict

@@ -5,6 +5,7 @@
 #include "base/gzip.h"
 #include "base/text.h"
 #include "predict/evaluate/ets.h"
+#include "predict/evaluate/own.h"
 
 namespace orrery::predict {
 
@@ -19,6 +20,7 @@ const std::vector<Suite>& all_suites() {
       {"ets-p1", "iterations on a GPU: configurations never seen, of models that were", evaluate_ets_configurations},
       {"ets-p2", "iterations on a GPU: model families never seen", evaluate_ets_families},
       {"ets-p3", "iterations on one GPU from the trace of another", evaluate_ets_devices},
+      {"own", "iterations on a processor, from a data set of this tool (--train FILE)", evaluate_own},
   };
   return kSuites;
 }

@@ -1,0 +1,40 @@
+#include "predict/measured/measured_dataset.h"
+
+#include <map>
+
+namespace orrery::predict {
+
+namespace {
+
+Result<DatasetIteration> iteration_of(const profile::DatasetEntry& entry) {
+  ORRERY_TRY(workload::TrainingRun run, profile::run_of(entry.configuration));
+  DatasetIteration one{entry.configuration.key(), entry.configuration.family, entry.is_noisy, {std::move(run), {}, 0}};
+  std::map<std::pair<std::int32_t, workload::Phase>, double> times;
+  double sum = 0;
+  for (const profile::MeasuredOperator& op : entry.operators) {
+    const double seconds = (op.execution + op.gap).value();
+    times[{op.node, op.phase}] += seconds;
+    sum += seconds;
+  }
+  one.steps.iteration = entry.iteration.value();
+  const double scale = sum > 0 ? one.steps.iteration / sum : 1;
+  for (const workload::PhaseStep& step : one.steps.run.graph.execution_order()) {
+    const auto found = times.find({step.node, step.phase});
+    one.steps.seconds.push_back(found == times.end() ? 0 : scale * found->second);
+  }
+  return one;
+}
+
+}  // namespace
+
+Result<std::vector<DatasetIteration>> iterations_of(const profile::Dataset& dataset) {
+  std::vector<DatasetIteration> iterations;
+  for (const profile::DatasetEntry& entry : dataset.entries) {
+    auto one = iteration_of(entry);
+    if (!one) return std::move(one).error().with_context(entry.configuration.key());
+    iterations.push_back(std::move(*one));
+  }
+  return iterations;
+}
+
+}  // namespace orrery::predict

@@ -1,0 +1,114 @@
+#include "predict/measured/measured_model.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "env/files.h"
+
+namespace orrery::predict {
+
+namespace {
+
+constexpr std::string_view kMagic = "orrery-model\n";
+constexpr std::size_t kTextMax = 4096;
+constexpr std::size_t kIterationsMin = 20;
+
+std::uint64_t fold_of(const DatasetIteration& one, std::uint64_t seed) {
+  return Random(seed).split(one.key).below(kFits - 1);
+}
+
+}  // namespace
+
+Result<MeasuredModel> fit_measured(env::Files& files, const std::string& path, const FitOptions& options) {
+  ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(files, path));
+  ORRERY_TRY(const std::vector<DatasetIteration> all, iterations_of(dataset));
+  MeasuredModel model{.machine = dataset.header.machine,
+                      .library = dataset.header.library,
+                      .threads = static_cast<std::uint32_t>(dataset.header.threads),
+                      .seed = options.seed};
+  const BoostOptions boost{.trees = 150, .seed = options.seed, .threads = options.threads};
+  std::vector<CalibrationPair> pairs;
+  std::vector<const MeasuredSteps*> calm;
+  for (const DatasetIteration& one : all) {
+    if (!one.is_noisy) calm.push_back(&one.steps);
+  }
+  if (calm.size() < kIterationsMin) {
+    return Error::invalid(fmt::format("{} has {} iterations that are not noisy; {} are needed", path, calm.size(),
+                                      kIterationsMin));
+  }
+  int fits = 0;
+  for (std::uint64_t fold = 0; fold + 1 < kFits; ++fold) {
+    std::vector<const MeasuredSteps*> others;
+    for (const DatasetIteration& one : all) {
+      if (!one.is_noisy && fold_of(one, options.seed) != fold) others.push_back(&one.steps);
+    }
+    ORRERY_TRY(const StepModel left_out, StepModel::fit(others, boost));
+    for (const DatasetIteration& one : all) {
+      if (one.is_noisy || fold_of(one, options.seed) != fold) continue;
+      const double predicted = left_out.predict(one.steps.run).iteration;
+      pairs.push_back({predicted, one.steps.iteration});
+      model.error += std::abs(predicted / one.steps.iteration - 1);
+    }
+    if (options.progress) options.progress(++fits);
+  }
+  model.iterations = calm.size();
+  model.error /= static_cast<double>(pairs.size());
+  ORRERY_TRY(model.intervals, Conformal::fit(pairs));
+  ORRERY_TRY(model.steps, StepModel::fit(calm, boost));
+  if (options.progress) options.progress(++fits);
+  return model;
+}
+
+std::string to_bytes(const MeasuredModel& model) {
+  ByteWriter body;
+  body.text(model.machine);
+  body.text(model.library);
+  body.u32(model.threads);
+  body.u64(model.seed);
+  body.u64(model.iterations);
+  body.f64(model.error);
+  model.intervals.write(body);
+  model.steps.write(body);
+  ByteWriter head;
+  head.u32(kModelVersion);
+  head.u64(body.bytes().size());
+  head.u64(hash64(body.bytes()));
+  return std::string(kMagic) + head.bytes() + body.bytes();
+}
+
+Result<MeasuredModel> parse_measured_model(std::string_view bytes) {
+  if (!bytes.starts_with(kMagic)) return Error::invalid("not a model of this program (orrery fit makes one)");
+  bytes.remove_prefix(kMagic.size());
+  ByteReader head(bytes);
+  ORRERY_TRY(const std::uint32_t version, head.u32());
+  if (version != kModelVersion) {
+    return Error::unsupported(fmt::format("a model of version {}; this program reads version {}", version, kModelVersion));
+  }
+  ORRERY_TRY(const std::uint64_t size, head.u64());
+  ORRERY_TRY(const std::uint64_t hash, head.u64());
+  bytes.remove_prefix(head.offset());
+  if (bytes.size() != size) return Error::invalid(fmt::format("cut: {} bytes of {}", bytes.size(), size));
+  if (hash64(bytes) != hash) return Error::invalid("damaged: its bytes do not match their hash");
+  ByteReader in(bytes);
+  MeasuredModel model;
+  ORRERY_TRY(model.machine, in.text(kTextMax));
+  ORRERY_TRY(model.library, in.text(kTextMax));
+  ORRERY_TRY(model.threads, in.u32());
+  ORRERY_TRY(model.seed, in.u64());
+  ORRERY_TRY(model.iterations, in.u64());
+  ORRERY_TRY(model.error, in.f64());
+  ORRERY_TRY(model.intervals, Conformal::read(in));
+  ORRERY_TRY(model.steps, StepModel::read(in));
+  if (!in.at_end()) return Error::invalid("bytes behind its end");
+  return model;
+}
+
+Result<MeasuredModel> read_measured_model(env::Files& files, const std::string& path) {
+  ORRERY_TRY(const std::string bytes, files.read(path, kModelMax));
+  auto model = parse_measured_model(bytes);
+  if (!model) return std::move(model).error().with_context(path);
+  return model;
+}
+
+}  // namespace orrery::predict

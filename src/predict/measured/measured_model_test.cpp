@@ -1,0 +1,102 @@
+#include "predict/measured/measured_model.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "env/files.h"
+#include "env/sim_env.h"
+#include "hardware/placement.h"
+#include "predict/measured/measured_predictor.h"
+#include "profile/dataset/configurations.h"
+
+namespace orrery::predict {
+namespace {
+
+// A data set of a made-up machine: every step takes 2.5 times its prior.
+class MeasuredModelTest : public ::testing::Test {
+ protected:
+  static profile::Dataset dataset_of(std::size_t count) {
+    profile::Dataset dataset{{"made up, 1 core", "arithmetic", 1, 1}, {}};
+    for (std::uint64_t i = 0; dataset.entries.size() < count; ++i) {
+      profile::DatasetEntry entry;
+      entry.configuration = profile::draw_configuration(1, i, {}).value();
+      const workload::TrainingRun run = profile::run_of(entry.configuration).value();
+      const StepFeatures features(run);
+      for (std::size_t step = 0; step < features.steps().size(); ++step) {
+        const Seconds time(2.5 * features.prior(step));
+        entry.operators.push_back({features.steps()[step].node, features.steps()[step].phase, time, Seconds(0)});
+        entry.iteration += time;
+      }
+      dataset.entries.push_back(std::move(entry));
+    }
+    return dataset;
+  }
+  void SetUp() override {
+    const profile::Dataset dataset = dataset_of(60);
+    std::string lines = profile::header_line(dataset.header);
+    for (const auto& entry : dataset.entries) lines += profile::entry_line(entry);
+    ASSERT_TRUE(sim_.env().files.write_atomically("d", lines).has_value());
+    model_ = fit_measured(sim_.env().files, "d", {}).value();
+  }
+
+  env::SimEnv sim_;
+  MeasuredModel model_;
+};
+
+TEST_F(MeasuredModelTest, LearnsTheMachineAndSaysHowWell) {
+  EXPECT_EQ(model_.iterations, 60u);
+  EXPECT_LT(model_.error, 0.02);
+  const workload::TrainingRun run = profile::run_of({"resnet", "resnet18:input=64", 4, workload::Optimizer::kSgd}).value();
+  double expected = 0;
+  const StepFeatures features(run);
+  for (std::size_t step = 0; step < features.steps().size(); ++step) expected += 2.5 * features.prior(step);
+  EXPECT_NEAR(model_.steps.predict(run).iteration / expected, 1, 0.05);
+}
+
+TEST_F(MeasuredModelTest, SurvivesBeingWritten) {
+  const std::string bytes = to_bytes(model_);
+  const MeasuredModel again = parse_measured_model(bytes).value();
+  EXPECT_EQ(again.machine, model_.machine);
+  EXPECT_EQ(to_bytes(again), bytes);
+}
+
+TEST_F(MeasuredModelTest, RefusesWhatIsCutDamagedForeignOrFromAnotherVersion) {
+  const std::string bytes = to_bytes(model_);
+  for (std::size_t cut = 0; cut < bytes.size(); cut += 4999) {
+    EXPECT_FALSE(parse_measured_model(std::string_view(bytes).substr(0, cut)).has_value()) << cut;
+  }
+  std::string damaged = bytes;
+  damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 1);
+  EXPECT_NE(parse_measured_model(damaged).error().to_string().find("damaged"), std::string::npos);
+  std::string other = bytes;
+  other[13] = 9;
+  EXPECT_NE(parse_measured_model(other).error().to_string().find("version 9"), std::string::npos);
+  EXPECT_FALSE(parse_measured_model("something else").has_value());
+  EXPECT_FALSE(parse_measured_model(bytes + "x").has_value());
+}
+
+TEST_F(MeasuredModelTest, NeedsEnoughCalmIterations) {
+  profile::Dataset dataset = dataset_of(25);
+  for (auto& entry : dataset.entries) entry.is_noisy = true;
+  std::string lines = profile::header_line(dataset.header);
+  for (const auto& entry : dataset.entries) lines += profile::entry_line(entry);
+  ASSERT_TRUE(sim_.env().files.write_atomically("noisy", lines).has_value());
+  EXPECT_FALSE(fit_measured(sim_.env().files, "noisy", {}).has_value());
+}
+
+TEST_F(MeasuredModelTest, PredictsOneProcessorAndNothingElse) {
+  const MeasuredPredictor predictor(model_);
+  const workload::TrainingRun run = profile::run_of({"resnet", "resnet18:input=64", 4, workload::Optimizer::kSgd}).value();
+  const Prediction prediction = predictor.predict(run, hardware::make_placement("CPU", 1, 1).value()).value();
+  EXPECT_TRUE(prediction.calibrated);
+  EXPECT_LE(prediction.iteration.low, prediction.iteration.value);
+  EXPECT_GE(prediction.iteration.high, prediction.iteration.value);
+  const Seconds parts = prediction.forward + prediction.backward + prediction.update;
+  EXPECT_NEAR(parts / prediction.iteration.value, 1, 1e-9);
+  EXPECT_EQ(prediction.timeline.size(), run.graph.execution_order().size());
+  EXPECT_FALSE(predictor.predict(run, hardware::make_placement("V100", 1, 1).value()).has_value());
+  EXPECT_FALSE(predictor.predict(run, hardware::make_placement("CPU", 2, 2).value()).has_value());
+}
+
+}  // namespace
+}  // namespace orrery::predict

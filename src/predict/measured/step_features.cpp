@@ -1,0 +1,125 @@
+#include "predict/measured/step_features.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+#include "workload/traits.h"
+
+namespace orrery::predict {
+
+namespace {
+
+using workload::Operator;
+using workload::OperatorClass;
+using workload::OperatorKind;
+using workload::Phase;
+
+constexpr double kFlopsPerSecond = 4e10, kBytesPerSecond = 8e9, kCall = 3e-6;
+
+float logarithm(double value) {
+  return static_cast<float>(std::log2(std::max(value, 0.0) + 1));
+}
+
+// A product of matrices: rows × columns over a depth, `count` of them, and a convolution's window.
+struct Product {
+  double rows = 0, columns = 0, depth = 0, count = 1;
+  double filter = 0, stride = 0, side = 0;
+};
+
+Product product_of(const workload::TrainingGraph& graph, const Operator& op) {
+  Product product;
+  const double macs = workload::forward_macs(graph, op);
+  if (macs <= 0 || op.outputs.empty()) return product;
+  const auto& shape = op.outputs.front().shape;
+  const auto elements = static_cast<double>(shape.elements());
+  if (const auto* conv = std::get_if<workload::ConvAttributes>(&op.attributes)) {
+    product.count = static_cast<double>(conv->groups);
+    product.columns = static_cast<double>(conv->out_channels) / product.count;
+    product.filter = static_cast<double>(conv->window.kernel_h);
+    product.stride = static_cast<double>(conv->window.stride_h);
+    product.side = static_cast<double>(shape[-1]);
+  } else {
+    product.columns = shape.rank() == 0 ? 1 : static_cast<double>(shape[-1]);
+  }
+  product.rows = elements / std::max(1.0, product.columns * product.count);
+  product.depth = macs / elements;
+  return product;
+}
+
+double elements_of(const Operator& op) {
+  double elements = 0;
+  for (const workload::TensorType& type : op.outputs) elements += static_cast<double>(type.shape.elements());
+  return elements;
+}
+
+}  // namespace
+
+StepFeatures::StepFeatures(const workload::TrainingRun& run) : run_(run), steps_(run.graph.execution_order()) {
+  costs_.reserve(steps_.size());
+  for (const workload::PhaseStep& step : steps_) {
+    costs_.push_back(workload::operator_cost(run.graph, step, run.cost_options()));
+  }
+}
+
+StepGroup StepFeatures::group(std::size_t step) const {
+  if (steps_[step].phase == Phase::kUpdate) return StepGroup::kMemory;
+  if (const auto* conv = std::get_if<workload::ConvAttributes>(&op(step).attributes)) {
+    return conv->groups > 1 ? StepGroup::kGroupedConvolution : StepGroup::kConvolution;
+  }
+  return workload::traits(op(step).kind).op_class == OperatorClass::kMatrix ? StepGroup::kProduct : StepGroup::kMemory;
+}
+
+double StepFeatures::prior(std::size_t step) const {
+  const workload::OperatorCost& cost = costs_[step];
+  return kCall + cost.flops().value() / kFlopsPerSecond + cost.bytes().value() / kBytesPerSecond;
+}
+
+std::vector<std::string> StepFeatures::size_names() {
+  return {"matrix_flops", "vector_flops", "read", "written", "parameters", "rows", "columns", "depth", "count",
+          "filter",       "small"};
+}
+
+void StepFeatures::sizes(std::size_t step, std::vector<float>& out) const {
+  const workload::OperatorCost& cost = costs_[step];
+  const Product product = product_of(run_.graph, op(step));
+  out.assign({logarithm(cost.matrix_flops.value()), logarithm(cost.vector_flops.value()), logarithm(cost.read.value()),
+              logarithm(cost.written.value()), logarithm(cost.parameters.value()), logarithm(product.rows),
+              logarithm(product.columns), logarithm(product.depth), logarithm(product.count),
+              logarithm(product.filter), static_cast<float>(kCall / prior(step))});
+}
+
+std::vector<std::string> StepFeatures::feature_names() {
+  std::vector<std::string> names = size_names();
+  names.insert(names.end(), {"kind", "stride", "side", "kind_before", "elements_before", "elements", "kernels", "batch",
+                             "intensity", "gradients", "optimizer", "kind_after", "prior", "inputs"});
+  return names;
+}
+
+void StepFeatures::features(std::size_t step, std::vector<float>& out) const {
+  sizes(step, out);
+  const workload::OperatorCost& cost = costs_[step];
+  const Operator& here = op(step);
+  const Product product = product_of(run_.graph, here);
+  const auto kind_at = [&](std::size_t other) { return static_cast<float>(op(other).kind); };
+  out.insert(out.end(),
+             {static_cast<float>(here.kind), static_cast<float>(product.stride), static_cast<float>(product.side),
+              step > 0 ? kind_at(step - 1) : -1, step > 0 ? logarithm(elements_of(op(step - 1))) : 0,
+              logarithm(elements_of(here)), static_cast<float>(cost.kernels), logarithm(static_cast<double>(run_.graph.batch())),
+              logarithm(cost.flops().value() / std::max(1.0, cost.bytes().value())),
+              static_cast<float>(run_.graph.gradient_uses(steps_[step].node)), static_cast<float>(run_.optimizer),
+              step + 1 < steps_.size() ? kind_at(step + 1) : -1, logarithm(1e6 * prior(step)),
+              static_cast<float>(here.inputs.size())});
+}
+
+std::uint64_t StepFeatures::likeness(std::size_t step) const {
+  const Operator& here = op(step);
+  const Product product = product_of(run_.graph, here);
+  std::uint64_t hash = mix64(static_cast<std::uint64_t>(here.kind) * 4 + static_cast<std::uint64_t>(steps_[step].phase));
+  for (const double size : {product.columns, product.depth, product.count, product.filter, product.stride}) {
+    hash = mix64(hash ^ static_cast<std::uint64_t>(std::log2(size + 1) * 2));
+  }
+  return hash;
+}
+
+}  // namespace orrery::predict

@@ -1,0 +1,42 @@
+#pragma once
+// What a model of measured operators sees of each step of an iteration. A step is an operator of the graph in a phase.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "workload/training_run.h"
+
+namespace orrery::predict {
+
+// Steps whose kernels are alike.
+enum class StepGroup { kConvolution, kGroupedConvolution, kProduct, kMemory };
+inline constexpr std::size_t kStepGroups = 4;
+
+class StepFeatures {
+ public:
+  explicit StepFeatures(const workload::TrainingRun& run);
+
+  std::span<const workload::PhaseStep> steps() const { return steps_; }
+  StepGroup group(std::size_t step) const;
+
+  // A rough time in seconds: arithmetic and traffic of one ordinary core, one after the other, and a call.
+  double prior(std::size_t step) const;
+
+  static std::vector<std::string> size_names();
+  static std::vector<std::string> feature_names();
+  void sizes(std::size_t step, std::vector<float>& out) const;
+  void features(std::size_t step, std::vector<float>& out) const;
+
+  // The same for steps that differ only in what batch and input size change.
+  std::uint64_t likeness(std::size_t step) const;
+
+ private:
+  const workload::Operator& op(std::size_t step) const { return run_.graph.node(steps_[step].node); }
+
+  const workload::TrainingRun& run_;
+  std::vector<workload::PhaseStep> steps_;
+  std::vector<workload::OperatorCost> costs_;
+};
+
+}  // namespace orrery::predict
