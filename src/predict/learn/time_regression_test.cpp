@@ -8,7 +8,7 @@
 namespace orrery::predict {
 namespace {
 
-// time = 3 · prior · size^0.5, and twice that for odd kinds.
+// time = 3 · prior · size^¼, and twice that for odd kinds.
 TimeLessons lessons_of(std::size_t rows, double size_max, std::uint64_t seed) {
   TimeLessons lessons({"log_size"}, {"log_size", "kind"});
   Random random(seed);
@@ -19,7 +19,7 @@ TimeLessons lessons_of(std::size_t rows, double size_max, std::uint64_t seed) {
     lessons.sizes.add(std::vector<float>{log_size});
     lessons.features.add(std::vector<float>{log_size, kind});
     lessons.priors.push_back(prior);
-    lessons.times.push_back(3 * prior * std::sqrt(size) * (static_cast<int>(kind) % 2 == 1 ? 2 : 1));
+    lessons.times.push_back(3 * prior * std::pow(size, 0.25) * (static_cast<int>(kind) % 2 == 1 ? 2 : 1));
     lessons.weights.push_back(1);
   }
   return lessons;

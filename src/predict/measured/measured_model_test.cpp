@@ -31,37 +31,45 @@ class MeasuredModelTest : public ::testing::Test {
     }
     return dataset;
   }
-  void SetUp() override {
-    const profile::Dataset dataset = dataset_of(60);
+  static void write(const std::string& path, const profile::Dataset& dataset) {
     std::string lines = profile::header_line(dataset.header);
     for (const auto& entry : dataset.entries) lines += profile::entry_line(entry);
-    ASSERT_TRUE(sim_.env().files.write_atomically("d", lines).has_value());
-    model_ = fit_measured(sim_.env().files, "d", {}).value();
+    ASSERT_TRUE(sim().env().files.write_atomically(path, lines).has_value());
   }
-
-  env::SimEnv sim_;
-  MeasuredModel model_;
+  // Fitted once: it takes seconds.
+  static void SetUpTestSuite() {
+    write("d", dataset_of(60));
+    model() = fit_measured(sim().env().files, "d", {}).value();
+  }
+  static env::SimEnv& sim() {
+    static env::SimEnv env;
+    return env;
+  }
+  static MeasuredModel& model() {
+    static MeasuredModel fitted;
+    return fitted;
+  }
 };
 
 TEST_F(MeasuredModelTest, LearnsTheMachineAndSaysHowWell) {
-  EXPECT_EQ(model_.iterations, 60u);
-  EXPECT_LT(model_.error, 0.02);
+  EXPECT_EQ(model().iterations, 60u);
+  EXPECT_LT(model().error, 0.02);
   const workload::TrainingRun run = profile::run_of({"resnet", "resnet18:input=64", 4, workload::Optimizer::kSgd}).value();
   double expected = 0;
   const StepFeatures features(run);
   for (std::size_t step = 0; step < features.steps().size(); ++step) expected += 2.5 * features.prior(step);
-  EXPECT_NEAR(model_.steps.predict(run).iteration / expected, 1, 0.05);
+  EXPECT_NEAR(model().steps.predict(run).iteration / expected, 1, 0.05);
 }
 
 TEST_F(MeasuredModelTest, SurvivesBeingWritten) {
-  const std::string bytes = to_bytes(model_);
+  const std::string bytes = to_bytes(model());
   const MeasuredModel again = parse_measured_model(bytes).value();
-  EXPECT_EQ(again.machine, model_.machine);
+  EXPECT_EQ(again.machine, model().machine);
   EXPECT_EQ(to_bytes(again), bytes);
 }
 
 TEST_F(MeasuredModelTest, RefusesWhatIsCutDamagedForeignOrFromAnotherVersion) {
-  const std::string bytes = to_bytes(model_);
+  const std::string bytes = to_bytes(model());
   for (std::size_t cut = 0; cut < bytes.size(); cut += 4999) {
     EXPECT_FALSE(parse_measured_model(std::string_view(bytes).substr(0, cut)).has_value()) << cut;
   }
@@ -78,14 +86,12 @@ TEST_F(MeasuredModelTest, RefusesWhatIsCutDamagedForeignOrFromAnotherVersion) {
 TEST_F(MeasuredModelTest, NeedsEnoughCalmIterations) {
   profile::Dataset dataset = dataset_of(25);
   for (auto& entry : dataset.entries) entry.is_noisy = true;
-  std::string lines = profile::header_line(dataset.header);
-  for (const auto& entry : dataset.entries) lines += profile::entry_line(entry);
-  ASSERT_TRUE(sim_.env().files.write_atomically("noisy", lines).has_value());
-  EXPECT_FALSE(fit_measured(sim_.env().files, "noisy", {}).has_value());
+  write("noisy", dataset);
+  EXPECT_FALSE(fit_measured(sim().env().files, "noisy", {}).has_value());
 }
 
 TEST_F(MeasuredModelTest, PredictsOneProcessorAndNothingElse) {
-  const MeasuredPredictor predictor(model_);
+  const MeasuredPredictor predictor(model());
   const workload::TrainingRun run = profile::run_of({"resnet", "resnet18:input=64", 4, workload::Optimizer::kSgd}).value();
   const Prediction prediction = predictor.predict(run, hardware::make_placement("CPU", 1, 1).value()).value();
   EXPECT_TRUE(prediction.calibrated);
