@@ -3,9 +3,8 @@
 //
 // Operators fall into groups whose kernels are alike: matrix products (convolutions, linear layers, matmul), grouped
 // convolutions, norms, everything bound by memory; each forward and backward, and updates. Each group has two time
-// regressions with the roofline as prior, and the answer is their geometric mean: one that sees launch geometry, better
-// for models like those learned from, and one that does not, better for others. Rows weigh as much as their share of
-// their iteration.
+// regressions with the roofline as prior: one that sees launch geometry, better for models like those learned from, and
+// one that does not, better for others. Rows weigh as much as their share of their iteration.
 
 #include <array>
 #include <span>

@@ -249,11 +249,11 @@ LaunchPrediction LaunchModel::predict(const LaunchTrace& trace, const LaunchResi
   std::vector<QueuedOperator>& operators = prediction.operators;
   predict_host(context, operators);
   const std::size_t count = operators.size();
-  std::vector<double> by_shape(count), device(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    by_shape[i] = device_.log_time(context, i, Sight::kShapes, 0);
-    if (other != nullptr) {
-      by_shape[i] += 2 * kDeviceCarries * other->device[i];
+  std::vector<double> device(count);
+  prediction.unknown_share = unknown_share(trace);
+  const Sight sight = other == nullptr && prediction.in_domain() ? Sight::kLaunches : Sight::kShapes;
+  if (other != nullptr) {
+    for (std::size_t i = 0; i < count; ++i) {
       operators[i].interval *= std::exp(kHostCarries * other->host[static_cast<std::size_t>(trace.operators[i].phase)]);
     }
   }
@@ -261,7 +261,8 @@ LaunchPrediction LaunchModel::predict(const LaunchTrace& trace, const LaunchResi
   double busy = kUsuallyBusy;
   for (int pass = 0; pass < kPasses; ++pass) {
     for (std::size_t i = 0; i < count; ++i) {
-      device[i] = std::exp((by_shape[i] + device_.log_time(context, i, Sight::kLaunches, busy)) / 2);
+      const double carried = other != nullptr ? kDeviceCarries * other->device[i] : 0;
+      device[i] = std::exp(device_.log_time(context, i, sight, busy) + carried);
     }
     for (std::size_t i = 0; i < count; ++i) {
       operators[i].device = device[i];
@@ -274,7 +275,6 @@ LaunchPrediction LaunchModel::predict(const LaunchTrace& trace, const LaunchResi
     for (const double time : device) busy_time += time;
     busy = std::min(1.0, busy_time / std::max(1.0, prediction.times.iteration));
   }
-  prediction.unknown_share = unknown_share(trace);
   return prediction;
 }
 
