@@ -4,6 +4,8 @@
 
 #include "base/gzip.h"
 #include "base/text.h"
+#include "predict/evaluate/layers_suite.h"
+#include "predict/evaluate/operators_suite.h"
 
 namespace orrery::predict {
 
@@ -14,7 +16,10 @@ constexpr Bytes kFileMax = gibibytes(1);
 }  // namespace
 
 const std::vector<Suite>& all_suites() {
-  static const std::vector<Suite> kSuites = {};
+  static const std::vector<Suite> kSuites = {
+      {"operators", "operators on GPUs that were not measured", run_operators_suite},
+      {"layers", "single layers on GPUs that were not measured", run_layers_suite},
+  };
   return kSuites;
 }
 
@@ -29,7 +34,7 @@ Result<Suite> find_suite(std::string_view name) {
 }
 
 Result<std::string> read_data(env::Files& files, const std::string& folder, const std::string& name) {
-  const std::string path = folder + "/" + name;
+  const std::string path = folder.empty() ? name : folder + "/" + name;
   auto bytes = files.read(path, kFileMax);
   if (!bytes) {
     return std::move(bytes).error().with_context(
