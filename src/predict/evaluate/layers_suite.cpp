@@ -18,7 +18,6 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kHostLayers = 20;
 constexpr const char* kPublisher = "Justus et al., unseen V100";
 constexpr double kPublishedConvolution = 0.396;
-constexpr double kReach = 2;  // generations: the data span six of them
 
 struct LayerFile {
   std::string path;
@@ -152,7 +151,6 @@ Status score_class(const SuiteInput& input, LayerClass layer_class, SuiteReport&
   if (!cross) ORRERY_TRY_VOID(read_layers(input, input.test, layer_class, false, true, data));
   if (data.rows.empty()) return {};
   EnsembleOptions options;
-  options.reach = kReach;
   options.boost.leaves = 31;
   options.boost.seed = input.seed;
   options.boost.threads = input.threads;

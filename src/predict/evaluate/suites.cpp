@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "predict/evaluate/layers_suite.h"
 #include "predict/evaluate/operators_suite.h"
+#include "predict/evaluate/profet_suite.h"
 
 namespace orrery::predict {
 
@@ -19,6 +20,7 @@ const std::vector<Suite>& all_suites() {
   static const std::vector<Suite> kSuites = {
       {"operators", "operators on GPUs that were not measured", run_operators_suite},
       {"layers", "single layers on GPUs that were not measured", run_layers_suite},
+      {"profet", "training steps on other machines from a profile on one", run_profet_suite},
   };
   return kSuites;
 }
