@@ -183,8 +183,9 @@ Result<SuiteReport> run_layers_suite(const SuiteInput& input) {
     row.published = kPublishedConvolution;
     row.published_by = kPublisher;
   }
-  report.notes = {input.test.empty() ? "Each device was left out in turn and predicted from the other devices."
-                                     : "Devices of the test folder were predicted from the devices of the training folder.",
+  report.notes = {input.test.empty()
+                      ? "Each device was left out in turn and predicted from the other devices."
+                      : "Devices of the test folder were predicted from the devices of the training folder.",
                   "\"host known\": the overhead of the machine was corrected by 20 fast forward passes on it."};
   return report;
 }

@@ -185,8 +185,9 @@ Result<SuiteReport> run_profet_suite(const SuiteInput& input) {
   report.publish("all", kPublishedLogLinear, "log-linear on latency");
   double mean = 0;
   for (const double error : direction_errors) mean += error / static_cast<double>(direction_errors.size());
-  report.notes = {fmt::format("Mean over the {} directions: {:.1f} %.", direction_errors.size(), 100 * mean),
-                  input.test.empty() ? "Each model was left out in turn." : "Models of the test folder were not fitted."};
+  report.notes = {
+      fmt::format("Mean over the {} directions: {:.1f} %.", direction_errors.size(), 100 * mean),
+      input.test.empty() ? "Each model was left out in turn." : "Models of the test folder were not fitted."};
   return report;
 }
 

@@ -5,6 +5,7 @@
 #include "base/gzip.h"
 #include "base/text.h"
 #include "predict/evaluate/layers_suite.h"
+#include "predict/evaluate/llm_suite.h"
 #include "predict/evaluate/operators_suite.h"
 #include "predict/evaluate/profet_suite.h"
 
@@ -20,6 +21,7 @@ const std::vector<Suite>& all_suites() {
   static const std::vector<Suite> kSuites = {
       {"operators", "operators on GPUs that were not measured", run_operators_suite},
       {"layers", "single layers on GPUs that were not measured", run_layers_suite},
+      {"llm", "iterations of language models on GPUs that were not measured", run_llm_suite},
       {"profet", "training steps on other machines from a profile on one", run_profet_suite},
   };
   return kSuites;

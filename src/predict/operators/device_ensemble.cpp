@@ -13,10 +13,10 @@ namespace orrery::predict {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kOverheadShare = 0.01;          // of the fastest rows show the overhead
-constexpr std::size_t kCalibrationRows = 6000;   // per device
+constexpr double kOverheadShare = 0.01;         // of the fastest rows show the overhead
+constexpr std::size_t kCalibrationRows = 6000;  // per device
 constexpr double kUnknownOverheadMs = 0.03;
-constexpr float kSlack = 0.02F;                  // of a feature's range that still counts as inside
+constexpr float kSlack = 0.02F;  // of a feature's range that still counts as inside
 
 // The time of the fastest rows, if the work in them hardly counts.
 double overhead_of(std::vector<std::pair<double, double>> measured_and_roof) {
@@ -67,8 +67,7 @@ std::vector<char> domain_of(const Features& features, const std::vector<WorkRow>
   return inside;
 }
 
-Status check_rows(const std::vector<DeviceFacts>& devices, const Features& features,
-                  const std::vector<WorkRow>& rows) {
+Status check_rows(const std::vector<DeviceFacts>& devices, const Features& features, const std::vector<WorkRow>& rows) {
   if (features.rows() != rows.size()) return Error::invalid("as many feature rows as rows of work are needed");
   for (const WorkRow& row : rows) {
     if (row.device >= devices.size()) return Error::invalid("a row of work names a device that is not there");
@@ -202,8 +201,8 @@ std::size_t DeviceEnsemble::members_beside(std::size_t device) const {
 
 Result<Conformal> DeviceEnsemble::calibrate(std::size_t device) const {
   if (members_beside(device) < 2) {
-    return Error::invalid(fmt::format("an interval for {} needs measurements of two other devices",
-                                      devices_[device].name));
+    return Error::invalid(
+        fmt::format("an interval for {} needs measurements of two other devices", devices_[device].name));
   }
   std::vector<CalibrationPair> pairs;
   const std::size_t excluded[] = {device};

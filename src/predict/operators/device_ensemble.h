@@ -27,17 +27,17 @@
 namespace orrery::predict {
 
 struct WorkRow {
-  std::size_t device = 0;   // index into the devices
-  std::size_t kind = 0;     // what shares an overhead: an optimizer, a class of operators
-  double roof_ms = 0;       // above 0
-  double measured_ms = 0;   // 0: not measured, only to be predicted
-  double weight = 0;        // in fitting; 0: not fitted
-  std::string group{};      // of its interval
+  std::size_t device = 0;  // index into the devices
+  std::size_t kind = 0;    // what shares an overhead: an optimizer, a class of operators
+  double roof_ms = 0;      // above 0
+  double measured_ms = 0;  // 0: not measured, only to be predicted
+  double weight = 0;       // in fitting; 0: not fitted
+  std::string group{};     // of its interval
 };
 
 struct EnsembleOptions {
-  double reach = 1;            // generations
-  double overhead_share = 1;   // of the overhead that is left when work follows work without waiting
+  double reach = 1;           // generations
+  double overhead_share = 1;  // of the overhead that is left when work follows work without waiting
   BoostOptions boost{.trees = 150, .leaves = 15};
 };
 

@@ -18,11 +18,10 @@ struct Limits {
   double picojoules;  // per fp32 operation
 };
 
-constexpr Limits kLimits[] = {
-    {"Kepler", 0, 3.5, 0.67, 55}, {"Maxwell", 0, 5, 1, 31},      {"Pascal", 0, 6, 1, 18},
-    {"Volta", 0, 7, 1, 18},       {"Turing", 0, 7.5, 1, 18},     {"Ampere", 64, 8, 1, 15.4},
-    {"Ampere", 128, 8, 0.78, 9},  {"Ada", 0, 8.9, 0.78, 5.4},    {"Hopper", 0, 9, 0.78, 8},
-    {"Blackwell", 0, 10, 0.78, 5}};
+constexpr Limits kLimits[] = {{"Kepler", 0, 3.5, 0.67, 55}, {"Maxwell", 0, 5, 1, 31},   {"Pascal", 0, 6, 1, 18},
+                              {"Volta", 0, 7, 1, 18},       {"Turing", 0, 7.5, 1, 18},  {"Ampere", 64, 8, 1, 15.4},
+                              {"Ampere", 128, 8, 0.78, 9},  {"Ada", 0, 8.9, 0.78, 5.4}, {"Hopper", 0, 9, 0.78, 8},
+                              {"Blackwell", 0, 10, 0.78, 5}};
 
 const Limits* find_limits(const hardware::Device& device) {
   for (const Limits& limits : kLimits) {

@@ -118,9 +118,10 @@ Result<std::vector<LayerMeasurement>> parse_layers(std::string_view csv, LayerCl
 
 std::vector<std::string> layer_feature_names() {
   std::vector<std::string> names = {
-      "compute_ms", "memory_ms",  "input_ms", "output_ms", "weights_ms", "compute_to_memory", "optimizer", "accesses",
-      "activation", "is_training", "batch",   "side",      "kernel",     "inputs",            "outputs",   "padding",
-      "stride",     "bias",       "product_rows", "inner", "l2_share",   "weight_waves"};
+      "compute_ms",   "memory_ms", "input_ms",   "output_ms",   "weights_ms", "compute_to_memory",
+      "optimizer",    "accesses",  "activation", "is_training", "batch",      "side",
+      "kernel",       "inputs",    "outputs",    "padding",     "stride",     "bias",
+      "product_rows", "inner",     "l2_share",   "weight_waves"};
   for (const char* tile : {"128x128", "64x64", "128x32"}) {
     for (const char* what : {"waves_", "filling_", "padding_"}) names.push_back(std::string(what) + tile);
   }

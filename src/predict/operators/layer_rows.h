@@ -4,11 +4,12 @@
 // With F the operations of the forward pass, x, y, w the elements of input, output and weights, and p = 3 passes when
 // training (forward, gradient of the input, gradient of the weights), else 1:
 //
-//   roof = 1.2 p F / usable peak + 6 (p x + (p + 1 or 1) y) · 4 / mixed + c · (reads and writes of the update) w · 4 / mixed
+//   roof = 1.2 p F / usable peak + 6 (p x + (p + 1 or 1) y) · 4 / mixed + c · (reads and writes of the update) w · 4 /
+//   mixed
 //
-// where mixed = √(bandwidth · usable peak / 15): moving a layer's tensors through transposes, padding and unrolled windows
-// is bound neither by bandwidth alone nor by arithmetic alone, and their geometric mean holds over generations. The
-// factors are round; what they miss is learned.
+// where mixed = √(bandwidth · usable peak / 15): moving a layer's tensors through transposes, padding and unrolled
+// windows is bound neither by bandwidth alone nor by arithmetic alone, and their geometric mean holds over generations.
+// The factors are round; what they miss is learned.
 
 #include <string>
 #include <string_view>

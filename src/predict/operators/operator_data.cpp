@@ -31,7 +31,8 @@ Result<double> first_number(const CsvTable& table, const CsvRow& row, std::initi
     const auto number = positive_field(table, row, column);
     if (number) return *number;
   }
-  return Error::invalid(fmt::format("line {}: none of the columns {} has a number", row.line, fmt::join(columns, ", ")));
+  return Error::invalid(
+      fmt::format("line {}: none of the columns {} has a number", row.line, fmt::join(columns, ", ")));
 }
 
 }  // namespace
@@ -40,8 +41,8 @@ Result<double> positive_field(const CsvTable& table, const CsvRow& row, std::str
   ORRERY_TRY(const std::size_t place, table.column(column));
   const std::optional<double> number = parse_number(row.fields[place]);
   if (!number || !(*number > 0)) {
-    return Error::invalid(fmt::format("line {}: {}: expected a number above 0, got {}", row.line, column,
-                                      quote(row.fields[place])));
+    return Error::invalid(
+        fmt::format("line {}: {}: expected a number above 0, got {}", row.line, column, quote(row.fields[place])));
   }
   return *number;
 }

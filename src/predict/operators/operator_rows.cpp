@@ -58,8 +58,8 @@ std::string_view to_string(OperatorClass operator_class) {
 }
 
 std::vector<std::string> product_feature_names() {
-  std::vector<std::string> names = {"compute_us",   "memory_us", "compute_to_memory", "m",        "n",
-                                    "k",            "b",         "smaller_side",      "l2_share", "l2_share_of_one"};
+  std::vector<std::string> names = {"compute_us", "memory_us", "compute_to_memory", "m",        "n",
+                                    "k",          "b",         "smaller_side",      "l2_share", "l2_share_of_one"};
   for (const char* tile : {"128x128", "64x64", "128x64", "32x32"}) {
     for (const char* what : {"waves_", "filling_", "padding_"}) names.push_back(std::string(what) + tile);
   }
@@ -98,8 +98,8 @@ PhysicalRow product_row(const OperatorShape& shape, const DeviceFacts& device) {
 }
 
 std::vector<std::string> elementwise_feature_names() {
-  return {"memory_us",       "compute_us",  "row_length",         "rows",           "operands",      "arithmetic",
-          "l2_share", "elements_per_sm", "rows_per_sm", "compute_to_memory", "alignment"};
+  return {"memory_us",       "compute_us",  "row_length",        "rows",     "operands", "arithmetic", "l2_share",
+          "elements_per_sm", "rows_per_sm", "compute_to_memory", "alignment"};
 }
 
 PhysicalRow elementwise_row(const OperatorShape& shape, const DeviceFacts& device) {
@@ -122,14 +122,12 @@ PhysicalRow elementwise_row(const OperatorShape& shape, const DeviceFacts& devic
 }
 
 std::vector<std::string> feature_names(OperatorClass operator_class) {
-  const bool is_product =
-      operator_class == OperatorClass::kBatchedProduct || operator_class == OperatorClass::kLinear;
+  const bool is_product = operator_class == OperatorClass::kBatchedProduct || operator_class == OperatorClass::kLinear;
   return is_product ? product_feature_names() : elementwise_feature_names();
 }
 
 PhysicalRow physical_row(OperatorClass operator_class, const OperatorShape& shape, const DeviceFacts& device) {
-  const bool is_product =
-      operator_class == OperatorClass::kBatchedProduct || operator_class == OperatorClass::kLinear;
+  const bool is_product = operator_class == OperatorClass::kBatchedProduct || operator_class == OperatorClass::kLinear;
   return is_product ? product_row(shape, device) : elementwise_row(shape, device);
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 // Matrix products and element-wise operators as physical estimates and features (tile × wave × utilisation).
 //
-// A product of B matrices, M × N by N × K, does F = 2·B·M·N·K operations on 4·B·(M·N + N·K + M·K) bytes. The kernel cuts
-// the output into tiles of a × b; with T = B·⌈M/a⌉·⌈K/b⌉ tiles on S multiprocessors it runs in ⌈T/S⌉ waves, of which the
-// last may be half empty, and the tiles at the edge are partly padding. Which tile a library takes on a new device is
-// not known, so waves, their filling and the padding are features for several tiles. Element-wise operators, softmax
-// and layer normalisation move their operands once.
+// A product of B matrices, M × N by N × K, does F = 2·B·M·N·K operations on 4·B·(M·N + N·K + M·K) bytes. The kernel
+// cuts the output into tiles of a × b; with T = B·⌈M/a⌉·⌈K/b⌉ tiles on S multiprocessors it runs in ⌈T/S⌉ waves, of
+// which the last may be half empty, and the tiles at the edge are partly padding. Which tile a library takes on a new
+// device is not known, so waves, their filling and the padding are features for several tiles. Element-wise operators,
+// softmax and layer normalisation move their operands once.
 //
 //   roof = max(F / usable peak, bytes / bandwidth)
 //

@@ -14,17 +14,16 @@ struct Group {
 };
 
 const std::vector<Group>& groups() {
-  static const std::vector<Group> kGroups = {
-      {"convolution", {"Conv2D", "_FusedConv2D"}},
-      {"convolution_filter", {"Conv2DBackpropFilter"}},
-      {"convolution_input", {"Conv2DBackpropInput"}},
-      {"product", {"MatMul"}},
-      {"normalisation", {"FusedBatchNormV3", "FusedBatchNormGradV3"}},
-      {"pooling", {"MaxPool", "MaxPoolGrad", "AvgPool", "AvgPoolGrad"}},
-      {"update", {"ResourceApplyGradientDescent", "AssignSubVariableOp"}},
-      {"copies", {"Transpose", "_Recv", "_HostRecv", "_Send"}},
-      {"elementwise", {}},  // and everything else
-      {"idle", {"IDLE"}}};
+  static const std::vector<Group> kGroups = {{"convolution", {"Conv2D", "_FusedConv2D"}},
+                                             {"convolution_filter", {"Conv2DBackpropFilter"}},
+                                             {"convolution_input", {"Conv2DBackpropInput"}},
+                                             {"product", {"MatMul"}},
+                                             {"normalisation", {"FusedBatchNormV3", "FusedBatchNormGradV3"}},
+                                             {"pooling", {"MaxPool", "MaxPoolGrad", "AvgPool", "AvgPoolGrad"}},
+                                             {"update", {"ResourceApplyGradientDescent", "AssignSubVariableOp"}},
+                                             {"copies", {"Transpose", "_Recv", "_HostRecv", "_Send"}},
+                                             {"elementwise", {}},  // and everything else
+                                             {"idle", {"IDLE"}}};
   return kGroups;
 }
 

@@ -2,8 +2,8 @@
 // The time of a training step on one machine from a profile of the same step on another.
 //
 // A profile says how the device's time divides over operators. Scaled so that it sums to the measured step time t, with
-// parts p_g for groups g of operators (convolutions by pass, products, normalisation, pooling, updates, copies, the rest,
-// and the device idle), the step on the other machine takes
+// parts p_g for groups g of operators (convolutions by pass, products, normalisation, pooling, updates, copies, the
+// rest, and the device idle), the step on the other machine takes
 //
 //   base = Σ_g c_g p_g + c_0,   c >= 0, least squares of base / measured − 1
 //
