@@ -4,6 +4,7 @@
 
 #include "base/gzip.h"
 #include "base/text.h"
+#include "predict/evaluate/kineto_suite.h"
 #include "predict/evaluate/layers_suite.h"
 #include "predict/evaluate/llm_suite.h"
 #include "predict/evaluate/operators_suite.h"
@@ -23,6 +24,7 @@ const std::vector<Suite>& all_suites() {
       {"layers", "single layers on GPUs that were not measured", run_layers_suite},
       {"llm", "iterations of language models on GPUs that were not measured", run_llm_suite},
       {"profet", "training steps on other machines from a profile on one", run_profet_suite},
+      {"kineto", "the last step of a profiled run from the steps before it", run_kineto_suite},
   };
   return kSuites;
 }
