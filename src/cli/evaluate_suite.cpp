@@ -38,10 +38,11 @@ Status run_evaluate(Context& context, const Arguments& arguments) {
   return {};
 }
 
-std::string suite_names() {
-  std::string names = "SUITE is memory";
-  for (const predict::Suite& suite : predict::all_suites()) names += ", " + suite.name;
-  return names;
+// "memory, operators (operators on GPUs that were not measured), …".
+std::string suite_list() {
+  std::string list = "memory";
+  for (const predict::Suite& suite : predict::all_suites()) list += fmt::format(", {} ({})", suite.name, suite.help);
+  return list;
 }
 
 }  // namespace
@@ -49,13 +50,13 @@ std::string suite_names() {
 Command evaluate_command() {
   std::vector<std::string> examples = {"orrery evaluate memory"};
   for (const predict::Suite& suite : predict::all_suites()) {
-    examples.push_back(fmt::format("orrery evaluate {:<12}# {}", suite.name, suite.help));
+    examples.push_back("orrery evaluate " + suite.name);
   }
   return {"evaluate",
           "SUITE",
           1,
           1,
-          "score predicted times against a set of measurements; " + suite_names(),
+          "score predicted times against measurements: " + suite_list(),
           join({text_option("train", "", "folder to fit on").in("DIR"),
                 text_option("test", "", "folder to score on; without it, cross-validation inside the first").in("DIR"),
                 integer_option("seed", 1, "of every random choice").bounds(0, 1e15),

@@ -147,7 +147,7 @@ std::vector<Row> rows() {
       {"V100 PCIe", {"V100-PCIE-16GB"}, kVolta, 2017,
        {80, 1380}, {.vector = 14.13, .fp16 = 112}, {16, 900, 6}, kPcie3, 250,
        "NVIDIA Tesla V100 datasheet, 2018"},
-      {"V100 PCIe 32GB", {"V100-PCIE-32GB"}, kVolta, 2018,
+      {"V100 PCIe 32GB", {}, kVolta, 2018,
        {80, 1380}, {.vector = 14.13, .fp16 = 112}, {32, 900, 6}, kPcie3, 250,
        "NVIDIA Tesla V100 datasheet, 2018"},
       {"V100S", {"V100S-PCIE-32GB"}, kVolta, 2019,
