@@ -38,11 +38,11 @@ Status run_evaluate(Context& context, const Arguments& arguments) {
   return {};
 }
 
-// "memory, operators (operators on GPUs that were not measured), …".
-std::string suite_list() {
-  std::string list = "memory";
-  for (const predict::Suite& suite : predict::all_suites()) list += fmt::format(", {} ({})", suite.name, suite.help);
-  return list;
+// "memory, operators, layers".
+std::string suite_names() {
+  std::string names = "memory";
+  for (const predict::Suite& suite : predict::all_suites()) names += ", " + suite.name;
+  return names;
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ Command evaluate_command() {
           "SUITE",
           1,
           1,
-          "score predicted times against measurements: " + suite_list(),
+          "score predictions against measurements: " + suite_names(),
           join({text_option("train", "", "folder to fit on").in("DIR"),
                 text_option("test", "", "folder to score on; without it, cross-validation inside the first").in("DIR"),
                 integer_option("seed", 1, "of every random choice").bounds(0, 1e15),

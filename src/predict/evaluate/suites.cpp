@@ -31,12 +31,13 @@ const std::vector<Suite>& all_suites() {
 
 Result<Suite> find_suite(std::string_view name) {
   std::vector<std::string> names;
+  std::string list = "\n  memory      peaks of memory";
   for (const Suite& suite : all_suites()) {
     if (suite.name == name) return suite;
     names.push_back(suite.name);
+    list += fmt::format("\n  {:<12}{}", suite.name, suite.help);
   }
-  return Error::invalid(fmt::format("unknown suite \"{}\"{}; there are: memory{}", name, did_you_mean(name, names),
-                                    names.empty() ? "" : fmt::format(", {}", fmt::join(names, ", "))));
+  return Error::invalid(fmt::format("unknown suite {}{}; there are:{}", quote(name), did_you_mean(name, names), list));
 }
 
 Result<std::string> read_data(env::Files& files, const std::string& folder, const std::string& name) {
