@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/csv.h"
+#include "base/statistics.h"
 #include "base/text.h"
 #include "predict/evaluate/operator_folder.h"
 #include "predict/operators/operator_graph.h"
@@ -25,6 +26,7 @@ constexpr double kLinkShare = 0.75;     // of a link's bandwidth that collective
 constexpr double kSlowLink = 12e9;      // bytes per second between devices whose link is not known
 constexpr double kOverheadShare = 0.5;  // of a launch that is not hidden behind the work before it
 constexpr std::size_t kCalibrationMin = 8;
+constexpr std::string_view kOtherMakers = "other makers";
 
 struct Rival {
   std::string_view column, name;
@@ -208,7 +210,7 @@ Result<std::map<std::string, double>> read_layer_counts(const SuiteInput& input,
 std::string group_of(const std::string& mode, const std::string& option, const DeviceFacts& device) {
   if (option == "fusion") return "fused inference";
   if (!option.empty()) return "distributed training";
-  if (std::isnan(device.generation)) return "other makers";
+  if (std::isnan(device.generation)) return std::string(kOtherMakers);
   return mode == "train" ? "training" : "inference";
 }
 
@@ -270,6 +272,20 @@ class IterationReader {
   std::map<std::string, double> layers_;
 };
 
+// Makers no operator was measured of differ in more than their figures: iterations on their other devices tell by how
+// much. 1 for a device whose maker is known, or without such iterations.
+double maker_factor(const IterationModel& model, const std::vector<MeasuredIteration>& iterations,
+                    const MeasuredIteration& target, std::span<const std::size_t> excluded) {
+  if (target.group != kOtherMakers) return 1;
+  std::vector<double> ratios;
+  for (const MeasuredIteration& iteration : iterations) {
+    const bool is_out = std::find(excluded.begin(), excluded.end(), iteration.device) != excluded.end();
+    if (iteration.group != kOtherMakers || iteration.device == target.device || is_out) continue;
+    ratios.push_back(iteration.measured_ms / model.time_ms(iteration, excluded));
+  }
+  return ratios.empty() ? 1 : median(ratios);
+}
+
 // What iterations on other devices were off by, predicted without the device the interval is for.
 std::optional<Conformal> calibrate(const IterationModel& model, const std::vector<MeasuredIteration>& iterations,
                                    std::size_t device) {
@@ -277,7 +293,8 @@ std::optional<Conformal> calibrate(const IterationModel& model, const std::vecto
   const std::size_t excluded[] = {device};
   for (const MeasuredIteration& iteration : iterations) {
     if (iteration.device == device) continue;
-    pairs.push_back({model.time_ms(iteration, excluded), iteration.measured_ms, iteration.group});
+    const double factor = maker_factor(model, iterations, iteration, excluded);
+    pairs.push_back({factor * model.time_ms(iteration, excluded), iteration.measured_ms, iteration.group});
   }
   auto conformal = Conformal::fit(pairs, kCalibrationMin);
   if (!conformal) return std::nullopt;
@@ -328,7 +345,8 @@ Result<SuiteReport> run_llm_suite(const SuiteInput& input) {
   for (std::size_t i = 0; i < scored; ++i) {
     const std::size_t device = iterations[i].device;
     if (!conformal.contains(device)) conformal[device] = calibrate(model, calibration, device);
-    add_cases(iterations[i], model.time_ms(iterations[i], {}), conformal[device], ours, by_device, rivals);
+    const double factor = maker_factor(model, calibration, iterations[i], {});
+    add_cases(iterations[i], factor * model.time_ms(iterations[i], {}), conformal[device], ours, by_device, rivals);
   }
   const auto by_group = [](const Case& a, const Case& b) { return a.group < b.group; };
   for (auto* cases : {&ours, &by_device, &rivals}) std::stable_sort(cases->begin(), cases->end(), by_group);

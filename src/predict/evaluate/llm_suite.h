@@ -9,6 +9,8 @@
 //   dp   all-reduces of gradients hide behind the backward pass
 //   pp   with k micro-batches on p stages (k + p − 1) / p times one micro-batch
 //
+// Devices of makers of which no operator was measured are corrected by the median ratio on the maker's other devices.
+//
 // With --test, e2e.csv comes from there; graphs and device figures too, if it has them.
 //
 // Groups: "training", "inference", "training on DEVICE"…, "distributed training", "fused inference", "other makers",

@@ -27,6 +27,7 @@ Status OperatorWorkBuilder::add(const std::vector<OperatorMeasurement>& measurem
     work_.rows[row].weight = to_fit ? 1 : 0;
     work_.rows[row].group = measurement.is_random_sweep ? "random" : "real";
     work_.is_random[row] = measurement.is_random_sweep ? 1 : 0;
+    work_.measured[row] = measurement;
     if (to_fit) work_.fitted.insert(device);
   }
   return {};
@@ -37,6 +38,7 @@ std::size_t OperatorWorkBuilder::ask(std::size_t device, const OperatorShape& sh
   work_.features.add(physical.features);
   work_.rows.push_back({.device = device, .roof_ms = physical.roof_ms});
   work_.is_random.push_back(0);
+  work_.measured.push_back({.device = work_.devices[device].name, .shape = shape});
   return work_.rows.size() - 1;
 }
 

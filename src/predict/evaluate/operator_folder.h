@@ -17,8 +17,9 @@ struct OperatorWork {
   std::vector<DeviceFacts> devices;
   Features features{{}};
   std::vector<WorkRow> rows;
-  std::vector<char> is_random;   // by row: sizes of a random sweep
-  std::set<std::size_t> fitted;  // devices that have rows to fit
+  std::vector<char> is_random;                // by row: sizes of a random sweep
+  std::vector<OperatorMeasurement> measured;  // by row; without a time where only asked for
+  std::set<std::size_t> fitted;               // devices that have rows to fit
 };
 
 class OperatorWorkBuilder {

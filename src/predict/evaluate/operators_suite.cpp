@@ -4,9 +4,12 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <map>
+#include <tuple>
 
 #include "predict/evaluate/operator_folder.h"
 #include "predict/learn/ridge.h"
+#include "predict/operators/wave_scaling.h"
 
 namespace orrery::predict {
 
@@ -68,6 +71,54 @@ class LogLinear {
   Ridge ridge_;
 };
 
+// Times of the same operators on the measured device of the nearest generation, scaled by waves.
+class WaveScaling {
+ public:
+  WaveScaling(const OperatorWork& data, std::size_t target)
+      : data_(data), target_(hardware::find_device_or_null(data.devices[target].name)) {
+    for (std::size_t i = 0; i < data.rows.size(); ++i) {
+      const std::size_t device = data.rows[i].device;
+      if (device == target || !(data.rows[i].weight > 0) || !(data.measured[i].blocks > 0)) continue;
+      const auto [place, is_new] = donors_.emplace(key_of(i), i);
+      if (!is_new && distance(device, target) < distance(data.rows[place->second].device, target)) place->second = i;
+    }
+  }
+
+  std::optional<double> predict(std::size_t row) const {
+    const auto donor = donors_.find(key_of(row));
+    if (donor == donors_.end() || target_ == nullptr) return std::nullopt;
+    const OperatorMeasurement& known = data_.measured[donor->second];
+    const hardware::Device* from = hardware::find_device_or_null(known.device);
+    if (from == nullptr) return std::nullopt;
+    const double resident = std::clamp(kThreadsPerSm / std::max(known.threads, 1.0), 1.0, kBlocksPerSmMax);
+    const auto features = data_.features.row(donor->second);
+    const DeviceFacts& facts = data_.devices[data_.rows[donor->second].device];
+    const double intensity =
+        data_.operator_class == OperatorClass::kBatchedProduct || data_.operator_class == OperatorClass::kLinear
+            ? std::exp2(static_cast<double>(features[2])) * facts.usable_peak / facts.bandwidth
+            : kElementwiseIntensity;
+    return wave_scaled_ms({known.latency_ms, known.blocks, resident, intensity}, *from, *target_);
+  }
+
+ private:
+  static constexpr double kThreadsPerSm = 2048;
+  static constexpr double kBlocksPerSmMax = 16;
+  static constexpr double kElementwiseIntensity = 0.1;  // operations per byte
+
+  using Key = std::tuple<std::string, double, double, double, double>;
+  Key key_of(std::size_t row) const {
+    const OperatorShape& shape = data_.measured[row].shape;
+    return {shape.name, shape.b, shape.m, shape.n, shape.k};
+  }
+  double distance(std::size_t a, std::size_t b) const {
+    return std::abs(data_.devices[a].generation - data_.devices[b].generation);
+  }
+
+  const OperatorWork& data_;
+  const hardware::Device* target_;
+  std::map<Key, std::size_t> donors_;
+};
+
 void append(std::vector<Case>& to, std::vector<Case> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
@@ -113,7 +164,10 @@ class ClassScorer {
     }
     ORRERY_TRY(const Conformal conformal, everything.calibrate(device));
     ORRERY_TRY(const LogLinear log_linear, LogLinear::fit(data_, device));
-    std::vector<Case> narrow, roofline, linear, random_sizes;
+    const WaveScaling wave_scaling(data_, device);
+    const bool only_real =
+        std::none_of(scored.begin(), scored.end(), [&](auto row) { return data_.is_random[row] != 0; });
+    std::vector<Case> narrow, split, waves, roofline, linear, random_sizes;
     for (const std::size_t row : scored) {
       const EnsembleAnswer answer = everything.predict(row);
       if (data_.is_random[row] != 0) {
@@ -124,10 +178,14 @@ class ClassScorer {
       by_device.push_back(
           make_case(fmt::format("{} on {}", name_, data_.devices[device].name), row, answer, &conformal));
       narrow.push_back(make_case(name_ + ", fitted on random sizes", row, random_only.predict(row), nullptr));
+      if (only_real) split.push_back(make_case(name_ + ", published split", row, random_only.predict(row), nullptr));
+      if (const auto scaled = wave_scaling.predict(row)) {
+        waves.push_back(make_case(name_ + ", wave scaling", row, {*scaled, true}, nullptr));
+      }
       roofline.push_back(make_case(name_ + ", roofline", row, {everything.floor_ms(row), true}, nullptr));
       linear.push_back(make_case(name_ + ", log-linear", row, {log_linear.predict(data_, row), true}, nullptr));
     }
-    for (auto* cases : {&narrow, &random_sizes, &roofline, &linear}) append(others, std::move(*cases));
+    for (auto* cases : {&split, &narrow, &random_sizes, &waves, &roofline, &linear}) append(others, std::move(*cases));
     return {};
   }
 
@@ -189,8 +247,9 @@ Result<SuiteReport> run_operators_suite(const SuiteInput& input) {
   report.add_total(input.now_s() - start);
   for (const Published& published : kPublished) {
     const std::string name(to_string(published.operator_class));
-    report.publish(name, published.error, kPublisher);
-    report.publish(name + ", fitted on random sizes", published.error, kPublisher);
+    for (const char* form : {"", ", fitted on random sizes", ", published split"}) {
+      report.publish(name + form, published.error, kPublisher);
+    }
   }
   report.notes = {
       domain_note(report),

@@ -10,6 +10,9 @@
 //   bmm, random sizes     the random sizes of the devices left out
 //   bmm, fitted on random sizes   as the first, but fitted on the random sizes of the other devices only, which is what
 //                         the published figures did
+//   bmm, published split  the same on devices of which only sizes of real models were measured: the one such device of
+//                         the shared data is one the published figures are about
+//   bmm, wave scaling     from the time of the same operator on the device of the nearest generation that has it
 //   bmm, roofline         the physical estimate and an overhead, nothing learned
 //   bmm, log-linear       ridge regression on logarithms of work, bytes and the device's figures (after Li et al. 2023)
 //   bmm on DEVICE         the first, by device

@@ -25,6 +25,16 @@ Result<OperatorShape> shape_of(const CsvTable& table, const CsvRow& row, Operato
   return shape;
 }
 
+// The grid and block of the kernel, if the file has them.
+void read_launch(const CsvTable& table, const CsvRow& row, OperatorMeasurement& measurement) {
+  double blocks = 1;
+  for (const std::string_view column : {"gridx", "gridy", "gridz"}) {
+    blocks *= positive_field(table, row, column).value_or(0);
+  }
+  measurement.blocks = blocks;
+  measurement.threads = positive_field(table, row, "block").value_or(0);
+}
+
 // The first of the columns that has a number.
 Result<double> first_number(const CsvTable& table, const CsvRow& row, std::initializer_list<std::string_view> columns) {
   for (const std::string_view column : columns) {
@@ -58,6 +68,7 @@ Result<std::vector<OperatorMeasurement>> parse_operators(std::string_view csv, O
   ORRERY_TRY(const std::size_t device, table.column("Device"));
   ORRERY_TRY(const std::size_t name, table.column("OPName"));
   ORRERY_TRY(const std::size_t source, table.column("source"));
+  const bool has_launch = table.column("gridx").has_value();
   std::vector<OperatorMeasurement> measurements;
   measurements.reserve(table.rows.size());
   for (const CsvRow& row : table.rows) {
@@ -67,6 +78,7 @@ Result<std::vector<OperatorMeasurement>> parse_operators(std::string_view csv, O
     measurement.shape.name = row.fields[name];
     ORRERY_TRY(measurement.latency_ms, positive_field(table, row, "latency_ms"));
     measurement.is_random_sweep = row.fields[source] == "train";
+    if (has_launch) read_launch(table, row, measurement);
     measurements.push_back(std::move(measurement));
   }
   return measurements;

@@ -2,7 +2,8 @@
 // Reads folders of measured operators: ops/bmm.csv.gz and so on, and devices.csv with data-sheet figures.
 //
 // ops/*.csv(.gz): OPName, Device, sizes (B, M, N, K of products with N the side summed over; B, H of the others),
-// latency_ms, source ("train": a sweep of random sizes; "test": sizes of real models).
+// latency_ms, source ("train": a sweep of random sizes; "test": sizes of real models), and gridx, gridy, gridz, block
+// of the kernel where known.
 
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@ struct OperatorMeasurement {
   OperatorShape shape;
   double latency_ms = 0;
   bool is_random_sweep = true;
+  double blocks = 0, threads = 0;  // of the kernel's grid and of one block; 0: not known
 };
 
 Result<std::vector<OperatorMeasurement>> parse_operators(std::string_view csv, OperatorClass operator_class);
