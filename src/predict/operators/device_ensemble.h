@@ -36,7 +36,7 @@ struct WorkRow {
 };
 
 struct EnsembleOptions {
-  double reach = 1;           // generations
+  double reach = 0.8;         // generations
   double overhead_share = 1;  // of the overhead that is left when work follows work without waiting
   BoostOptions boost{.trees = 150, .leaves = 15};
 };

@@ -6,13 +6,14 @@
 //   issue   a multiprocessor that issues one instruction per cycle to each group of 32 lanes (Ampere consumer parts,
 //           Ada, Hopper, Blackwell) spends issue slots on loads and addresses: about 0.78 of the peak is left. Kepler
 //           fills 192 lanes only by issuing two instructions at once: about 0.67.
-//   power   fp32 work costs an energy per operation that depends on the generation; the board's power divided by it is
-//           a rate that can be held. A 70 W T4 holds 70 W / 18 pJ = 3.9 TFLOP/s of its rated 8.1.
+//   power   the rated power and peak of a board that is not short of power give the energy of one operation on that
+//           kind of chip (RTX 2080: 215 W / 10.07 TFLOP/s = 21.4 pJ). A board with the share r of the power its peak
+//           would need clocks lower, at a lower voltage: it holds r^0.6 of its peak down to r = 0.6, where the voltage
+//           cannot fall further, and in proportion to the power below. A 70 W T4 (r = 0.4) holds half its peak.
 //
-//   usable peak = min(issue · peak, power / energy)
+//   usable peak = peak · min(issue, held(r))
 //
-// The energies come from the power and rated peak of boards that hold their clock (V100 PCIe: 250 W / 14 TFLOP/s) and
-// from public reports for those that do not. GeForce boards clock about 15 % above what they are rated at.
+// GeForce boards clock about 15 % above what they are rated at.
 
 #include <string>
 

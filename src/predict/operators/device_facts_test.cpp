@@ -13,15 +13,17 @@ DeviceFacts of(std::string_view name) {
 }
 
 TEST(DeviceFacts, PowerHoldsSmallBoardsBelowTheirPeak) {
-  EXPECT_NEAR(of("T4").usable_peak, 70 / 18e-12, 1e9);           // 3.9 of 8.1 TFLOP/s
-  EXPECT_EQ(of("V100 PCIe").usable_peak, 250 / 18e-12);          // just below its peak
-  EXPECT_EQ(of("P100 PCIe").usable_peak, of("P100 PCIe").peak);  // 250 W are enough
-  EXPECT_NEAR(of("L4").usable_peak, 72 / 5.4e-12, 1e9);
+  // T4: r = 70 / (8.14 · 21.4) = 0.402, below the voltage floor: 0.402 · 0.6^−0.4 = 0.493 of the peak.
+  EXPECT_NEAR(of("T4").usable_peak / of("T4").peak, 0.493, 0.002);
+  // A100 PCIe: r = 250 / (19.5 · 20.5) = 0.625; 0.625^0.6 = 0.754.
+  EXPECT_NEAR(of("A100 PCIe").usable_peak / of("A100 PCIe").peak, 0.754, 0.002);
+  EXPECT_EQ(of("V100").usable_peak, of("V100").peak);
 }
 
 TEST(DeviceFacts, IssueSlotsHoldWideMultiprocessorsBelowTheirPeak) {
-  EXPECT_NEAR(of("H100").usable_peak, 0.78 * of("H100").peak, 1e9);
-  EXPECT_NEAR(of("GTX 1080 Ti").usable_peak, 1.15 * of("GTX 1080 Ti").peak, 1e9);
+  EXPECT_NEAR(of("H100").usable_peak / of("H100").peak, 0.78, 1e-6);
+  EXPECT_LT(of("L4").usable_peak / of("L4").peak, 0.5);  // 72 W are the tighter limit
+  EXPECT_NEAR(of("GTX 1080").usable_peak / of("GTX 1080").peak, 1.15, 1e-3);
 }
 
 TEST(DeviceFacts, AnUnknownDeviceKeepsItsPeak) {

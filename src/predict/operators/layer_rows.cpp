@@ -14,6 +14,13 @@ namespace {
 constexpr double kFloatBytes = 4;
 constexpr double kFlopsPerByte = 15;  // where a device of any generation is neither bound by memory nor by arithmetic
 
+constexpr double kArithmeticPart = 0.57;  // of the rate at which tensors move; the rest is bandwidth
+
+double mixed_rate(const DeviceFacts& device) {
+  return std::pow(device.bandwidth, 1 - kArithmeticPart) *
+         std::pow(device.usable_peak / kFlopsPerByte, kArithmeticPart);
+}
+
 struct Optimizer {
   std::string_view name;
   double accesses;  // reads and writes of each weight and its state in one update
@@ -133,7 +140,7 @@ PhysicalRow layer_row(const Layer& layer, LayerClass layer_class, const DeviceFa
   const bool is_training = layer.optimizer != 0;
   const bool is_dense = layer_class == LayerClass::kDense;
   const double accesses = kOptimizers[layer.optimizer].accesses;
-  const double mixed = std::sqrt(device.bandwidth * device.usable_peak / kFlopsPerByte);
+  const double mixed = mixed_rate(device);
   const double flops = 2 * product.rows * product.inner * product.columns;
   const double compute = flops * (is_training ? 3 : 1) / device.usable_peak * 1e3;
   const double input = kFloatBytes * product.input * (is_training ? 3 : 1) / mixed * 1e3;

@@ -7,9 +7,9 @@
 //   roof = 1.2 p F / usable peak + 6 (p x + (p + 1 or 1) y) · 4 / mixed + c · (reads and writes of the update) w · 4 /
 //   mixed
 //
-// where mixed = √(bandwidth · usable peak / 15): moving a layer's tensors through transposes, padding and unrolled
-// windows is bound neither by bandwidth alone nor by arithmetic alone, and their geometric mean holds over generations.
-// The factors are round; what they miss is learned.
+// where mixed = bandwidth^0.43 · (usable peak / 15)^0.57: moving a layer's tensors through transposes, padding and
+// unrolled windows is bound neither by bandwidth alone nor by arithmetic alone, and a mean of both holds over
+// generations. The other factors are round; what they miss is learned.
 
 #include <string>
 #include <string_view>

@@ -68,7 +68,7 @@ TEST(OperatorData, DevicesWithTheirFigures) {
   ASSERT_TRUE(devices);
   ASSERT_EQ(devices->size(), 2U);
   EXPECT_EQ((*devices)[0].file, "Tesla_T4");
-  EXPECT_NEAR((*devices)[0].facts.usable_peak, 70 / 18e-12, 1e9);
+  EXPECT_NEAR((*devices)[0].facts.usable_peak, 0.493 * 8.141e12, 1e10);  // held down by its 70 W
   EXPECT_NEAR((*devices)[1].facts.usable_peak, 46.1e12, 1e9);
 }
 
