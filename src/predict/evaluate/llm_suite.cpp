@@ -231,7 +231,7 @@ class IterationReader {
   }
 
   std::vector<MeasuredIteration> iterations{};
-  std::size_t without_graph = 0;
+  std::size_t left_out = 0;  // no graph, or a device that devices.csv does not have
 
  private:
   Status add(const CsvTable& table, const CsvRow& row) {
@@ -240,15 +240,19 @@ class IterationReader {
       ORRERY_TRY(const std::size_t place, table.column(column));
       field[column] = row.fields[place];
     }
-    const auto found = std::find_if(devices_.begin(), devices_.end(),
-                                    [&](const ListedDevice& device) { return device.file == field["device"]; });
-    if (found == devices_.end()) return Error::invalid(fmt::format("devices.csv has no {}", field["device"]));
-    std::string name =
+    const auto found = std::find_if(devices_.begin(), devices_.end(), [&](const ListedDevice& device) {
+      return std::find(device.files.begin(), device.files.end(), field["device"]) != device.files.end();
+    });
+    if (found == devices_.end()) {
+      ++left_out;
+      return {};
+    }
+    const std::string name =
         fmt::format("opgraph/{}-{}-{}-{}{}{}.csv.gz", field["model_name"], field["mode"], field["seqlen"],
                     field["batch"], field["option"].empty() ? "" : "-", field["option"]);
     const std::string folder = folder_with(input_, train_, name);
     if (!input_.files.exists(folder + "/" + name)) {
-      ++without_graph;
+      ++left_out;
       return {};
     }
     MeasuredIteration iteration;
@@ -369,7 +373,7 @@ Result<SuiteReport> run_llm_suite(const SuiteInput& input) {
   report.notes = {
       "No operator of an iteration's own device was fitted for it. NeuSight was fitted on P4, P100, V100, T4 and "
       "A100-PCIE-40GB, so its figures on those are not of unseen devices.",
-      fmt::format("{} iterations have no graph and are left out.", reader.without_graph)};
+      fmt::format("{} iterations without a graph or known device are left out.", reader.left_out)};
   return report;
 }
 

@@ -51,13 +51,15 @@ Result<StepProfile> parse_profile(const CsvTable& table, const CsvRow& row) {
 }
 
 Result<Direction> read_direction(const CsvTable& table, std::string_view target) {
+  if (const auto column = table.column(target); !column) return column.error();
   Direction direction;
   for (const CsvRow& row : table.rows) {
+    const auto time = positive_field(table, row, target);
+    if (!time) continue;  // did not run there
     ORRERY_TRY(StepProfile profile, parse_profile(table, row));
-    ORRERY_TRY(const double time, positive_field(table, row, target));
     direction.models.push_back(profile.model);
     direction.profiles.push_back(std::move(profile));
-    direction.target_us.push_back(time);
+    direction.target_us.push_back(*time);
   }
   return direction;
 }

@@ -1,5 +1,6 @@
 #include "predict/operators/operator_data.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -91,8 +92,12 @@ Result<std::vector<ListedDevice>> parse_devices(std::string_view csv) {
   std::vector<ListedDevice> devices;
   for (const CsvRow& row : table.rows) {
     DeviceFacts facts{.name = row.fields[name]};
-    const auto same = [&](const ListedDevice& other) { return other.facts.name == facts.name; };
-    if (std::any_of(devices.begin(), devices.end(), same)) continue;
+    const auto same = std::find_if(devices.begin(), devices.end(),
+                                   [&](const ListedDevice& other) { return other.facts.name == facts.name; });
+    if (same != devices.end()) {
+      same->files.push_back(row.fields[file]);
+      continue;
+    }
     ORRERY_TRY(const double gigaflops, first_number(table, row, {"SingleFLOPs", "SingleFLOPsMM"}));
     ORRERY_TRY(const double gigabytes, positive_field(table, row, "Mem_Bw"));
     ORRERY_TRY(const double megabytes, positive_field(table, row, "L2Cache"));
@@ -100,7 +105,7 @@ Result<std::vector<ListedDevice>> parse_devices(std::string_view csv) {
     facts.peak = gigaflops * 1e9;
     facts.bandwidth = gigabytes * 1e9;
     facts.l2_bytes = megabytes * 1e6;
-    devices.push_back({with_limits(std::move(facts)), row.fields[file]});
+    devices.push_back({with_limits(std::move(facts)), {row.fields[file]}});
   }
   return devices;
 }

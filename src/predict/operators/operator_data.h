@@ -29,9 +29,9 @@ std::string operator_file(OperatorClass operator_class);
 
 struct ListedDevice {
   DeviceFacts facts;
-  std::string file;  // how other files call it
+  std::vector<std::string> files;  // how other files call it
 };
-// Devices in the order of the file; of two with the same name only the first.
+// Devices in the order of the file; of several with the same name the figures of the first.
 Result<std::vector<ListedDevice>> parse_devices(std::string_view csv);
 
 // The number in a field, which must be above 0; the error names line and column.

@@ -67,7 +67,7 @@ TEST(OperatorData, DevicesWithTheirFigures) {
       "Tesla T4,320,40,4,Tesla_T4,8141.0,\nTesla T4,1,1,1,again,1,\nAMD Instinct MI100,1230,120,8,MI100,,46100\n");
   ASSERT_TRUE(devices);
   ASSERT_EQ(devices->size(), 2U);
-  EXPECT_EQ((*devices)[0].file, "Tesla_T4");
+  EXPECT_EQ((*devices)[0].files, (std::vector<std::string>{"Tesla_T4", "again"}));
   EXPECT_NEAR((*devices)[0].facts.usable_peak, 0.493 * 8.141e12, 1e10);  // held down by its 70 W
   EXPECT_NEAR((*devices)[1].facts.usable_peak, 46.1e12, 1e9);
 }
