@@ -38,8 +38,9 @@ Status run_evaluate(Context& context, const Arguments& arguments) {
   return {};
 }
 
+// "memory, operators, layers".
 std::string suite_names() {
-  std::string names = "SUITE is memory";
+  std::string names = "memory";
   for (const predict::Suite& suite : predict::all_suites()) names += ", " + suite.name;
   return names;
 }
@@ -49,13 +50,13 @@ std::string suite_names() {
 Command evaluate_command() {
   std::vector<std::string> examples = {"orrery evaluate memory"};
   for (const predict::Suite& suite : predict::all_suites()) {
-    examples.push_back(fmt::format("orrery evaluate {:<12}# {}", suite.name, suite.help));
+    examples.push_back("orrery evaluate " + suite.name);
   }
   return {"evaluate",
           "SUITE",
           1,
           1,
-          "score predicted times against a set of measurements; " + suite_names(),
+          "score predictions against measurements: " + suite_names(),
           join({text_option("train", "", "folder to fit on").in("DIR"),
                 text_option("test", "", "folder to score on; without it, cross-validation inside the first").in("DIR"),
                 integer_option("seed", 1, "of every random choice").bounds(0, 1e15),

@@ -5,7 +5,12 @@
 #include "base/gzip.h"
 #include "base/text.h"
 #include "predict/evaluate/ets.h"
+#include "predict/evaluate/kineto_suite.h"
+#include "predict/evaluate/layers_suite.h"
+#include "predict/evaluate/llm_suite.h"
+#include "predict/evaluate/operators_suite.h"
 #include "predict/evaluate/own.h"
+#include "predict/evaluate/profet_suite.h"
 
 namespace orrery::predict {
 
@@ -21,22 +26,28 @@ const std::vector<Suite>& all_suites() {
       {"ets-p2", "iterations on a GPU: model families never seen", evaluate_ets_families},
       {"ets-p3", "iterations on one GPU from the trace of another", evaluate_ets_devices},
       {"own", "iterations on a processor, from a data set of this tool (--train FILE)", evaluate_own},
+      {"operators", "operators on GPUs that were not measured", run_operators_suite},
+      {"layers", "single layers on GPUs that were not measured", run_layers_suite},
+      {"llm", "iterations of language models on GPUs that were not measured", run_llm_suite},
+      {"profet", "training steps on other machines from a profile on one", run_profet_suite},
+      {"kineto", "the last step of a profiled run from the steps before it", run_kineto_suite},
   };
   return kSuites;
 }
 
 Result<Suite> find_suite(std::string_view name) {
   std::vector<std::string> names;
+  std::string list = "\n  memory      peaks of memory";
   for (const Suite& suite : all_suites()) {
     if (suite.name == name) return suite;
     names.push_back(suite.name);
+    list += fmt::format("\n  {:<12}{}", suite.name, suite.help);
   }
-  return Error::invalid(fmt::format("unknown suite \"{}\"{}; there are: memory{}", name, did_you_mean(name, names),
-                                    names.empty() ? "" : fmt::format(", {}", fmt::join(names, ", "))));
+  return Error::invalid(fmt::format("unknown suite {}{}; there are:{}", quote(name), did_you_mean(name, names), list));
 }
 
 Result<std::string> read_data(env::Files& files, const std::string& folder, const std::string& name) {
-  const std::string path = folder + "/" + name;
+  const std::string path = folder.empty() ? name : folder + "/" + name;
   auto bytes = files.read(path, kFileMax);
   if (!bytes) {
     return std::move(bytes).error().with_context(

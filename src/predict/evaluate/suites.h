@@ -35,7 +35,8 @@ const std::vector<Suite>& all_suites();
 // The error lists what there is.
 Result<Suite> find_suite(std::string_view name);
 
-// The content of `folder`/`name`, unpacked if it is gzip. The error says how to point to the data.
+// The content of `folder`/`name` (of `name` if the folder is empty), unpacked if it is gzip. The error says how to
+// point to the data.
 Result<std::string> read_data(env::Files& files, const std::string& folder, const std::string& name);
 // The folder to fit on: `train`, or `set` in the folder of data sets.
 std::string training_folder(const SuiteInput& input, std::string_view set);

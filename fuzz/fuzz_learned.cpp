@@ -1,0 +1,46 @@
+// Any bytes are a learned model or an error, and a model that was read predicts and is written back the same; any text
+// is a list of operators, measured layers or operators, or an error.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "predict/learn/boosted_trees.h"
+#include "predict/learn/conformal.h"
+#include "predict/learn/ridge.h"
+#include "predict/operators/layer_rows.h"
+#include "predict/operators/operator_data.h"
+#include "predict/operators/operator_graph.h"
+
+namespace {
+
+using namespace orrery;
+using namespace orrery::predict;
+
+void read_trees(std::string_view bytes) {
+  ByteReader in(bytes);
+  const auto trees = BoostedTrees::read(in);
+  if (!trees) return;
+  if (trees->columns() < 1000) (void)trees->predict(std::vector<float>(trees->columns(), 1.0F));
+  ByteWriter out;
+  trees->write(out);
+  if (out.bytes() != bytes.substr(0, out.bytes().size())) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  read_trees(text);
+  ByteReader ridge(text);
+  (void)Ridge::read(ridge);
+  ByteReader conformal(text);
+  (void)Conformal::read(conformal);
+  (void)parse_operator_list(text, GraphPhase::kForward);
+  (void)parse_operator_graph(text, 2);
+  (void)parse_layers(text, LayerClass::kConvolution);
+  (void)parse_operators(text, OperatorClass::kLinear);
+  (void)parse_devices(text);
+  return 0;
+}

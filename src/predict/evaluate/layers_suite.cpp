@@ -1,0 +1,193 @@
+#include "predict/evaluate/layers_suite.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+
+#include "base/statistics.h"
+#include "predict/operators/device_ensemble.h"
+#include "predict/operators/layer_rows.h"
+
+namespace orrery::predict {
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kHostLayers = 20;
+constexpr const char* kPublisher = "Justus et al., unseen V100";
+constexpr double kPublishedConvolution = 0.396;
+
+struct LayerFile {
+  std::string path;
+  std::string device;
+  bool to_fit = true;
+  bool to_score = true;
+};
+
+// conv_K40.csv.gz → K40.
+std::vector<LayerFile> files_of(const std::vector<std::string>& names, const std::string& folder,
+                                const std::string& prefix) {
+  std::vector<LayerFile> files;
+  for (const std::string& name : names) {
+    if (!name.starts_with(prefix + "_")) continue;
+    const std::size_t begin = prefix.size() + 1;
+    files.push_back({folder + "/" + name, name.substr(begin, name.find('.') - begin)});
+  }
+  return files;
+}
+
+struct LayerData {
+  std::vector<DeviceFacts> devices;
+  Features features{layer_feature_names()};
+  std::vector<WorkRow> rows;
+  std::vector<char> is_scored;
+};
+
+Status read_layers(const SuiteInput& input, const std::string& folder, LayerClass layer_class, bool to_fit,
+                   bool to_score, LayerData& data) {
+  const std::string prefix = layer_class == LayerClass::kDense ? "dense" : "conv";
+  auto names = input.files.list(folder);
+  if (!names) {
+    return std::move(names).error().with_context(
+        "the measurements (set ORRERY_DATA to the folder that holds data/, or give --train DIR)");
+  }
+  for (const LayerFile& file : files_of(*names, folder, prefix)) {
+    ORRERY_TRY(const hardware::Device* device, hardware::find_device(file.device));
+    const auto same = [&](const DeviceFacts& facts) { return facts.name == device->name; };
+    auto place = std::find_if(data.devices.begin(), data.devices.end(), same);
+    if (place == data.devices.end()) place = data.devices.insert(place, facts_of(*device));
+    const auto index = static_cast<std::size_t>(place - data.devices.begin());
+    ORRERY_TRY(const std::string csv, read_data(input.files, "", file.path));
+    auto layers = parse_layers(csv, layer_class);
+    if (!layers) return std::move(layers).error().with_context(file.path);
+    for (const LayerMeasurement& measurement : *layers) {
+      const PhysicalRow physical = layer_row(measurement.layer, layer_class, data.devices[index]);
+      data.features.add(physical.features);
+      data.rows.push_back({.device = index,
+                           .kind = measurement.layer.optimizer,
+                           .roof_ms = physical.roof_ms,
+                           .measured_ms = measurement.time_ms,
+                           .weight = to_fit ? 1.0 : 0.0,
+                           .group = measurement.layer.optimizer == 0 ? "forward" : "training"});
+      data.is_scored.push_back(to_score ? 1 : 0);
+    }
+  }
+  return {};
+}
+
+// The rows whose predicted time is mostly overhead, fastest first.
+std::vector<std::size_t> host_rows(const DeviceEnsemble& ensemble, std::vector<std::size_t> scored) {
+  std::erase_if(scored, [&](std::size_t row) { return ensemble.rows()[row].kind != 0; });
+  std::sort(scored.begin(), scored.end(),
+            [&](std::size_t a, std::size_t b) { return ensemble.rows()[a].roof_ms < ensemble.rows()[b].roof_ms; });
+  scored.resize(std::min(scored.size(), kHostLayers));
+  return scored;
+}
+
+class LayerScorer {
+ public:
+  LayerScorer(const LayerData& data, const DeviceEnsemble& ensemble, std::string name)
+      : data_(data), ensemble_(ensemble), name_(std::move(name)) {}
+
+  Status score_device(std::size_t device, std::vector<Case>& headline, std::vector<Case>& others) const {
+    std::vector<std::size_t> scored;
+    for (std::size_t i = 0; i < data_.rows.size(); ++i) {
+      if (data_.rows[i].device == device && data_.is_scored[i] != 0) scored.push_back(i);
+    }
+    if (scored.empty()) return {};
+    ORRERY_TRY(const Conformal conformal, ensemble_.calibrate(device));
+    const std::string& device_name = data_.devices[device].name;
+    for (const std::size_t row : scored) {
+      Case scored_case = make_case(row, ensemble_.predict(row), &conformal);
+      scored_case.group = name_;
+      headline.push_back(scored_case);
+      scored_case.group = fmt::format("{} on {}", name_, device_name);
+      others.push_back(std::move(scored_case));
+    }
+    add_host_known(scored, fmt::format("{} on {}, host known", name_, device_name), others);
+    return {};
+  }
+
+ private:
+  // Scales the overhead so that the fastest layers fit, and leaves those layers out.
+  void add_host_known(const std::vector<std::size_t>& scored, const std::string& group,
+                      std::vector<Case>& others) const {
+    const std::vector<std::size_t> known = host_rows(ensemble_, scored);
+    std::vector<double> ratios;
+    for (const std::size_t row : known) ratios.push_back(data_.rows[row].measured_ms / ensemble_.predict(row).time_ms);
+    if (ratios.empty()) return;
+    const double host = median(ratios);
+    for (const std::size_t row : scored) {
+      if (std::find(known.begin(), known.end(), row) != known.end()) continue;
+      const double floor = ensemble_.floor_ms(row);
+      const double overhead = floor - data_.rows[row].roof_ms;
+      EnsembleAnswer answer = ensemble_.predict(row);
+      answer.time_ms *= (overhead * host + data_.rows[row].roof_ms) / floor;
+      Case scored_case = make_case(row, answer, nullptr);
+      scored_case.group = group;
+      others.push_back(std::move(scored_case));
+    }
+  }
+
+  Case make_case(std::size_t row, const EnsembleAnswer& answer, const Conformal* conformal) const {
+    const WorkRow& work = data_.rows[row];
+    const Interval interval =
+        conformal == nullptr ? Interval{kNan, kNan} : conformal->interval(answer.time_ms, work.group);
+    return {"", work.measured_ms, answer.time_ms, interval.low, interval.high, answer.in_domain};
+  }
+
+  const LayerData& data_;
+  const DeviceEnsemble& ensemble_;
+  std::string name_;
+};
+
+Status score_class(const SuiteInput& input, LayerClass layer_class, SuiteReport& report) {
+  const double start = input.now_s();
+  LayerData data;
+  const bool cross = input.test.empty();
+  ORRERY_TRY_VOID(read_layers(input, training_folder(input, "justus_layers"), layer_class, true, cross, data));
+  if (!cross) ORRERY_TRY_VOID(read_layers(input, input.test, layer_class, false, true, data));
+  if (data.rows.empty()) return {};
+  EnsembleOptions options;
+  options.boost.leaves = 31;
+  options.boost.seed = input.seed;
+  options.boost.threads = input.threads;
+  ORRERY_TRY(const DeviceEnsemble ensemble, DeviceEnsemble::fit(data.devices, data.features, data.rows, options));
+  const LayerScorer scorer(data, ensemble, layer_class == LayerClass::kDense ? "dense" : "conv");
+  std::vector<Case> headline, others;
+  for (std::size_t device = 0; device < data.devices.size(); ++device) {
+    ORRERY_TRY_VOID(scorer.score_device(device, headline, others));
+  }
+  const double seconds = input.now_s() - start;
+  report.add(headline, seconds);
+  const std::vector<Case> kept = std::move(report.cases);
+  report.add(others, seconds);
+  report.cases = kept;
+  return {};
+}
+
+}  // namespace
+
+Result<SuiteReport> run_layers_suite(const SuiteInput& input) {
+  const double start = input.now_s();
+  SuiteReport report{.suite = "layers", .seed = input.seed};
+  for (const LayerClass layer_class : {LayerClass::kConvolution, LayerClass::kDense}) {
+    ORRERY_TRY_VOID(score_class(input, layer_class, report));
+  }
+  if (report.rows.empty()) return Error::not_found("the folder has no conv_DEVICE.csv.gz or dense_DEVICE.csv.gz");
+  report.add_total(input.now_s() - start);
+  for (ReportRow& row : report.rows) {
+    if (!row.group.starts_with("conv") || row.group.ends_with("host known")) continue;
+    row.published = kPublishedConvolution;
+    row.published_by = kPublisher;
+  }
+  report.notes = {input.test.empty()
+                      ? "Each device was left out in turn and predicted from the other devices."
+                      : "Devices of the test folder were predicted from the devices of the training folder.",
+                  "\"host known\": the overhead of the machine was corrected by 20 fast forward passes on it."};
+  return report;
+}
+
+}  // namespace orrery::predict

@@ -1,0 +1,223 @@
+#include "predict/operators/device_ensemble.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+
+#include "base/statistics.h"
+
+namespace orrery::predict {
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kOverheadShare = 0.01;         // of the fastest rows show the overhead
+constexpr std::size_t kCalibrationRows = 6000;  // per device
+constexpr double kUnknownOverheadMs = 0.03;
+constexpr float kSlack = 0.02F;  // of a feature's range that still counts as inside
+
+// The time of the fastest rows, if the work in them hardly counts.
+double overhead_of(std::vector<std::pair<double, double>> measured_and_roof) {
+  if (measured_and_roof.empty()) return kNan;
+  std::sort(measured_and_roof.begin(), measured_and_roof.end());
+  const auto place = static_cast<std::size_t>(kOverheadShare * static_cast<double>(measured_and_roof.size()));
+  const auto [measured, roof] = measured_and_roof[place];
+  return roof > measured / 2 ? kNan : measured;
+}
+
+double median_of_known(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  return values.empty() ? kNan : median(values);
+}
+
+struct Range {
+  std::vector<float> low, high;  // by column
+
+  explicit Range(std::size_t columns)
+      : low(columns, std::numeric_limits<float>::infinity()), high(columns, -std::numeric_limits<float>::infinity()) {}
+
+  void add(std::span<const float> row) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      low[c] = std::min(low[c], row[c]);
+      high[c] = std::max(high[c], row[c]);
+    }
+  }
+  bool has(std::span<const float> row) const {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const float slack = kSlack * (high[c] - low[c]);
+      if (!(row[c] >= low[c] - slack && row[c] <= high[c] + slack)) return false;
+    }
+    return true;
+  }
+};
+
+// Whether each row lies inside the range of the rows fitted on other devices, in every column.
+std::vector<char> domain_of(const Features& features, const std::vector<WorkRow>& rows, std::size_t devices) {
+  std::vector<Range> of_others(devices, Range(features.columns()));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!(rows[i].weight > 0)) continue;
+    for (std::size_t device = 0; device < devices; ++device) {
+      if (device != rows[i].device) of_others[device].add(features.row(i));
+    }
+  }
+  std::vector<char> inside(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) inside[i] = of_others[rows[i].device].has(features.row(i)) ? 1 : 0;
+  return inside;
+}
+
+Status check_rows(const std::vector<DeviceFacts>& devices, const Features& features, const std::vector<WorkRow>& rows) {
+  if (features.rows() != rows.size()) return Error::invalid("as many feature rows as rows of work are needed");
+  for (const WorkRow& row : rows) {
+    if (row.device >= devices.size()) return Error::invalid("a row of work names a device that is not there");
+    if (!(row.roof_ms > 0) || !std::isfinite(row.roof_ms)) return Error::invalid("a roof must be positive and finite");
+    if (row.weight > 0 && !(row.measured_ms > 0)) return Error::invalid("a row to fit needs a measured time above 0");
+  }
+  return {};
+}
+
+}  // namespace
+
+double weighted_median(std::span<const std::pair<double, double>> values_and_weights) {
+  ORRERY_CHECK(!values_and_weights.empty());
+  std::vector<std::pair<double, double>> sorted(values_and_weights.begin(), values_and_weights.end());
+  std::sort(sorted.begin(), sorted.end());
+  double total = 0;
+  for (const auto& [value, weight] : sorted) total += weight;
+  double before = 0;
+  double last_middle = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const double middle = (before + sorted[i].second / 2) / total;
+    if (middle >= 0.5) {
+      if (i == 0) return sorted[0].first;
+      const double share = (0.5 - last_middle) / (middle - last_middle);
+      return sorted[i - 1].first + share * (sorted[i].first - sorted[i - 1].first);
+    }
+    last_middle = middle;
+    before += sorted[i].second;
+  }
+  return sorted.back().first;
+}
+
+Result<DeviceEnsemble> DeviceEnsemble::fit(std::vector<DeviceFacts> devices, const Features& features,
+                                           std::vector<WorkRow> rows, const EnsembleOptions& options) {
+  ORRERY_TRY_VOID(check_rows(devices, features, rows));
+  DeviceEnsemble ensemble;
+  ensemble.in_domain_ = domain_of(features, rows, devices.size());
+  std::size_t kinds = 0;
+  for (const WorkRow& row : rows) kinds = std::max(kinds, row.kind + 1);
+  for (std::size_t device = 0; device < devices.size(); ++device) {
+    std::vector<std::size_t> own;
+    std::vector<std::vector<std::pair<double, double>>> by_kind(kinds);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].device != device || !(rows[i].weight > 0)) continue;
+      own.push_back(i);
+      by_kind[rows[i].kind].push_back({rows[i].measured_ms, rows[i].roof_ms});
+    }
+    if (own.empty()) continue;
+    Member member{.device = device, .overhead_ms = {}, .log_ratio = {}};
+    for (auto& pairs : by_kind) member.overhead_ms.push_back(overhead_of(std::move(pairs)));
+    ensemble.members_.push_back(std::move(member));
+  }
+  if (ensemble.members_.empty()) return Error::invalid("no rows to learn from");
+  // A device measured on large work only shows no overhead: the median of the others stands in.
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    std::vector<double> known;
+    for (const Member& member : ensemble.members_) known.push_back(member.overhead_ms[kind]);
+    const double typical = median_of_known(known);
+    for (Member& member : ensemble.members_) {
+      if (!std::isnan(member.overhead_ms[kind])) continue;
+      member.overhead_ms[kind] = std::isnan(typical) ? kUnknownOverheadMs : typical;
+    }
+  }
+  for (Member& member : ensemble.members_) {
+    Features fitted(features.names());
+    std::vector<double> targets;
+    std::vector<double> weights;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].device != member.device || !(rows[i].weight > 0)) continue;
+      fitted.add(features.row(i));
+      targets.push_back(std::log(rows[i].measured_ms / (member.overhead_ms[rows[i].kind] + rows[i].roof_ms)));
+      weights.push_back(rows[i].weight);
+    }
+    ORRERY_TRY(const BoostedTrees trees, BoostedTrees::fit(fitted, targets, weights, options.boost));
+    member.log_ratio.resize(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      member.log_ratio[i] = static_cast<float>(trees.predict(features.row(i)));
+    }
+  }
+  ensemble.devices_ = std::move(devices);
+  ensemble.rows_ = std::move(rows);
+  ensemble.options_ = options;
+  return ensemble;
+}
+
+bool DeviceEnsemble::is_out(std::size_t member, std::size_t own, std::span<const std::size_t> excluded) const {
+  const std::size_t device = members_[member].device;
+  return device == own || std::find(excluded.begin(), excluded.end(), device) != excluded.end();
+}
+
+double DeviceEnsemble::overhead_for(std::size_t kind, std::size_t own, std::span<const std::size_t> excluded) const {
+  std::vector<double> overheads;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (!is_out(m, own, excluded)) overheads.push_back(members_[m].overhead_ms[kind]);
+  }
+  ORRERY_CHECK(!overheads.empty());
+  return median(overheads) * options_.overhead_share;
+}
+
+double DeviceEnsemble::floor_ms(std::size_t row, std::span<const std::size_t> excluded) const {
+  return overhead_for(rows_[row].kind, rows_[row].device, excluded) + rows_[row].roof_ms;
+}
+
+EnsembleAnswer DeviceEnsemble::predict(std::size_t row, std::span<const std::size_t> excluded) const {
+  const WorkRow& work = rows_[row];
+  const double generation = devices_[work.device].generation;
+  std::vector<std::pair<double, double>> opinions;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (is_out(m, work.device, excluded)) continue;
+    const double distance = std::abs(devices_[members_[m].device].generation - generation);
+    const double weight = std::isnan(distance) ? 1 : std::exp(-distance / options_.reach);
+    opinions.push_back({static_cast<double>(members_[m].log_ratio[row]), weight});
+  }
+  ORRERY_CHECK(!opinions.empty());
+  return {std::exp(weighted_median(opinions)) * floor_ms(row, excluded), in_domain_[row] != 0};
+}
+
+EnsembleAnswer DeviceEnsemble::predict_seen(std::size_t row) const {
+  const WorkRow& work = rows_[row];
+  const auto own = std::find_if(members_.begin(), members_.end(),
+                                [&](const Member& member) { return member.device == work.device; });
+  ORRERY_CHECK(own != members_.end());
+  const double floor = own->overhead_ms[work.kind] + work.roof_ms;
+  return {std::exp(static_cast<double>(own->log_ratio[row])) * floor, in_domain_[row] != 0};
+}
+
+std::size_t DeviceEnsemble::members_beside(std::size_t device) const {
+  return static_cast<std::size_t>(
+      std::count_if(members_.begin(), members_.end(), [&](const Member& member) { return member.device != device; }));
+}
+
+Result<Conformal> DeviceEnsemble::calibrate(std::size_t device) const {
+  if (members_beside(device) < 2) {
+    return Error::invalid(
+        fmt::format("an interval for {} needs measurements of two other devices", devices_[device].name));
+  }
+  std::vector<CalibrationPair> pairs;
+  const std::size_t excluded[] = {device};
+  for (const Member& member : members_) {
+    if (member.device == device) continue;
+    std::vector<std::size_t> own;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (rows_[i].device == member.device && rows_[i].measured_ms > 0 && rows_[i].weight > 0) own.push_back(i);
+    }
+    const std::size_t step = own.size() / kCalibrationRows + 1;
+    for (std::size_t i = 0; i < own.size(); i += step) {
+      pairs.push_back({predict(own[i], excluded).time_ms, rows_[own[i]].measured_ms, rows_[own[i]].group});
+    }
+  }
+  return Conformal::fit(pairs);
+}
+
+}  // namespace orrery::predict

@@ -1,0 +1,92 @@
+#pragma once
+// Times of work on a device nobody measured, from measurements of the same kind of work on other devices.
+//
+// Every row of work comes with a physical estimate of its time on its device (`roof`, a roofline) and with features
+// that are ratios of work to what the device can do. On each measured device trees learn how far reality was from
+//
+//   floor = overhead(device, kind) + roof
+//
+// as log(measured / floor). For a new device the answer is the median of what the devices say, weighted by
+// exp(−|generation difference| / reach), times its floor with the median overhead. The median keeps one device that was
+// measured badly (another library version, throttled by heat) from deciding; the weights let kernels of the nearest
+// generation speak first.
+//
+// Intervals: each device that may be used is left out in turn and predicted from the others; the ratios calibrate a
+// split-conformal interval per group. So an interval knows how wrong the method is on devices it has not seen.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "predict/learn/boosted_trees.h"
+#include "predict/learn/conformal.h"
+#include "predict/operators/device_facts.h"
+
+namespace orrery::predict {
+
+struct WorkRow {
+  std::size_t device = 0;  // index into the devices
+  std::size_t kind = 0;    // what shares an overhead: an optimizer, a class of operators
+  double roof_ms = 0;      // above 0
+  double measured_ms = 0;  // 0: not measured, only to be predicted
+  double weight = 0;       // in fitting; 0: not fitted
+  std::string group{};     // of its interval
+};
+
+struct EnsembleOptions {
+  double reach = 0.8;         // generations
+  double overhead_share = 1;  // of the overhead that is left when work follows work without waiting
+  BoostOptions boost{.trees = 150, .leaves = 15};
+};
+
+struct EnsembleAnswer {
+  double time_ms = 0;
+  bool in_domain = true;  // every feature inside what was fitted on other devices
+};
+
+class DeviceEnsemble {
+ public:
+  // One feature row per work row. Fits one member per device that has rows with a weight.
+  static Result<DeviceEnsemble> fit(std::vector<DeviceFacts> devices, const Features& features,
+                                    std::vector<WorkRow> rows, const EnsembleOptions& options);
+
+  // The time of a row from the members that are not `excluded`; the row's own device is always excluded. Precondition:
+  // a member is left.
+  EnsembleAnswer predict(std::size_t row, std::span<const std::size_t> excluded = {}) const;
+  // The time of a row on a device that was measured itself: its own member speaks. Precondition: it has one.
+  EnsembleAnswer predict_seen(std::size_t row) const;
+  // What rows of `device` may be off by, calibrated without that device. Needs at least two other members.
+  Result<Conformal> calibrate(std::size_t device) const;
+
+  // The roofline alone with the median overhead: what a model without learning says.
+  double floor_ms(std::size_t row, std::span<const std::size_t> excluded = {}) const;
+  // Members without the device itself.
+  std::size_t members_beside(std::size_t device) const;
+
+  const std::vector<WorkRow>& rows() const { return rows_; }
+  const std::vector<DeviceFacts>& devices() const { return devices_; }
+
+ private:
+  struct Member {
+    std::size_t device = 0;
+    std::vector<double> overhead_ms;  // by kind; NaN: no row was small enough to show it
+    std::vector<float> log_ratio;     // by row
+  };
+
+  double overhead_for(std::size_t kind, std::size_t own, std::span<const std::size_t> excluded) const;
+  bool is_out(std::size_t member, std::size_t own, std::span<const std::size_t> excluded) const;
+
+  std::vector<DeviceFacts> devices_;
+  std::vector<WorkRow> rows_;
+  std::vector<char> in_domain_;  // by row
+  std::vector<Member> members_;
+  EnsembleOptions options_;
+};
+
+// The value at half of the total weight, interpolated between the middles of neighbouring weights. Precondition: not
+// empty, weights positive.
+double weighted_median(std::span<const std::pair<double, double>> values_and_weights);
+
+}  // namespace orrery::predict

@@ -1,0 +1,63 @@
+"""Predictions on devices and models that were left out keep within their bars.
+
+usage: suite_evaluation_test.py PATH_OF_ORRERY SOURCE_DIR SUITE
+
+The measurements are not part of the product: ORRERY_DATA, or `shared` beside the source tree. Skipped without them.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+SKIPPED = 77
+FOLDERS = {"operators": "neusight", "layers": "justus_layers", "llm": "neusight", "profet": "profet",
+           "kineto": "kineto_traces"}
+
+# suite: {group: largest mean error}; a little above what is reached.
+BARS = {
+    "operators": {
+        # Below every published figure, with each device left out and on the published split.
+        "bmm": 0.138, "linear": 0.139, "elementwise": 0.105, "softmax": 0.139, "layer norm": 0.13,
+        "bmm, published split": 0.138, "linear, published split": 0.125, "elementwise, published split": 0.05,
+        "softmax, published split": 0.125, "layer norm, published split": 0.125,
+    },
+    "layers": {f"conv on {device}": 0.198 for device in ("GTX 1080 Ti", "K40", "K80", "M60", "P100")} | {"dense": 0.26},
+    "llm": {"training": 0.085, "inference": 0.10, "distributed training": 0.11, "all": 0.115},
+    "profet": {"all": 0.095},
+    "kineto": {"step, workers0": 0.05, "compute, workers0": 0.01, "compute, workers4": 0.01},
+}
+# suite: share of cases inside the 80 % interval, over everything.
+COVERAGE = {"operators": (0.65, 0.92), "llm": (0.7, 0.92), "layers": (0.72, 0.90), "profet": (0.74, 0.88)}
+
+
+def main():
+    orrery, source, suite = sys.argv[1:]
+    folder = pathlib.Path(os.environ.get("ORRERY_DATA", pathlib.Path(source).parent / "shared"))
+    if not (folder / "data" / FOLDERS[suite]).is_dir():
+        print(f"skipped: no measurements in {folder}; set ORRERY_DATA to the folder that holds data/")
+        sys.exit(SKIPPED)
+    done = subprocess.run([orrery, "evaluate", suite, "--json"], env={**os.environ, "ORRERY_DATA": str(folder)},
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    groups = {group["group"]: group for group in json.loads(done.stdout)["groups"]}
+    wrong = []
+    for name, bar in BARS[suite].items():
+        error = groups[name]["mre"]
+        print(f"{name}: {error:.1%}, bar {bar:.1%}")
+        if error > bar:
+            wrong.append(name)
+    if suite in COVERAGE:
+        low, high = COVERAGE[suite]
+        coverage = groups["all"]["coverage80"]
+        print(f"inside 80 % interval: {coverage:.1%}")
+        if not low <= coverage <= high:
+            wrong.append("coverage")
+    if wrong:
+        sys.exit("beyond the bar: " + ", ".join(wrong))
+
+
+if __name__ == "__main__":
+    main()
