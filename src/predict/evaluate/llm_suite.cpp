@@ -329,6 +329,18 @@ void add_cases(const MeasuredIteration& iteration, double predicted, const std::
   }
 }
 
+// The figures of NeuSight on the same cases beside ours.
+void publish_rival(SuiteReport& report) {
+  std::vector<std::pair<std::string, double>> published;
+  for (const ReportRow& row : report.rows) {
+    constexpr std::string_view kMark = ", published NeuSight";
+    if (row.group.ends_with(kMark)) {
+      published.push_back({row.group.substr(0, row.group.size() - kMark.size()), row.score.mre});
+    }
+  }
+  for (const auto& [group, error] : published) report.publish(group, error, "NeuSight, same cases");
+}
+
 }  // namespace
 
 Result<SuiteReport> run_llm_suite(const SuiteInput& input) {
@@ -362,14 +374,7 @@ Result<SuiteReport> run_llm_suite(const SuiteInput& input) {
   report.add(by_device, seconds);
   report.add(rivals, seconds);
   report.cases = kept;
-  std::vector<std::pair<std::string, double>> published;
-  for (const ReportRow& row : report.rows) {
-    constexpr std::string_view kMark = ", published NeuSight";
-    if (row.group.ends_with(kMark)) {
-      published.push_back({row.group.substr(0, row.group.size() - kMark.size()), row.score.mre});
-    }
-  }
-  for (const auto& [group, error] : published) report.publish(group, error, "NeuSight, same cases");
+  publish_rival(report);
   report.notes = {
       "No operator of an iteration's own device was fitted for it. NeuSight was fitted on P4, P100, V100, T4 and "
       "A100-PCIE-40GB, so its figures on those are not of unseen devices.",

@@ -105,52 +105,63 @@ Result<DeviceEnsemble> DeviceEnsemble::fit(std::vector<DeviceFacts> devices, con
   ORRERY_TRY_VOID(check_rows(devices, features, rows));
   DeviceEnsemble ensemble;
   ensemble.in_domain_ = domain_of(features, rows, devices.size());
+  ensemble.devices_ = std::move(devices);
+  ensemble.rows_ = std::move(rows);
+  ensemble.options_ = options;
+  ensemble.find_members();
+  if (ensemble.members_.empty()) return Error::invalid("no rows to learn from");
+  ensemble.fill_unknown_overheads();
+  for (Member& member : ensemble.members_) ORRERY_TRY_VOID(ensemble.fit_member(member, features));
+  return ensemble;
+}
+
+void DeviceEnsemble::find_members() {
   std::size_t kinds = 0;
-  for (const WorkRow& row : rows) kinds = std::max(kinds, row.kind + 1);
-  for (std::size_t device = 0; device < devices.size(); ++device) {
-    std::vector<std::size_t> own;
+  for (const WorkRow& row : rows_) kinds = std::max(kinds, row.kind + 1);
+  for (std::size_t device = 0; device < devices_.size(); ++device) {
     std::vector<std::vector<std::pair<double, double>>> by_kind(kinds);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].device != device || !(rows[i].weight > 0)) continue;
-      own.push_back(i);
-      by_kind[rows[i].kind].push_back({rows[i].measured_ms, rows[i].roof_ms});
+    bool has_rows = false;
+    for (const WorkRow& row : rows_) {
+      if (row.device != device || !(row.weight > 0)) continue;
+      by_kind[row.kind].push_back({row.measured_ms, row.roof_ms});
+      has_rows = true;
     }
-    if (own.empty()) continue;
+    if (!has_rows) continue;
     Member member{.device = device, .overhead_ms = {}, .log_ratio = {}};
     for (auto& pairs : by_kind) member.overhead_ms.push_back(overhead_of(std::move(pairs)));
-    ensemble.members_.push_back(std::move(member));
+    members_.push_back(std::move(member));
   }
-  if (ensemble.members_.empty()) return Error::invalid("no rows to learn from");
-  // A device measured on large work only shows no overhead: the median of the others stands in.
-  for (std::size_t kind = 0; kind < kinds; ++kind) {
+}
+
+// A device measured on large work only shows no overhead: the median of the others stands in.
+void DeviceEnsemble::fill_unknown_overheads() {
+  for (std::size_t kind = 0; kind < members_[0].overhead_ms.size(); ++kind) {
     std::vector<double> known;
-    for (const Member& member : ensemble.members_) known.push_back(member.overhead_ms[kind]);
+    for (const Member& member : members_) known.push_back(member.overhead_ms[kind]);
     const double typical = median_of_known(known);
-    for (Member& member : ensemble.members_) {
+    for (Member& member : members_) {
       if (!std::isnan(member.overhead_ms[kind])) continue;
       member.overhead_ms[kind] = std::isnan(typical) ? kUnknownOverheadMs : typical;
     }
   }
-  for (Member& member : ensemble.members_) {
-    Features fitted(features.names());
-    std::vector<double> targets;
-    std::vector<double> weights;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].device != member.device || !(rows[i].weight > 0)) continue;
-      fitted.add(features.row(i));
-      targets.push_back(std::log(rows[i].measured_ms / (member.overhead_ms[rows[i].kind] + rows[i].roof_ms)));
-      weights.push_back(rows[i].weight);
-    }
-    ORRERY_TRY(const BoostedTrees trees, BoostedTrees::fit(fitted, targets, weights, options.boost));
-    member.log_ratio.resize(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      member.log_ratio[i] = static_cast<float>(trees.predict(features.row(i)));
-    }
+}
+
+Status DeviceEnsemble::fit_member(Member& member, const Features& features) const {
+  Features fitted(features.names());
+  std::vector<double> targets;
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].device != member.device || !(rows_[i].weight > 0)) continue;
+    fitted.add(features.row(i));
+    targets.push_back(std::log(rows_[i].measured_ms / (member.overhead_ms[rows_[i].kind] + rows_[i].roof_ms)));
+    weights.push_back(rows_[i].weight);
   }
-  ensemble.devices_ = std::move(devices);
-  ensemble.rows_ = std::move(rows);
-  ensemble.options_ = options;
-  return ensemble;
+  ORRERY_TRY(const BoostedTrees trees, BoostedTrees::fit(fitted, targets, weights, options_.boost));
+  member.log_ratio.resize(rows_.size());
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    member.log_ratio[i] = static_cast<float>(trees.predict(features.row(i)));
+  }
+  return {};
 }
 
 bool DeviceEnsemble::is_out(std::size_t member, std::size_t own, std::span<const std::size_t> excluded) const {

@@ -75,6 +75,9 @@ class DeviceEnsemble {
     std::vector<float> log_ratio;     // by row
   };
 
+  void find_members();
+  void fill_unknown_overheads();
+  Status fit_member(Member& member, const Features& features) const;
   double overhead_for(std::size_t kind, std::size_t own, std::span<const std::size_t> excluded) const;
   bool is_out(std::size_t member, std::size_t own, std::span<const std::size_t> excluded) const;
 
