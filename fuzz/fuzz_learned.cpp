@@ -9,6 +9,7 @@
 #include "predict/learn/boosted_trees.h"
 #include "predict/learn/conformal.h"
 #include "predict/learn/ridge.h"
+#include "predict/measured/measured_model.h"
 #include "predict/operators/layer_rows.h"
 #include "predict/operators/operator_data.h"
 #include "predict/operators/operator_graph.h"
@@ -37,6 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)Ridge::read(ridge);
   ByteReader conformal(text);
   (void)Conformal::read(conformal);
+  (void)parse_measured_model(text);
+  ByteReader steps(text);
+  (void)StepModel::read(steps);
   (void)parse_operator_list(text, GraphPhase::kForward);
   (void)parse_operator_graph(text, 2);
   (void)parse_layers(text, LayerClass::kConvolution);

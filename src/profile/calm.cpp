@@ -8,7 +8,7 @@ namespace orrery::profile {
 
 namespace {
 
-constexpr Seconds kMoment(0.3);
+constexpr Seconds kMoment(0.15);
 constexpr Seconds kPause(0.5);
 
 template <class T>

@@ -16,7 +16,7 @@
 
 namespace orrery::profile {
 
-inline constexpr int kRetries = 4;
+inline constexpr int kRetries = 2;
 
 struct BuildOptions {
   std::size_t count = 800;
