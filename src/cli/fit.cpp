@@ -36,10 +36,10 @@ Command fit_command() {
           1,
           "learn a machine's times from a data set measured on it",
           join({text_option("out", "orrery.model", "the model to write").in("FILE"),
-           integer_option("seed", 1, "of the trees").bounds(0, 1'000'000'000),
-           integer_option("threads", 2, "to learn with").bounds(1, 1024)},
+                integer_option("seed", 1, "of the trees").bounds(0, 1'000'000'000),
+                integer_option("threads", 2, "to learn with").bounds(1, 1024)},
                table_options()),
-          {"orrery fit data/cpu.dataset --out cpu.model", "orrery predict resnet18 --device CPU --batch 8 --with cpu.model"},
+          {"orrery fit cpu.dataset --out cpu.model", "orrery predict resnet18 --device CPU --batch 8 --with cpu.model"},
           run_fit};
 }
 

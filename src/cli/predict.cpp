@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/text.h"
@@ -151,10 +151,9 @@ std::string footnotes(const std::vector<RunPoint>& points, const std::vector<Pre
     add(fmt::format("{} × {}: {}", placement.devices, placement.device->name, predictions[i].cost_basis));
     for (const std::string& note : predictions[i].notes) add(note);
   }
-  std::string text =
-      fmt::format("\nlow and high: 80 % interval; time and cost of {} steps; {}{}\n",
-                  steps.size() == 1 ? format_whole(*steps.begin()) : "each run's", predictions[0].made_by,
-                  predictions[0].calibrated ? "" : ": uncalibrated");
+  std::string text = fmt::format("\nlow and high: 80 % interval; time and cost of {} steps; {}{}\n",
+                                 steps.size() == 1 ? format_whole(*steps.begin()) : "each run's",
+                                 predictions[0].made_by, predictions[0].calibrated ? "" : ": uncalibrated");
   constexpr std::size_t kMostLines = 12;
   for (std::size_t i = 0; i < std::min(lines.size(), kMostLines); ++i) text += lines[i] + "\n";
   if (lines.size() > kMostLines) text += fmt::format("and {} more; --json has them all\n", lines.size() - kMostLines);
@@ -229,8 +228,7 @@ Command predict_command() {
            "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
            "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
            "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
-           "orrery predict resnet18 --device CPU --batch 8 --with cpu.model",
-           "orrery predict job.yaml --device H100"},
+           "orrery predict resnet18 --device CPU --batch 8 --with cpu.model", "orrery predict job.yaml --device H100"},
           run_predict};
 }
 

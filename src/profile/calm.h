@@ -2,8 +2,8 @@
 // Whether other processes are at work on this machine: their share of its cores disturbs what is measured.
 // Where /proc does not tell, they count as idle.
 
-#include "env/env.h"
 #include "base/units.h"
+#include "env/env.h"
 
 namespace orrery::profile {
 

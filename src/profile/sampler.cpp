@@ -101,6 +101,25 @@ Status SampleCollector::collect_machine(const CpuTicks& cpu) {
   ORRERY_TRY(const std::string text, read("/proc/diskstats"));
   ORRERY_TRY(const Traffic disks, parse_disks(text));
   add_traffic("disk read", "disk write", clock_.monotonic(), disks);
+  return collect_memory_traffic();
+}
+
+// One counter for each last-level cache. Without the kernel's resource control mounted, or without counters, there is
+// no folder and no series.
+Status SampleCollector::collect_memory_traffic() {
+  const std::string folder = "/sys/fs/resctrl/mon_data";
+  const auto caches = files_.list(folder);
+  if (!caches) return {};
+  double bytes = 0;
+  bool has_any = false;
+  for (const std::string& cache : *caches) {
+    const auto text = read(fmt::format("{}/{}/mbm_total_bytes", folder, cache));
+    const auto count = text ? parse_number(*text) : std::nullopt;
+    if (!count) continue;  // "Unavailable", or a cache without this counter
+    bytes += *count;
+    has_any = true;
+  }
+  if (has_any) add(ReadingKind::kRate, "memory traffic", "B/s", clock_.monotonic(), bytes);
   return {};
 }
 

@@ -4,6 +4,7 @@
 //   "cpu"                      share of all cores that is busy                       /proc/stat
 //   "network receive eth0"     B/s, and "network transmit eth0"                      /proc/net/dev
 //   "disk read", "disk write"  B/s of all physical disks                             /proc/diskstats
+//   "memory traffic"           B/s between caches and memory, where the processor counts  /sys/fs/resctrl
 //   "gpu 0", "gpu 0 memory …"  share busy, share of time memory is busy, B occupied  NVML
 //   "NAME cpu"                 cores that a process and its descendants keep busy    /proc/PID/stat
 //   "NAME memory"              B resident                                            /proc/PID/status
@@ -80,6 +81,7 @@ class SampleCollector {
   Status collect_process(const SampledProcess& process, const CpuTicks& cpu);
   Status collect_network(const std::string& path, const std::string& prefix);
   Status collect_gpus();
+  Status collect_memory_traffic();
   bool wants(const std::string& interface) const;
   void add(ReadingKind kind, const std::string& name, const char* unit, Seconds time, double value, double base = 0);
   void add_traffic(const std::string& in, const std::string& out, Seconds time, const Traffic& traffic);

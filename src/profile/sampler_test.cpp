@@ -131,6 +131,28 @@ TEST(SampleCollector, MeasuresMachineAndProcess) {
             std::string::npos);
 }
 
+TEST(SampleCollector, MeasuresMemoryTrafficWhereTheProcessorCountsIt) {
+  Machine machine;
+  const auto set_caches = [&](const std::string& first, const std::string& second) {
+    for (const auto& [cache, text] : {std::pair{"mon_L3_00", first}, std::pair{"mon_L3_01", second}}) {
+      const std::string folder = fmt::format("/sys/fs/resctrl/mon_data/{}", cache);
+      EXPECT_TRUE(machine.sim.files.make_directory(folder));
+      machine.write(folder + "/mbm_total_bytes", text);
+    }
+  };
+  SampleCollector collector(machine.sim.files, machine.sim.clock, {});
+  machine.set(0, 0, 0, 0);
+  set_caches("1000\n", "5000\n");
+  ASSERT_TRUE(collector.collect());
+  machine.sim.clock.advance(Seconds(0.5));
+  machine.set(30, 100, 20, 1000);
+  set_caches("2000\n", "9000\n");
+  ASSERT_TRUE(collector.collect());
+  EXPECT_DOUBLE_EQ(only_value(collector.samples(), "memory traffic"), 10'000);
+  set_caches("Unavailable\n", "Unavailable\n");
+  EXPECT_TRUE(collector.collect());
+}
+
 TEST(SampleCollector, WhatCannotBeReadIsSaidOnce) {
   Machine machine;
   machine.set(0, 0, 0, 0);

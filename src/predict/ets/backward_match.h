@@ -3,9 +3,9 @@
 // Their backward kernels still run: hidden between two rows. Profilers that join kernels to operators by sequence
 // numbers lose most linear layers this way.
 //
-// Backward rows come in reverse order. Each is matched to the nearest earlier-unmatched forward operator of the same kind
-// (and, for convolutions, the same parameters) at most kReach operators further on; what is passed over is hidden in the
-// gap of the row before.
+// Backward rows come in reverse order. Each is matched to the nearest earlier-unmatched forward operator of the same
+// kind (and, for convolutions, the same parameters) at most kReach operators further on; what is passed over is hidden
+// in the gap of the row before.
 
 #include <vector>
 
@@ -17,8 +17,8 @@ namespace orrery::predict {
 inline constexpr std::int32_t kUnmatched = -1;
 
 struct BackwardMatch {
-  std::vector<std::int32_t> forward;               // by row: the forward row, or kUnmatched
-  std::vector<std::vector<std::int32_t>> hidden;   // by row: forward rows whose backward runs behind it
+  std::vector<std::int32_t> forward;              // by row: the forward row, or kUnmatched
+  std::vector<std::vector<std::int32_t>> hidden;  // by row: forward rows whose backward runs behind it
 };
 
 BackwardMatch match_backward(const LaunchTrace& trace);

@@ -6,7 +6,6 @@ namespace {
 
 using workload::Phase;
 
-
 // The group whose kernels are most like an unknown group's.
 constexpr std::array<std::size_t, DeviceModel::kGroups> kNearest = {1, 0, 0, 1, 6, 7, 4, 6, 6};
 

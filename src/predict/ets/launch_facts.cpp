@@ -8,8 +8,8 @@ namespace {
 
 using workload::Phase;
 
-constexpr double kMargin = 30;           // microseconds that leave no doubt
-constexpr int kKernelsNearFull = 900;    // in the queue: the host may have waited
+constexpr double kMargin = 30;         // microseconds that leave no doubt
+constexpr int kKernelsNearFull = 900;  // in the queue: the host may have waited
 
 // At a synchronisation: whether the device was still at work when the host came to it.
 bool waits_for_device(const LaunchTrace& trace, const std::vector<LaunchFacts>& facts, std::size_t row) {
@@ -30,7 +30,8 @@ std::vector<LaunchFacts> facts_of(const LaunchTrace& trace, const std::vector<bo
     facts[i].launched = launched;
     facts[i].started = started;
     started += trace.times[i].device + trace.times[i].gap;
-    const bool begins_backward = i > 0 && op.phase == Phase::kBackward && trace.operators[i - 1].phase == Phase::kForward;
+    const bool begins_backward =
+        i > 0 && op.phase == Phase::kBackward && trace.operators[i - 1].phase == Phase::kForward;
     facts[i].synchronises = begins_backward || (is_batch_norm[i] && op.phase == Phase::kForward);
   }
   std::size_t running = 0;  // the operator the device is at when the host launches operator i

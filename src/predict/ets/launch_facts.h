@@ -9,8 +9,8 @@
 namespace orrery::predict {
 
 struct LaunchFacts {
-  double launched = 0;     // by the host, since its first launch
-  double started = 0;      // its first kernel, since the host's first launch
+  double launched = 0;          // by the host, since its first launch
+  double started = 0;           // its first kernel, since the host's first launch
   bool host_is_free = false;    // `interval` is host time
   bool device_is_full = false;  // `gap` is device time
   bool synchronises = false;    // the host waits here until the device has run dry

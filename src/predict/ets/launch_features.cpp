@@ -12,7 +12,7 @@ namespace {
 
 using workload::Phase;
 
-constexpr double kSmallestKernel = 2;   // microseconds
+constexpr double kSmallestKernel = 2;  // microseconds
 constexpr double kChannelsToFill = 32;
 constexpr std::size_t kPairSlot = 15;  // of a second tensor among the parameters
 
@@ -199,9 +199,9 @@ float LaunchContext::kernels_of(std::size_t row) const {
 }
 
 std::vector<std::string> LaunchContext::device_names(Sight sight) {
-  std::vector<std::string> names = {"class", "kernels", "flops", "bytes",       "intensity", "prior",  "rows",           "columns",
-                                    "depth", "count",   "side",  "output_side", "filter",    "stride", "profiler_flops", "profiler_bytes",
-                                    "elements"};
+  std::vector<std::string> names = {"class",  "kernels", "flops",          "bytes",          "intensity", "prior",
+                                    "rows",   "columns", "depth",          "count",          "side",      "output_side",
+                                    "filter", "stride",  "profiler_flops", "profiler_bytes", "elements"};
   if (sight == Sight::kLaunches) {
     names.insert(names.end(), {"grid", "block", "threads", "tile", "waves", "wave_loss", "busy"});
   }
@@ -229,9 +229,8 @@ void LaunchContext::device_features(std::size_t row, Sight sight, double busy, s
 }
 
 std::vector<std::string> LaunchContext::hidden_names() {
-  return {"kind",        "phase",      "kind_next",  "prior",       "linears",         "others", "elements", "kind_above",
-          "kind_hidden", "linear",     "other",      "accumulated", "next",            "busy",   "class_next",
-          "kernels",     "class",      "ratio_next"};
+  return {"kind",   "phase", "kind_next",   "prior", "linears", "others",     "elements", "kind_above", "kind_hidden",
+          "linear", "other", "accumulated", "next",  "busy",    "class_next", "kernels",  "class",      "ratio_next"};
 }
 
 void LaunchContext::hidden_features(std::size_t row, double busy, std::span<const double> device,
@@ -261,9 +260,10 @@ void LaunchContext::hidden_features(std::size_t row, double busy, std::span<cons
 }
 
 std::vector<std::string> LaunchContext::host_names() {
-  return {"kind",       "phase",       "kernels",    "kind_before", "phase_before", "kernels_before", "kind_before_2",
-          "hidden",     "accumulates", "place",      "left",        "rows",         "batch",          "image",
-          "elements",   "elements_before", "place_share", "updates", "kind_next",   "block", "update_share"};
+  return {"kind",          "phase",  "kernels",     "kind_before",     "phase_before", "kernels_before",
+          "kind_before_2", "hidden", "accumulates", "place",           "left",         "rows",
+          "batch",         "image",  "elements",    "elements_before", "place_share",  "updates",
+          "kind_next",     "block",  "update_share"};
 }
 
 void LaunchContext::host_features(std::size_t row, std::vector<float>& out) const {
@@ -277,17 +277,27 @@ void LaunchContext::host_features(std::size_t row, std::vector<float>& out) cons
   const auto length = static_cast<double>(phase_end_[row] - phase_begin_[row]);
   const double updates = static_cast<double>(size()) - phase_begin_.back();
   out.clear();
-  for (const float value :
-       {static_cast<float>(op.kind), static_cast<float>(op.phase), static_cast<float>(op.kernels),
-        one != nullptr ? static_cast<float>(one->kind) : -1, one != nullptr ? static_cast<float>(one->phase) : -1,
-        one != nullptr ? static_cast<float>(one->kernels) : 0, two != nullptr ? static_cast<float>(two->kind) : -1,
-        row > 0 ? static_cast<float>(match_.hidden[row - 1].size()) : 0,
-        row > 0 && works_[row - 1].parameter_bytes > 0 ? 1.0f : 0.0f, logarithm(place), logarithm(length - place),
-        logarithm(static_cast<double>(size())), logarithm(static_cast<double>(trace_.batch)),
-        logarithm(static_cast<double>(trace_.image)), logarithm(works_[row].elements),
-        row > 0 ? logarithm(works_[row - 1].elements) : 0, static_cast<float>(place / length), logarithm(updates),
-        row + 1 < size() ? static_cast<float>(trace_.operators[row + 1].kind) : -1, logarithm(op.block),
-        static_cast<float>(updates / static_cast<double>(size()))}) {
+  for (const float value : {static_cast<float>(op.kind),
+                            static_cast<float>(op.phase),
+                            static_cast<float>(op.kernels),
+                            one != nullptr ? static_cast<float>(one->kind) : -1,
+                            one != nullptr ? static_cast<float>(one->phase) : -1,
+                            one != nullptr ? static_cast<float>(one->kernels) : 0,
+                            two != nullptr ? static_cast<float>(two->kind) : -1,
+                            row > 0 ? static_cast<float>(match_.hidden[row - 1].size()) : 0,
+                            row > 0 && works_[row - 1].parameter_bytes > 0 ? 1.0f : 0.0f,
+                            logarithm(place),
+                            logarithm(length - place),
+                            logarithm(static_cast<double>(size())),
+                            logarithm(static_cast<double>(trace_.batch)),
+                            logarithm(static_cast<double>(trace_.image)),
+                            logarithm(works_[row].elements),
+                            row > 0 ? logarithm(works_[row - 1].elements) : 0,
+                            static_cast<float>(place / length),
+                            logarithm(updates),
+                            row + 1 < size() ? static_cast<float>(trace_.operators[row + 1].kind) : -1,
+                            logarithm(op.block),
+                            static_cast<float>(updates / static_cast<double>(size()))}) {
     out.push_back(value);
   }
 }

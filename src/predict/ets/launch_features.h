@@ -19,8 +19,8 @@ struct DevicePeaks {
   double multiprocessors = 40;
 };
 
-// Launches: grids and blocks as well, and how busy the device is. They tell kernels apart, and mislead where the largest
-// grid is not that of the kernel that takes the time.
+// Launches: grids and blocks as well, and how busy the device is. They tell kernels apart, and mislead where the
+// largest grid is not that of the kernel that takes the time.
 enum class Sight { kShapes, kLaunches };
 
 // One trace, prepared for features.

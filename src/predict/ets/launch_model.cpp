@@ -13,7 +13,7 @@ namespace {
 
 using workload::Phase;
 
-constexpr double kShrinkage = 10;  // observations' worth of the coarser mean
+constexpr double kShrinkage = 10;       // observations' worth of the coarser mean
 constexpr double kFirstInterval = 300;  // microseconds: from the last launch of an iteration to the next one's first
 constexpr std::size_t kConvolutionParameters = 17;
 constexpr int kPasses = 2;
@@ -229,7 +229,8 @@ void LaunchModel::predict_host(const LaunchContext& context, std::vector<QueuedO
     QueuedOperator& queued = operators[i];
     queued.kernels = op.kernels;
     queued.last_share = context.is_batch_norm(i) ? 1.0 : 1.0 / op.kernels;
-    const bool begins_backward = i > 0 && op.phase == Phase::kBackward && trace.operators[i - 1].phase == Phase::kForward;
+    const bool begins_backward =
+        i > 0 && op.phase == Phase::kBackward && trace.operators[i - 1].phase == Phase::kForward;
     queued.synchronises = begins_backward || (context.is_batch_norm(i) && op.phase == Phase::kForward);
     queued.behind = begins_backward ? behind_backward_ : behind_batch_norm_;
     context.host_features(i, row);

@@ -55,7 +55,6 @@ struct LaunchPrediction {
   bool in_domain() const { return unknown_share <= 0.05; }
 };
 
-
 inline constexpr std::size_t kPhases = 3;
 // How a measured trace differs from what a model of its device expects: logarithms of measured over predicted.
 struct LaunchResiduals {

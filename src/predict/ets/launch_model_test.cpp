@@ -54,7 +54,8 @@ LaunchTrace made_up(std::int32_t batch, std::int32_t side, int layers) {
   trace.first_start = 11;
   for (std::size_t i = 0; i < queue.size(); ++i) {
     const double end = i + 1 < queue.size() ? times.starts[i + 1] : times.iteration;
-    trace.times.push_back({queue[i].device, end - times.starts[i] - queue[i].device, queue[i].interval, queue[i].launch});
+    trace.times.push_back(
+        {queue[i].device, end - times.starts[i] - queue[i].device, queue[i].interval, queue[i].launch});
   }
   trace.iteration = times.iteration;
   return trace;

@@ -36,10 +36,10 @@ struct LaunchTrace {
   std::string model;
   std::string family;
   std::int64_t batch = 0;
-  std::int64_t image = 0;     // side, in pixels
-  bool overlaps = false;      // kernels ran side by side
-  double iteration = 0;       // the truth: Σ device + max(gap, 0), or the span when kernels overlap
-  double first_start = 0;     // of the first kernel after its launch
+  std::int64_t image = 0;  // side, in pixels
+  bool overlaps = false;   // kernels ran side by side
+  double iteration = 0;    // the truth: Σ device + max(gap, 0), or the span when kernels overlap
+  double first_start = 0;  // of the first kernel after its launch
   std::vector<LaunchedOperator> operators;
   std::vector<LaunchTimes> times;  // one per operator
 };

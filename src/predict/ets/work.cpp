@@ -121,11 +121,11 @@ WorkClass work_class_of(std::string_view kind_name) {
     WorkClass work_class;
   };
   static constexpr Entry kEntries[] = {
-      {"conv", WorkClass::kConvolution},     {"linear", WorkClass::kLinear},       {"matmul", WorkClass::kMatmul},
-      {"bmm", WorkClass::kMatmul},           {"batch_norm", WorkClass::kBatchNorm}, {"layer_norm", WorkClass::kLayerNorm},
-      {"pool", WorkClass::kPool},            {"softmax", WorkClass::kSoftmax},     {"cat", WorkClass::kCopy},
-      {"clone", WorkClass::kCopy},           {"reshape", WorkClass::kCopy},        {"roll", WorkClass::kCopy},
-      {"pad", WorkClass::kCopy},             {"index", WorkClass::kCopy},
+      {"conv", WorkClass::kConvolution}, {"linear", WorkClass::kLinear},        {"matmul", WorkClass::kMatmul},
+      {"bmm", WorkClass::kMatmul},       {"batch_norm", WorkClass::kBatchNorm}, {"layer_norm", WorkClass::kLayerNorm},
+      {"pool", WorkClass::kPool},        {"softmax", WorkClass::kSoftmax},      {"cat", WorkClass::kCopy},
+      {"clone", WorkClass::kCopy},       {"reshape", WorkClass::kCopy},         {"roll", WorkClass::kCopy},
+      {"pad", WorkClass::kCopy},         {"index", WorkClass::kCopy},
   };
   for (const Entry& entry : kEntries) {
     if (kind_name.find(entry.part) != std::string_view::npos) return entry.work_class;

@@ -1,6 +1,9 @@
 #include "predict/evaluate/ets.h"
 
+#include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 #include "base/random.h"
@@ -25,7 +28,8 @@ constexpr double kHabitat = 0.118;
 constexpr std::array kPublished = {Published{"T4", 0.0727}, Published{"RTX2080Ti", 0.0728}};
 
 DevicePeaks peaks_of(std::string_view gpu) {
-  if (gpu == "RTX2080Ti") return {.flops_per_microsecond = 13.4e6, .bytes_per_microsecond = 6.16e5, .multiprocessors = 68};
+  if (gpu == "RTX2080Ti")
+    return {.flops_per_microsecond = 13.4e6, .bytes_per_microsecond = 6.16e5, .multiprocessors = 68};
   return {};  // any scale will do: the model learns the rest
 }
 
@@ -54,7 +58,8 @@ class Traces {
     options.peaks = peaks_of(gpu_);
     options.seed = input.seed;
     options.threads = input.threads;
-    return LaunchModel::fit(chosen, [this](std::int32_t kind) { return class_of(kind); }, options);
+    return LaunchModel::fit(
+        chosen, [this](std::int32_t kind) { return class_of(kind); }, options);
   }
 
  private:
@@ -128,8 +133,8 @@ Case case_of(const Outcome& outcome, const Conformal& conformal, const std::stri
 void note_domain(SuiteReport& report, const std::vector<Case>& cases, const std::string& gpu) {
   std::size_t inside = 0;
   for (const Case& one : cases) inside += one.in_domain ? 1 : 0;
-  report.notes.push_back(fmt::format("{}: {} of {} cases were in the domain of what was learned", gpu, inside,
-                                     cases.size()));
+  report.notes.push_back(
+      fmt::format("{}: {} of {} cases were in the domain of what was learned", gpu, inside, cases.size()));
 }
 
 enum class Groups { kDevice, kFamily };
@@ -155,15 +160,19 @@ Result<std::vector<Case>> score_test(const Traces& train, const Traces& test, co
                                      const SuiteInput& input) {
   ORRERY_TRY(const std::vector<Outcome> left_out, predict_left_out(train, fold_of, input));
   ORRERY_TRY(const Conformal conformal, calibration(left_out, "none of the folds"));
-  std::set<std::string> unseen;
-  if (groups == Groups::kFamily) {
-    for (const LaunchTrace& trace : test.all()) unseen.insert(trace.family);
-  }
-  ORRERY_TRY(const LaunchModel model,
-             train.fit([&](const LaunchTrace& trace) { return !unseen.contains(trace.family); }, input));
-  std::vector<Case> cases;
+  std::map<std::string, std::vector<const LaunchTrace*>> tests;  // by the family that must not be learned from
+  const std::set<std::string> families = folds_of(train, by_family);
   for (const LaunchTrace& trace : test.all()) {
-    cases.push_back(case_of(outcome_of(model, trace, ""), conformal, group_name(trace, groups)));
+    const bool leaves_out = groups == Groups::kFamily && families.contains(trace.family);
+    tests[leaves_out ? trace.family : ""].push_back(&trace);
+  }
+  std::vector<Case> cases;
+  for (const auto& [family, traces] : tests) {
+    ORRERY_TRY(const LaunchModel model,
+               train.fit([&](const LaunchTrace& trace) { return trace.family != family; }, input));
+    for (const LaunchTrace* trace : traces) {
+      cases.push_back(case_of(outcome_of(model, *trace, ""), conformal, group_name(*trace, groups)));
+    }
   }
   return cases;
 }
@@ -180,6 +189,11 @@ Result<SuiteReport> evaluate(const SuiteInput& input, const std::string& name, c
     if (input.test.empty()) {
       ORRERY_TRY(cases, cross_validate(train, fold_of, groups, input));
     } else {
+      ORRERY_TRY(const std::vector<std::string> tested, gpus_of(input.files, input.test));
+      if (std::find(tested.begin(), tested.end(), gpu) == tested.end()) {
+        report.notes.push_back(fmt::format("{}: not in {}", gpu, input.test));
+        continue;
+      }
       ORRERY_TRY(const Traces test, Traces::read(input.files, input.test, gpu));
       ORRERY_TRY(cases, score_test(train, test, fold_of, groups, input));
     }
@@ -211,22 +225,44 @@ struct Direction {
   std::string name() const { return fmt::format("{} to {}", from->gpu(), to->gpu()); }
 };
 
-// What `source` finds odd in traces of a fold, `target` is told.
-void transfer(Direction& direction, const LaunchModel& source, const LaunchModel& target, const FoldOf& fold_of,
+// What `source` finds odd in traces that `keeps`, `target` is told.
+template <class Keep>
+void transfer(Direction& direction, const LaunchModel& source, const LaunchModel& target, const Keep& keeps,
               const std::string& fold) {
   std::map<std::string, const LaunchTrace*> targets;
   for (const LaunchTrace& trace : direction.to->all()) targets[configuration(trace)] = &trace;
   for (const LaunchTrace& trace : direction.from->all()) {
     const auto found = targets.find(configuration(trace));
-    if (trace.overlaps || found == targets.end() || found->second->overlaps || fold_of(trace) != fold) continue;
+    if (trace.overlaps || found == targets.end() || found->second->overlaps || !keeps(trace)) continue;
     const LaunchResiduals residuals = source.residuals(trace);
     const LaunchPrediction prediction = target.predict(trace, &residuals);
     direction.outcomes.push_back({found->second, fold, prediction.times.iteration, prediction.in_domain()});
   }
 }
 
-Status evaluate_transfer(const Traces& one, const Traces& other, const FoldOf& fold_of, const std::string& kind,
-                         const SuiteInput& input, SuiteReport& report) {
+// Learned from two GPUs' traces in one folder, scored on those of another; intervals from `left_out`, what the same
+// directions gave inside the first.
+Status score_transfer(const std::array<const Traces*, 2>& train, const std::array<const Traces*, 2>& test,
+                      const std::array<Direction, 2>& left_out, const SuiteInput& input, SuiteReport& report) {
+  const auto everything = [](const LaunchTrace&) { return true; };
+  ORRERY_TRY(const LaunchModel first, train[0]->fit(everything, input));
+  ORRERY_TRY(const LaunchModel second, train[1]->fit(everything, input));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double begin = input.now_s();
+    Direction direction{test[i], test[1 - i]};
+    transfer(direction, i == 0 ? first : second, i == 0 ? second : first, everything, "");
+    ORRERY_TRY(const Conformal conformal, calibration(left_out[i].outcomes, "none of the folds"));
+    std::vector<Case> cases;
+    for (const Outcome& outcome : direction.outcomes) cases.push_back(case_of(outcome, conformal, direction.name()));
+    report.add(cases, input.now_s() - begin);
+    report.publish(direction.name(), kHabitat, "Habitat");
+  }
+  return {};
+}
+
+Result<std::array<Direction, 2>> evaluate_transfer(const Traces& one, const Traces& other, const FoldOf& fold_of,
+                                                   const std::string& kind, const SuiteInput& input,
+                                                   SuiteReport& report) {
   const double begin = input.now_s();
   Direction there{&one, &other}, back{&other, &one};
   const std::set<std::string> folds = folds_of(one, fold_of);
@@ -234,10 +270,12 @@ Status evaluate_transfer(const Traces& one, const Traces& other, const FoldOf& f
     const auto keeps = [&](const LaunchTrace& trace) { return fold_of(trace) != fold; };
     ORRERY_TRY(const LaunchModel model_of_one, one.fit(keeps, input));
     ORRERY_TRY(const LaunchModel model_of_other, other.fit(keeps, input));
-    transfer(there, model_of_one, model_of_other, fold_of, fold);
-    transfer(back, model_of_other, model_of_one, fold_of, fold);
+    const auto is_left_out = [&](const LaunchTrace& trace) { return !keeps(trace); };
+    transfer(there, model_of_one, model_of_other, is_left_out, fold);
+    transfer(back, model_of_other, model_of_one, is_left_out, fold);
   }
-  for (const Direction& direction : {there, back}) {
+  std::array<Direction, 2> directions = {std::move(there), std::move(back)};
+  for (const Direction& direction : directions) {
     const std::string group = fmt::format("{}, {}", direction.name(), kind);
     std::vector<Case> cases;
     for (const std::string& fold : folds) {
@@ -249,7 +287,7 @@ Status evaluate_transfer(const Traces& one, const Traces& other, const FoldOf& f
     report.add(cases, input.now_s() - begin);
     report.publish(group, kHabitat, "Habitat");
   }
-  return {};
+  return directions;
 }
 
 }  // namespace
@@ -276,8 +314,17 @@ Result<SuiteReport> evaluate_ets_devices(const SuiteInput& input) {
   };
   for (std::size_t i = 0; i < traces.size(); ++i) {
     for (std::size_t j = i + 1; j < traces.size(); ++j) {
-      ORRERY_TRY_VOID(evaluate_transfer(traces[i], traces[j], by_name, "configurations", input, report));
-      ORRERY_TRY_VOID(evaluate_transfer(traces[i], traces[j], by_family, "families", input, report));
+      ORRERY_TRY(const auto left_out,
+                 evaluate_transfer(traces[i], traces[j], by_name, "configurations", input, report));
+      if (input.test.empty()) {
+        ORRERY_TRY(const auto ignored, evaluate_transfer(traces[i], traces[j], by_family, "families", input, report));
+        continue;
+      }
+      ORRERY_TRY(const Traces test_of_one, Traces::read(input.files, input.test, traces[i].gpu()));
+      ORRERY_TRY(const Traces test_of_other, Traces::read(input.files, input.test, traces[j].gpu()));
+      report = SuiteReport{.suite = report.suite, .seed = report.seed};
+      ORRERY_TRY_VOID(
+          score_transfer({&traces[i], &traces[j]}, {&test_of_one, &test_of_other}, left_out, input, report));
     }
   }
   return report;

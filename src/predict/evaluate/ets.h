@@ -5,10 +5,10 @@
 //   ets-p2  iterations of model families never seen: each family left out in turn
 //   ets-p3  iterations on one GPU from the measured trace on another: each family, and random configurations, left out
 //
-// With a test folder the model is fitted on the whole training folder and scored on the test folder (for ets-p2 on every
-// trace in it: the caller says by its choice of folders what is unseen; families of both folders are left out of the
-// training). Traces whose kernels overlap are scored apart, in groups that end in ", overlapping". Intervals come from predictions of the training traces that did not know them, by the same rule of
-// leaving out.
+// With a test folder the model is fitted on the training folder and scored on the test folder; for ets-p2 a family that
+// is in both is left out of the training when it is scored. Traces whose kernels overlap are scored apart, in groups
+// that end in ", overlapping". Intervals come from predictions of the training traces that did not know them, by the
+// same rule of leaving out.
 
 #include "predict/evaluate/suites.h"
 

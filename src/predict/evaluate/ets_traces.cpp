@@ -18,7 +18,7 @@ constexpr Bytes kIndexMax = mebibytes(64);
 constexpr Bytes kFileMax = gibibytes(1);
 constexpr std::size_t kParametersMax = 30;
 constexpr std::size_t kRowsMax = 1'000'000;
-constexpr double kMicro = 1e-3;  // of a nanosecond
+constexpr double kMicro = 1e-3;    // of a nanosecond
 constexpr double kShortest = 0.1;  // microseconds
 
 Result<CsvTable> read_table(env::Files& files, const std::string& path) {
@@ -52,8 +52,8 @@ Result<Index> read_index(env::Files& files, const std::string& folder) {
     trace.overlaps = number(6) != 0;
     trace.iteration = number(7) * kMicro;
     if (trace.batch <= 0 || trace.image <= 0 || trace.iteration <= 0) {
-      return Error::invalid(fmt::format("{}/index.csv line {}: batch, image and span must be numbers above 0", folder,
-                                        row.line));
+      return Error::invalid(
+          fmt::format("{}/index.csv line {}: batch, image and span must be numbers above 0", folder, row.line));
     }
     index.emplace(trace.id, std::move(trace));
   }

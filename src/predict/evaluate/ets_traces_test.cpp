@@ -58,7 +58,8 @@ TEST_F(LaunchTraceFolder, TakesAnOverlapOffTheDevicesTime) {
 }
 
 TEST_F(LaunchTraceFolder, NamesFileAndLineOfWhatItCannotRead) {
-  for (const char* bad : {"203\t1\n", "#unknown\t1\t0\n", "x\n", "#G/a/b8_h32\t1\t0\n203\t9\t1\t0\t0\t1\t1\t-\t1\t1\t1\t1\n"}) {
+  for (const char* bad :
+       {"203\t1\n", "#unknown\t1\t0\n", "x\n", "#G/a/b8_h32\t1\t0\n203\t9\t1\t0\t0\t1\t1\t-\t1\t1\t1\t1\n"}) {
     write("G__fam.tsv.xz", xz(bad));
     const auto all = read();
     ASSERT_FALSE(all.has_value()) << bad;

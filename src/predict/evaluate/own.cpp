@@ -32,11 +32,14 @@ std::vector<float> totals_of(const workload::TrainingRun& run) {
     flops += cost.flops().value();
     bytes += cost.bytes().value();
   }
-  return {static_cast<float>(std::log(prior)), static_cast<float>(std::log(flops + 1)),
-          static_cast<float>(std::log(bytes + 1)), static_cast<float>(features.steps().size()),
+  return {static_cast<float>(std::log(prior)),
+          static_cast<float>(std::log(flops + 1)),
+          static_cast<float>(std::log(bytes + 1)),
+          static_cast<float>(features.steps().size()),
           static_cast<float>(run.graph.operators().size()),
           static_cast<float>(std::log(static_cast<double>(run.graph.parameter_count()) + 1)),
-          static_cast<float>(run.graph.batch()), static_cast<float>(run.optimizer)};
+          static_cast<float>(run.graph.batch()),
+          static_cast<float>(run.optimizer)};
 }
 
 struct Predicted {
@@ -116,9 +119,38 @@ Result<std::vector<Case>> cases_of(const std::vector<DatasetIteration>& all, con
   return cases;
 }
 
+// Learned from all of `train`, scored on another data set of the same machine.
+Result<std::vector<Case>> score_test(const std::vector<DatasetIteration>& train, const std::vector<Predicted>& left_out,
+                                     const SuiteInput& input, const BoostOptions& options) {
+  ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(input.files, input.test));
+  ORRERY_TRY(const std::vector<DatasetIteration> test, iterations_of(dataset));
+  std::vector<const MeasuredSteps*> steps;
+  std::vector<CalibrationPair> pairs;
+  for (std::size_t i = 0; i < train.size(); ++i) {
+    if (!train[i].is_noisy) steps.push_back(&train[i].steps);
+    pairs.push_back({left_out[i].ours, train[i].steps.iteration, kind_of(train[i])});
+  }
+  ORRERY_TRY(const StepModel model, StepModel::fit(steps, options));
+  ORRERY_TRY(const Conformal conformal, Conformal::fit(pairs));
+  std::vector<Case> cases;
+  for (const DatasetIteration& one : test) {
+    const StepTimes times = model.predict(one.steps.run);
+    const Interval interval = conformal.interval(times.iteration, kind_of(one));
+    cases.push_back({.group = "test, " + kind_of(one),
+                     .measured = one.steps.iteration * kMillisecond,
+                     .predicted = times.iteration * kMillisecond,
+                     .low = interval.low * kMillisecond,
+                     .high = interval.high * kMillisecond,
+                     .in_domain = times.in_domain()});
+  }
+  return cases;
+}
+
 }  // namespace
 
 Result<SuiteReport> evaluate_own(const SuiteInput& input) {
+  if (input.train.empty())
+    return Error::invalid("give a data set: --train FILE (`orrery dataset build FILE` makes one)");
   ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(input.files, input.train));
   ORRERY_TRY(const std::vector<DatasetIteration> all, iterations_of(dataset));
   SuiteReport report{.suite = "own", .seed = input.seed};
@@ -138,11 +170,14 @@ Result<SuiteReport> evaluate_own(const SuiteInput& input) {
     report.add(cases, input.now_s() - begin);
     return {};
   };
-  ORRERY_TRY_VOID(add(predicted, at_random, &Predicted::ours, [](const DatasetIteration&) { return std::string("overall"); }));
+  ORRERY_TRY_VOID(
+      add(predicted, at_random, &Predicted::ours, [](const DatasetIteration&) { return std::string("overall"); }));
   ORRERY_TRY_VOID(add(predicted, at_random, &Predicted::ours, kind_of));
   ORRERY_TRY_VOID(add(predicted, at_random, &Predicted::ours, [](const DatasetIteration& one) {
     const std::size_t count = one.steps.run.graph.operators().size();
-    return std::string(count < 50 ? "under 50 operators" : count < 150 ? "50 to 149 operators" : "150 operators and more");
+    return std::string(count < 50    ? "under 50 operators"
+                       : count < 150 ? "50 to 149 operators"
+                                     : "150 operators and more");
   }));
   ORRERY_TRY_VOID(add(predicted, at_random, &Predicted::totals,
                       [](const DatasetIteration& one) { return kind_of(one) + ", trees on graph totals"; }));
@@ -152,6 +187,11 @@ Result<SuiteReport> evaluate_own(const SuiteInput& input) {
   ORRERY_TRY(const std::vector<Predicted> unseen, predict_left_out(all, by_family, options));
   ORRERY_TRY_VOID(add(unseen, by_family, &Predicted::ours,
                       [](const DatasetIteration&) { return std::string("families never seen"); }));
+  if (!input.test.empty()) {
+    begin = input.now_s();
+    ORRERY_TRY(const std::vector<Case> cases, score_test(all, predicted, input, options));
+    report.add(cases, input.now_s() - begin);
+  }
   report.publish("overall", 0.059, "ETS, on GPUs");
   report.publish("families", 0.054, "ETS, on GPUs");
   report.publish("RandWire", 0.068, "ETS, on GPUs");
@@ -160,8 +200,10 @@ Result<SuiteReport> evaluate_own(const SuiteInput& input) {
     inside += predicted[i].in_domain ? 1 : 0;
     inside_unseen += unseen[i].in_domain ? 1 : 0;
   }
-  report.notes.push_back(fmt::format("in the domain of what was learned: {} of {} configurations, {} of {} when their "
-                                     "family was never seen", inside, all.size(), inside_unseen, all.size()));
+  report.notes.push_back(
+      fmt::format("in the domain of what was learned: {} of {} configurations, {} of {} when their "
+                  "family was never seen",
+                  inside, all.size(), inside_unseen, all.size()));
   return report;
 }
 

@@ -2,8 +2,8 @@
 // Scores the step model on a data set of this tool (`orrery dataset build`): `orrery evaluate own`.
 //
 // Groups: "families" and "RandWire", configurations never seen, five folds drawn at random; "families never seen", each
-// family left out in turn. Beside them, on the same folds: boosted trees on totals of the graph (operators, arithmetic, bytes,
-// parameters, batch), and the prior alone, scaled by one factor.
+// family left out in turn. Beside them, on the same folds: boosted trees on totals of the graph (operators, arithmetic,
+// bytes, parameters, batch), and the prior alone, scaled by one factor.
 
 #include "predict/evaluate/suites.h"
 

@@ -34,8 +34,8 @@ Result<MeasuredModel> fit_measured(env::Files& files, const std::string& path, c
     if (!one.is_noisy) calm.push_back(&one.steps);
   }
   if (calm.size() < kIterationsMin) {
-    return Error::invalid(fmt::format("{} has {} iterations that are not noisy; {} are needed", path, calm.size(),
-                                      kIterationsMin));
+    return Error::invalid(
+        fmt::format("{} has {} iterations that are not noisy; {} are needed", path, calm.size(), kIterationsMin));
   }
   int fits = 0;
   for (std::uint64_t fold = 0; fold + 1 < kFits; ++fold) {
@@ -83,7 +83,8 @@ Result<MeasuredModel> parse_measured_model(std::string_view bytes) {
   ByteReader head(bytes);
   ORRERY_TRY(const std::uint32_t version, head.u32());
   if (version != kModelVersion) {
-    return Error::unsupported(fmt::format("a model of version {}; this program reads version {}", version, kModelVersion));
+    return Error::unsupported(
+        fmt::format("a model of version {}; this program reads version {}", version, kModelVersion));
   }
   ORRERY_TRY(const std::uint64_t size, head.u64());
   ORRERY_TRY(const std::uint64_t hash, head.u64());

@@ -25,7 +25,8 @@ struct MeasuredModel {
   Conformal intervals{};  // of predictions that were left out
 };
 
-// The path of a data set, how many threads may fit, and the random seed. `progress(fits)` is called after each of kFits.
+// The path of a data set, how many threads may fit, and the random seed. `progress(fits)` is called after each of
+// kFits.
 inline constexpr int kFits = 6;
 struct FitOptions {
   std::uint64_t seed = 1;

@@ -54,7 +54,8 @@ class MeasuredModelTest : public ::testing::Test {
 TEST_F(MeasuredModelTest, LearnsTheMachineAndSaysHowWell) {
   EXPECT_EQ(model().iterations, 60u);
   EXPECT_LT(model().error, 0.02);
-  const workload::TrainingRun run = profile::run_of({"resnet", "resnet18:input=64", 4, workload::Optimizer::kSgd}).value();
+  const workload::TrainingRun run =
+      profile::run_of({"resnet", "resnet18:input=64", 4, workload::Optimizer::kSgd}).value();
   double expected = 0;
   const StepFeatures features(run);
   for (std::size_t step = 0; step < features.steps().size(); ++step) expected += 2.5 * features.prior(step);
@@ -92,7 +93,8 @@ TEST_F(MeasuredModelTest, NeedsEnoughCalmIterations) {
 
 TEST_F(MeasuredModelTest, PredictsOneProcessorAndNothingElse) {
   const MeasuredPredictor predictor(model());
-  const workload::TrainingRun run = profile::run_of({"resnet", "resnet18:input=64", 4, workload::Optimizer::kSgd}).value();
+  const workload::TrainingRun run =
+      profile::run_of({"resnet", "resnet18:input=64", 4, workload::Optimizer::kSgd}).value();
   const Prediction prediction = predictor.predict(run, hardware::make_placement("CPU", 1, 1).value()).value();
   EXPECT_TRUE(prediction.calibrated);
   EXPECT_LE(prediction.iteration.low, prediction.iteration.value);

@@ -13,8 +13,8 @@ constexpr double kWider = 2;  // the interval of a run outside the domain, in lo
 
 Status check(const workload::TrainingRun& run, const hardware::Placement& placement) {
   if (placement.device->kind != hardware::DeviceKind::kCpu) {
-    return Error::unsupported(fmt::format("the model was learned on a processor, not on {}; give --device CPU",
-                                          placement.device->name));
+    return Error::unsupported(
+        fmt::format("the model was learned on a processor, not on {}; give --device CPU", placement.device->name));
   }
   if (placement.devices != 1 || run.parallelism.microbatches != 1) {
     return Error::unsupported("the model was learned on one device and whole batches; give --count 1");
@@ -51,8 +51,10 @@ Result<Prediction> MeasuredPredictor::predict(const workload::TrainingRun& run,
   if (!times.in_domain()) {
     interval.low *= std::pow(interval.low / times.iteration, kWider - 1);
     interval.high *= std::pow(interval.high / times.iteration, kWider - 1);
-    prediction.notes.push_back(fmt::format("outside what was learned: {:.0f} % of the time is in operators of sizes never "
-                                           "measured; the interval is wider", 100 * times.unknown_share));
+    prediction.notes.push_back(
+        fmt::format("outside what was learned: {:.0f} % of the time is in operators of sizes never "
+                    "measured; the interval is wider",
+                    100 * times.unknown_share));
   }
   prediction.iteration = {Seconds(times.iteration), Seconds(interval.low), Seconds(interval.high)};
   prediction.total_time = scaled(prediction.iteration, run.steps);
@@ -60,12 +62,13 @@ Result<Prediction> MeasuredPredictor::predict(const workload::TrainingRun& run,
   if (prediction.cost) {
     const double price = prediction.cost->value.value() / (before.value() * run.steps);
     const auto cost = [&](Seconds total) { return Dollars(price * total.value()); };
-    prediction.cost = {cost(prediction.total_time.value), cost(prediction.total_time.low), cost(prediction.total_time.high)};
+    prediction.cost = {cost(prediction.total_time.value), cost(prediction.total_time.low),
+                       cost(prediction.total_time.high)};
   }
   prediction.calibrated = true;
-  prediction.made_by = fmt::format("measured ({} iterations on {}, {} thread{}, {}; mean error {:.1f} % on those left out)",
-                                   model_.iterations, model_.machine, model_.threads, model_.threads == 1 ? "" : "s",
-                                   model_.library, 100 * model_.error);
+  prediction.made_by = fmt::format(
+      "measured ({} iterations on {}, {} thread{}, {}; mean error {:.1f} % on those left out)", model_.iterations,
+      model_.machine, model_.threads, model_.threads == 1 ? "" : "s", model_.library, 100 * model_.error);
   return prediction;
 }
 

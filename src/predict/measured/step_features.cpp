@@ -76,8 +76,8 @@ double StepFeatures::prior(std::size_t step) const {
 }
 
 std::vector<std::string> StepFeatures::size_names() {
-  return {"matrix_flops", "vector_flops", "read", "written", "parameters", "rows", "columns", "depth", "count",
-          "filter",       "small"};
+  return {"matrix_flops", "vector_flops", "read",  "written", "parameters", "rows",
+          "columns",      "depth",        "count", "filter",  "small"};
 }
 
 void StepFeatures::sizes(std::size_t step, std::vector<float>& out) const {
@@ -85,8 +85,8 @@ void StepFeatures::sizes(std::size_t step, std::vector<float>& out) const {
   const Product product = product_of(run_.graph, op(step));
   out.assign({logarithm(cost.matrix_flops.value()), logarithm(cost.vector_flops.value()), logarithm(cost.read.value()),
               logarithm(cost.written.value()), logarithm(cost.parameters.value()), logarithm(product.rows),
-              logarithm(product.columns), logarithm(product.depth), logarithm(product.count),
-              logarithm(product.filter), static_cast<float>(kCall / prior(step))});
+              logarithm(product.columns), logarithm(product.depth), logarithm(product.count), logarithm(product.filter),
+              static_cast<float>(kCall / prior(step))});
 }
 
 std::vector<std::string> StepFeatures::feature_names() {
@@ -102,20 +102,21 @@ void StepFeatures::features(std::size_t step, std::vector<float>& out) const {
   const Operator& here = op(step);
   const Product product = product_of(run_.graph, here);
   const auto kind_at = [&](std::size_t other) { return static_cast<float>(op(other).kind); };
-  out.insert(out.end(),
-             {static_cast<float>(here.kind), static_cast<float>(product.stride), static_cast<float>(product.side),
-              step > 0 ? kind_at(step - 1) : -1, step > 0 ? logarithm(elements_of(op(step - 1))) : 0,
-              logarithm(elements_of(here)), static_cast<float>(cost.kernels), logarithm(static_cast<double>(run_.graph.batch())),
-              logarithm(cost.flops().value() / std::max(1.0, cost.bytes().value())),
-              static_cast<float>(run_.graph.gradient_uses(steps_[step].node)), static_cast<float>(run_.optimizer),
-              step + 1 < steps_.size() ? kind_at(step + 1) : -1, logarithm(1e6 * prior(step)),
-              static_cast<float>(here.inputs.size())});
+  out.insert(out.end(), {static_cast<float>(here.kind), static_cast<float>(product.stride),
+                         static_cast<float>(product.side), step > 0 ? kind_at(step - 1) : -1,
+                         step > 0 ? logarithm(elements_of(op(step - 1))) : 0, logarithm(elements_of(here)),
+                         static_cast<float>(cost.kernels), logarithm(static_cast<double>(run_.graph.batch())),
+                         logarithm(cost.flops().value() / std::max(1.0, cost.bytes().value())),
+                         static_cast<float>(run_.graph.gradient_uses(steps_[step].node)),
+                         static_cast<float>(run_.optimizer), step + 1 < steps_.size() ? kind_at(step + 1) : -1,
+                         logarithm(1e6 * prior(step)), static_cast<float>(here.inputs.size())});
 }
 
 std::uint64_t StepFeatures::likeness(std::size_t step) const {
   const Operator& here = op(step);
   const Product product = product_of(run_.graph, here);
-  std::uint64_t hash = mix64(static_cast<std::uint64_t>(here.kind) * 4 + static_cast<std::uint64_t>(steps_[step].phase));
+  std::uint64_t hash =
+      mix64(static_cast<std::uint64_t>(here.kind) * 4 + static_cast<std::uint64_t>(steps_[step].phase));
   for (const double size : {product.columns, product.depth, product.count, product.filter, product.stride}) {
     hash = mix64(hash ^ static_cast<std::uint64_t>(std::log2(size + 1) * 2));
   }

@@ -1,8 +1,8 @@
 #pragma once
 // Learns from iterations measured on a machine how long each step takes there, and predicts others.
 //
-// Each phase and group of steps has a time regression (learn/time_regression.h). A step's time is its execution and the gap
-// behind it. Steps weigh as much as their share of their iteration. Where the host runs what it launches, as on a
+// Each phase and group of steps has a time regression (learn/time_regression.h). A step's time is its execution and the
+// gap behind it. Steps weigh as much as their share of their iteration. Where the host runs what it launches, as on a
 // processor, times of steps add up to the iteration.
 
 #include <array>
