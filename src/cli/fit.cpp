@@ -39,7 +39,7 @@ Command fit_command() {
                 integer_option("seed", 1, "of the trees").bounds(0, 1'000'000'000),
                 integer_option("threads", 2, "to learn with").bounds(1, 1024)},
                table_options()),
-          {"orrery fit cpu.dataset --out cpu.model", "orrery predict resnet18 --device CPU --batch 8 --with cpu.model"},
+          {"orrery fit cpu.dataset --out cpu.model"},
           run_fit};
 }
 

@@ -9,22 +9,22 @@
 #include "base/csv.h"
 #include "base/text.h"
 #include "base/xz.h"
+#include "predict/evaluate/suites.h"
 
 namespace orrery::predict {
 
 namespace {
 
-constexpr Bytes kIndexMax = mebibytes(64);
 constexpr Bytes kFileMax = gibibytes(1);
 constexpr std::size_t kParametersMax = 30;
 constexpr std::size_t kRowsMax = 1'000'000;
 constexpr double kMicro = 1e-3;    // of a nanosecond
 constexpr double kShortest = 0.1;  // microseconds
 
-Result<CsvTable> read_table(env::Files& files, const std::string& path) {
-  ORRERY_TRY(const std::string text, files.read(path, kIndexMax));
+Result<CsvTable> read_table(env::Files& files, const std::string& folder, const std::string& name) {
+  ORRERY_TRY(const std::string text, read_data(files, folder, name));
   auto table = parse_csv(text);
-  if (!table) return std::move(table).error().with_context(path);
+  if (!table) return std::move(table).error().with_context(folder + "/" + name);
   return table;
 }
 
@@ -32,7 +32,7 @@ Result<CsvTable> read_table(env::Files& files, const std::string& path) {
 using Index = std::unordered_map<std::string, LaunchTrace>;
 
 Result<Index> read_index(env::Files& files, const std::string& folder) {
-  ORRERY_TRY(const CsvTable table, read_table(files, folder + "/index.csv"));
+  ORRERY_TRY(const CsvTable table, read_table(files, folder, "index.csv"));
   std::vector<std::size_t> columns;
   for (const char* name : {"trace_id", "gpu", "model", "family", "batch", "image_hw", "overlap", "span_ns"}) {
     ORRERY_TRY(const std::size_t column, table.column(name));
@@ -167,7 +167,7 @@ Result<std::vector<std::string>> gpus_of(env::Files& files, const std::string& f
 
 Result<LaunchTraces> read_launch_traces(env::Files& files, const std::string& folder, const std::string& gpu) {
   LaunchTraces all;
-  ORRERY_TRY(const CsvTable names, read_table(files, folder + "/op_names.csv"));
+  ORRERY_TRY(const CsvTable names, read_table(files, folder, "op_names.csv"));
   for (const CsvRow& row : names.rows) {
     const auto kind = parse_number(row.fields.front());
     if (!kind) return Error::invalid(fmt::format("{}/op_names.csv line {}: not a number", folder, row.line));
