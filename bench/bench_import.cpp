@@ -15,6 +15,7 @@
 #include <string>
 #include <sys/resource.h>
 
+#include "child.h"
 #include "env/env.h"
 #include "env/files.h"
 #include "env/processes.h"
@@ -138,24 +139,6 @@ int read_case(env::Env env, const Case& wanted, const std::string& path) {
   return meets ? 0 : 1;
 }
 
-Result<bool> measure(env::Env& env, const std::string& self, const Case& wanted) {
-  const auto folder = std::filesystem::temp_directory_path() / fmt::format("orrery-bench-import-{}", wanted.name);
-  std::filesystem::create_directories(folder);
-  const std::string path = (folder / "model.onnx").string();
-  Status written = write_case(wanted.name, path);
-  Result<bool> met = false;
-  if (written) {
-    auto process = env.processes.spawn({.argv = {self, wanted.name, path}});
-    if (process) {
-      const auto exit = (*process)->wait(Seconds(60));
-      met = exit && *exit && (*exit)->ok();
-    }
-  }
-  std::filesystem::remove_all(folder);
-  if (!written) return std::move(written).error();
-  return met;
-}
-
 int run(int argc, char** argv) {
   env::Env env = env::make_real_env();
   for (const Case& wanted : kCases) {
@@ -166,7 +149,8 @@ int run(int argc, char** argv) {
   std::fflush(stdout);
   bool all_met = true;
   for (const Case& wanted : kCases) {
-    const auto met = measure(env, argv[0], wanted);
+    const auto met = bench::measure_in_child(env, argv[0], wanted.name, Seconds(60),
+                                             [&](const std::string& path) { return write_case(wanted.name, path); });
     if (!met) fmt::print(stderr, "{}: {}\n", wanted.what, met.error().to_string());
     all_met = all_met && met && *met;
   }

@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "env/env.h"
 #include "env/files.h"
 #include "env/processes.h"
@@ -153,25 +154,6 @@ int read_case(env::Env env, const std::string& name, const std::string& path) {
   return meets ? 0 : 1;
 }
 
-Result<bool> measure(env::Env& env, const std::string& self, const std::string& name, const std::string& text) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / fmt::format("orrery-bench-trace-{}", static_cast<long>(::getpid()));
-  std::filesystem::create_directories(folder);
-  const std::string path = (folder / "trace.json").string();
-  Status written = write_repeated(path, text);
-  Result<bool> met = false;
-  if (written) {
-    auto process = env.processes.spawn({.argv = {self, name, path}});
-    if (process) {
-      const auto exit = (*process)->wait(Seconds(300));
-      met = exit && *exit && (*exit)->ok();
-    }
-  }
-  std::filesystem::remove_all(folder);
-  if (!written) return std::move(written).error();
-  return met;
-}
-
 int run(int argc, char** argv) {
   env::Env env = env::make_real_env();
   if (argc == 3) return read_case(env, argv[1], argv[2]);
@@ -182,7 +164,8 @@ int run(int argc, char** argv) {
   std::fflush(stdout);
   bool all_met = true;
   const auto judge = [&](const std::string& name, const std::string& text) {
-    const auto met = measure(env, argv[0], name, text);
+    const auto met = bench::measure_in_child(env, argv[0], name, Seconds(300),
+                                             [&](const std::string& path) { return write_repeated(path, text); });
     if (!met) fmt::print(stderr, "{}: {}\n", name, met.error().to_string());
     all_met = all_met && met && *met;
   };

@@ -1,9 +1,4 @@
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
-#include "base/text.h"
-#include "cli/main.h"
-#include "env/sim_env.h"
+#include "cli/command_test.h"
 #include "workload/import/graph_json.h"
 #include "workload/zoo/zoo.h"
 
@@ -17,28 +12,17 @@ constexpr std::string_view kJob =
     "resources: {device: V100, count: 4}\n"
     "deadline: 1h\n";
 
-class JobCommandTest : public ::testing::Test {
+class JobCommandTest : public CommandTest {
  protected:
   void SetUp() override {
     write("job.yaml", kJob);
     EXPECT_TRUE(sim_.files.make_directory("jobs").has_value());
-  }
-  void write(const std::string& path, std::string_view text) {
-    EXPECT_TRUE(sim_.files.write_atomically(path, text).has_value());
-  }
-  Outcome call(const std::string& line) { return run(split(line, ' '), sim_.env()); }
-  nlohmann::json json_of(const std::string& line) {
-    const Outcome outcome = call(line + " --json");
-    EXPECT_EQ(outcome.exit_code, kDone) << outcome.errors;
-    return nlohmann::json::parse(outcome.output);
   }
   void expect_error(const std::string& line, const std::string& message) {
     const Outcome outcome = call(line);
     EXPECT_EQ(outcome.exit_code, kBadInput) << line;
     EXPECT_EQ(outcome.errors, message + "\n");
   }
-
-  env::SimEnv sim_;
 };
 
 TEST_F(JobCommandTest, CheckShowsWhatWasUnderstood) {

@@ -1,9 +1,4 @@
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
-#include "base/text.h"
-#include "cli/main.h"
-#include "env/sim_env.h"
+#include "cli/command_test.h"
 
 namespace orrery::cli {
 namespace {
@@ -15,20 +10,9 @@ constexpr std::string_view kTrace = R"([
   {"ph": "X", "name": "ProfilerStep#2", "pid": 1, "tid": 1, "ts": 50, "dur": 30},
   {"ph": "X", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 50, "dur": 20}])";
 
-class TraceCommandTest : public ::testing::Test {
+class TraceCommandTest : public CommandTest {
  protected:
   void SetUp() override { write("a.json", kTrace); }
-  void write(const std::string& path, std::string_view text) {
-    EXPECT_TRUE(sim_.files.write_atomically(path, text).has_value());
-  }
-  Outcome call(const std::string& line) { return run(split(line, ' '), sim_.env()); }
-  nlohmann::json json_of(const std::string& line) {
-    const Outcome outcome = call(line + " --json");
-    EXPECT_EQ(outcome.exit_code, kDone) << outcome.errors;
-    return nlohmann::json::parse(outcome.output);
-  }
-
-  env::SimEnv sim_;
 };
 
 TEST_F(TraceCommandTest, ShowIsTheMeanOfTheIterations) {
