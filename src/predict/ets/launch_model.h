@@ -75,8 +75,8 @@ class LaunchModel {
   LaunchResiduals residuals(const LaunchTrace& trace) const;
 
  private:
-  LaunchModel(LaunchModelOptions options, ClassOf class_of)
-      : options_(std::move(options)), class_of_(std::move(class_of)) {}
+  LaunchModel(const LaunchModelOptions& options, ClassOf class_of)
+      : options_(options), class_of_(std::move(class_of)) {}
 
   void predict_host(const LaunchContext& context, std::vector<QueuedOperator>& operators) const;
   Status fit_host(std::span<const LaunchTrace* const> traces);

@@ -167,10 +167,11 @@ Result<std::vector<Case>> score_test(const Traces& train, const Traces& test, co
     tests[leaves_out ? trace.family : ""].push_back(&trace);
   }
   std::vector<Case> cases;
-  for (const auto& [family, traces] : tests) {
+  for (const auto& entry : tests) {
+    const std::string& family = entry.first;
     ORRERY_TRY(const LaunchModel model,
                train.fit([&](const LaunchTrace& trace) { return trace.family != family; }, input));
-    for (const LaunchTrace* trace : traces) {
+    for (const LaunchTrace* trace : entry.second) {
       cases.push_back(case_of(outcome_of(model, *trace, ""), conformal, group_name(*trace, groups)));
     }
   }
