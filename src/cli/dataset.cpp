@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <memory>
 
 #include "base/random.h"
 #include "base/statistics.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "env/clock.h"
+#include "profile/core_probe.h"
 #include "profile/dataset/build.h"
 
 namespace orrery::cli {
@@ -16,10 +18,14 @@ using profile::DatasetEntry;
 
 namespace {
 
-profile::MakeExecutorFunction real_executors(env::Env env) {
-  return [env](const workload::TrainingRun& run, const profile::ExecutorOptions& options) {
-    return profile::make_executor(run, options, env.clock);
-  };
+// What runs here, on this core.
+profile::Workbench workbench(env::Env env) {
+  const auto probe = std::make_shared<profile::CoreProbe>(env.clock);
+  return {.make =
+              [env](const workload::TrainingRun& run, const profile::ExecutorOptions& options) {
+                return profile::make_executor(run, options, env.clock);
+              },
+          .slowness = [probe] { return probe->slowness(); }};
 }
 
 Status run_build(Context& context, const Arguments& arguments) {
@@ -34,7 +40,7 @@ Status run_build(Context& context, const Arguments& arguments) {
     progress.advance(static_cast<std::int64_t>(entries) - progress.done());
   };
   ORRERY_TRY(const profile::BuildReport built,
-             profile::build_dataset(context.env, arguments.words[0], how, real_executors(context.env), report));
+             profile::build_dataset(context.env, arguments.words[0], how, workbench(context.env), report));
   context.print(fmt::format("{}: {} configurations, {} measured now, {} of all noisy\n", arguments.words[0],
                             built.entries, built.measured, built.noisy));
   for (const std::string& failure : built.failures) context.print(fmt::format("left out: {}\n", failure));
@@ -119,10 +125,10 @@ Status run_check(Context& context, const Arguments& arguments) {
   Progress progress("measuring", static_cast<std::int64_t>(chosen.size()),
                     progress_options(context.env, "configurations"));
   std::vector<double> differences;
+  const profile::Workbench bench = workbench(context.env);
   for (const DatasetEntry* entry : chosen) {
-    ORRERY_TRY(const profile::Profile now,
-               profile::measure_configuration(context.env, entry->configuration, dataset.header.threads, Seconds(0.7),
-                                              real_executors(context.env)));
+    ORRERY_TRY(const profile::Profile now, profile::measure_configuration(context.env, entry->configuration,
+                                                                          dataset.header.threads, Seconds(0.7), bench));
     differences.push_back(std::abs(now.iteration / entry->iteration - 1));
     table.add({entry->configuration.model, entry->configuration.batch, entry->iteration.value(), now.iteration.value(),
                differences.back(), now.is_noisy});

@@ -34,13 +34,12 @@ double OtherProcesses::cores() const {
   return elapsed > 0 ? (end.others - start_.others) / elapsed * end.cores : 0;
 }
 
-bool wait_for_calm(env::Env env, Seconds wait_max) {
+void wait_for_calm(env::Env env, Seconds wait_max) {
   const Seconds start = env.clock.monotonic();
   while (true) {
     const OtherProcesses others(env);
     env.clock.sleep(kMoment);
-    if (others.cores() < kCalmCores) return true;
-    if (env.clock.monotonic() - start > wait_max) return false;
+    if (others.cores() < kCalmCores || env.clock.monotonic() - start > wait_max) return;
     env.clock.sleep(kPause);
   }
 }

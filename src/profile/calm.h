@@ -28,7 +28,7 @@ class OtherProcesses {
   Ticks start_;
 };
 
-// Returns when others used less than kCalmCores for a moment, or after `wait_max`; says which.
-bool wait_for_calm(env::Env env, Seconds wait_max);
+// Returns when others used less than kCalmCores for a moment, or after `wait_max`.
+void wait_for_calm(env::Env env, Seconds wait_max);
 
 }  // namespace orrery::profile

@@ -15,8 +15,6 @@ using trace::TracedOperator;
 
 namespace {
 
-constexpr int kFewestRounds = 3;
-
 double duration_s(const StepRecord& step) {
   return (step.end - step.start).value();
 }
@@ -48,31 +46,89 @@ bool continues(const TracedOperator& op, const OperatorSample& sample) {
   return op.node == sample.node && op.phase == sample.phase;
 }
 
+// A timed step.
+struct Timed {
+  double seconds = 0;
+  bool is_slowed = false;  // the core was not at its speed before or behind it
+};
+
+// Steps of one kind that are to be counted.
+struct Kept {
+  std::vector<std::size_t> steps{};
+  std::vector<double> seconds{};
+  std::size_t candidates = 0;  // of which outliers were left out
+  bool is_slowed = false;      // too few were undisturbed by neighbours
+};
+
+// Disturbances only slow a step down, so steps are compared with a fast one: the last of the fastest quarter.
+Kept undisturbed(const std::vector<Timed>& all) {
+  Kept candidates;
+  for (const bool takes_slowed : {false, true}) {
+    candidates = {.is_slowed = takes_slowed};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].is_slowed && !takes_slowed) continue;
+      candidates.steps.push_back(i);
+      candidates.seconds.push_back(all[i].seconds);
+    }
+    if (candidates.steps.size() >= kFewestRounds) break;
+  }
+  std::vector<double> sorted = candidates.seconds;
+  std::sort(sorted.begin(), sorted.end());
+  const double fast = sorted[(sorted.size() - 1) / 4];
+  Kept kept{.candidates = candidates.steps.size(), .is_slowed = candidates.is_slowed};
+  for (std::size_t i = 0; i < candidates.steps.size(); ++i) {
+    if (candidates.seconds[i] > fast * kOutlier) continue;
+    kept.steps.push_back(candidates.steps[i]);
+    kept.seconds.push_back(candidates.seconds[i]);
+  }
+  return kept;
+}
+
 // The steps of one measurement, in order.
 class Rounds {
  public:
-  Rounds(Executor& executor, const ProfileHooks& hooks) : executor_(executor), hooks_(hooks) {}
+  Rounds(Executor& executor, env::Clock& clock, const ProfileHooks& hooks)
+      : executor_(executor), clock_(clock), hooks_(hooks) {}
 
-  Status run(const ProfileOptions& options, const env::Clock& clock) {
+  Status run(const ProfileOptions& options) {
     for (int i = 0; i < options.warmup; ++i) ORRERY_TRY_VOID(step(i == 0 ? Trace::kYes : Trace::kNo));
-    const Seconds start = clock.monotonic();
+    const Seconds start = clock_.monotonic();
+    waiting_left_ = options.wait_max;
     for (int round = 0; round < options.repetitions; ++round) {
       const bool plain_first = round % 2 == 0;
       ORRERY_TRY_VOID(timed_step(plain_first ? Trace::kNo : Trace::kYes));
       ORRERY_TRY_VOID(timed_step(plain_first ? Trace::kYes : Trace::kNo));
       if (hooks_.after_round) hooks_.after_round(round + 1, options.repetitions);
-      const bool is_late = options.time_max > Seconds(0) && clock.monotonic() - start > options.time_max;
-      if (is_late && round + 1 >= kFewestRounds) break;
+      const Seconds elapsed = clock_.monotonic() - start;
+      if (options.time_max == Seconds(0) || round + 1 < kFewestRounds) continue;
+      const bool is_enough = fast_count(plain) >= kFewestRounds && fast_count(traced) >= kFewestRounds;
+      if (elapsed > (is_enough ? options.time_max : options.time_max + options.wait_max)) break;
     }
     return {};
   }
 
-  std::vector<double> plain_s;
-  std::vector<double> traced_s;
-  std::vector<StepRecord> traced;
+  std::vector<Timed> plain, traced;
+  std::vector<StepRecord> records;  // of the traced steps
   std::vector<double> losses;
 
  private:
+  static int fast_count(const std::vector<Timed>& steps) {
+    return static_cast<int>(std::count_if(steps.begin(), steps.end(), [](const Timed& s) { return !s.is_slowed; }));
+  }
+
+  bool is_slow() const { return hooks_.slowness && hooks_.slowness() > kSlowed; }
+
+  // Whether the core is fast now, after waiting for it.
+  bool wait_until_fast() {
+    constexpr Seconds kPause(0.01);
+    while (is_slow()) {
+      if (waiting_left_ <= Seconds(0)) return false;
+      clock_.sleep(kPause);
+      waiting_left_ -= kPause;
+    }
+    return true;
+  }
+
   Result<StepRecord> step(Trace trace) {
     if (hooks_.before_step) ORRERY_TRY_VOID(hooks_.before_step(static_cast<std::int64_t>(losses.size())));
     ORRERY_TRY(StepRecord record, executor_.step(trace));
@@ -81,34 +137,18 @@ class Rounds {
   }
 
   Status timed_step(Trace trace) {
+    const bool was_fast = wait_until_fast();
     ORRERY_TRY(StepRecord record, step(trace));
-    (trace == Trace::kYes ? traced_s : plain_s).push_back(duration_s(record));
-    if (trace == Trace::kYes) traced.push_back(std::move(record));
+    (trace == Trace::kYes ? traced : plain).push_back({duration_s(record), !was_fast || is_slow()});
+    if (trace == Trace::kYes) records.push_back(std::move(record));
     return {};
   }
 
   Executor& executor_;
+  env::Clock& clock_;
   const ProfileHooks& hooks_;
+  Seconds waiting_left_;
 };
-
-// Disturbances only slow a step down, so steps are compared with a fast one: the last of the fastest quarter.
-std::vector<bool> undisturbed(const std::vector<double>& values) {
-  std::vector<double> sorted = values;
-  std::sort(sorted.begin(), sorted.end());
-  const double fast = sorted[(sorted.size() - 1) / 4];
-  std::vector<bool> is_kept;
-  for (const double value : values) is_kept.push_back(value <= fast * kOutlier);
-  return is_kept;
-}
-
-std::vector<double> kept_values(const std::vector<double>& values) {
-  const auto is_kept = undisturbed(values);
-  std::vector<double> kept;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (is_kept[i]) kept.push_back(values[i]);
-  }
-  return kept;
-}
 
 Result<double> machine_load(env::Files& files) {
   ORRERY_TRY(const std::string text, files.read("/proc/loadavg", kibibytes(1)));
@@ -175,34 +215,32 @@ Result<Bytes> available_memory(env::Files& files) {
 }
 
 Result<Profile> measure(const workload::TrainingRun& run, Executor& executor, const ProfileOptions& options,
-                        env::Files& files, const env::Clock& clock, const ProfileHooks& hooks) {
+                        env::Files& files, env::Clock& clock, const ProfileHooks& hooks) {
   Profile profile;
   profile.load = machine_load(files).value_or(0.0);
-  Rounds rounds(executor, hooks);
-  ORRERY_TRY_VOID(rounds.run(options, clock));
+  Rounds rounds(executor, clock, hooks);
+  ORRERY_TRY_VOID(rounds.run(options));
 
-  const auto is_kept = undisturbed(rounds.traced_s);
+  const Kept plain = undisturbed(rounds.plain), traced = undisturbed(rounds.traced);
   std::vector<std::vector<TracedOperator>> steps;
-  for (std::size_t i = 0; i < is_kept.size(); ++i) {
-    if (!is_kept[i]) continue;
-    ORRERY_TRY(auto operators, operators_of(run, rounds.traced[i]));
+  for (const std::size_t i : traced.steps) {
+    ORRERY_TRY(auto operators, operators_of(run, rounds.records[i]));
     steps.push_back(std::move(operators));
   }
-  const auto plain = kept_values(rounds.plain_s);
-  const auto traced = kept_values(rounds.traced_s);
 
   profile.trace.model = run.graph.name();
   profile.trace.optimizer = std::string(to_string(run.optimizer));
   profile.trace.batch = run.graph.batch();
   ORRERY_TRY(profile.trace.operators, median_operators(steps));
-  const double iteration_s = median(plain);
+  const double iteration_s = median(plain.seconds);
   profile.iteration = Seconds(iteration_s);
-  profile.spread = (quantile(plain, 0.75) - quantile(plain, 0.25)) / iteration_s;
-  profile.overhead = median(traced) / iteration_s - 1;
+  profile.spread = (quantile(plain.seconds, 0.75) - quantile(plain.seconds, 0.25)) / iteration_s;
+  profile.overhead = median(traced.seconds) / iteration_s - 1;
   profile.conservation = profile.trace.iteration().value() / iteration_s - 1;
   profile.kept = static_cast<int>(steps.size());
-  profile.measured = static_cast<int>(rounds.traced.size());
-  profile.is_noisy = profile.spread > kNoisySpread || 2 * profile.kept <= profile.measured;
+  profile.measured = static_cast<int>(traced.candidates);
+  profile.is_noisy =
+      profile.spread > kNoisySpread || 2 * profile.kept <= profile.measured || plain.is_slowed || traced.is_slowed;
   profile.first_loss = rounds.losses.front();
   profile.last_loss = rounds.losses.back();
   return profile;

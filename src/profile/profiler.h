@@ -4,12 +4,15 @@
 // Procedure
 // 1. Warm up: untimed steps until caches, allocators and thread pools are filled.
 // 2. Rounds of one plain and one traced step, in alternating order, so that both meet the same disturbances.
-// 3. A step that takes more than kOutlier times a fast one of its kind (the last of the fastest quarter) is left out.
-// 4. Each operator's execution time and gap are its medians over the kept traced steps.
-// 5. The un-instrumented iteration time is the median of the kept plain steps. Its difference to Σ (execution + gap) is
+// 3. With a probe of the core's speed (core_probe.h) a step waits until the core is fast, and is left out if it no
+// longer
+//    was behind it, as long as kFewestRounds others of its kind remain.
+// 4. A step that takes more than kOutlier times a fast one of its kind (the last of the fastest quarter) is left out.
+// 5. Each operator's execution time and gap are its medians over the kept traced steps.
+// 6. The un-instrumented iteration time is the median of the kept plain steps. Its difference to Σ (execution + gap) is
 //    the conservation error; the traced median over the plain one is the cost of measuring.
 // A measurement is marked noisy, with the machine's load, when plain steps spread more than kNoisySpread (interquartile
-// range over median) or half of the steps were outliers.
+// range over median), half of the steps were outliers, or the core was too seldom fast.
 
 #include <functional>
 #include <string>
@@ -22,17 +25,21 @@ namespace orrery::profile {
 
 inline constexpr double kOutlier = 1.5;
 inline constexpr double kNoisySpread = 0.10;
+inline constexpr double kSlowed = 1.10;  // a core this much slower than it can be is disturbed
+inline constexpr int kFewestRounds = 3;
 
 struct ProfileOptions {
   int warmup = 3;
   int repetitions = 10;
-  Seconds time_max;  // 0: no limit; stops after the round that crosses it, but not before three rounds
+  Seconds time_max;    // 0: no limit; stops after the round that crosses it, but not before kFewestRounds
+  Seconds wait_max{};  // how much longer it may take when the core is slow
 };
 
-// Both may be empty.
+// All may be empty.
 struct ProfileHooks {
-  std::function<Status(std::int64_t step)> before_step;  // not timed: new data
-  std::function<void(int done, int rounds)> after_round;
+  std::function<Status(std::int64_t step)> before_step{};  // not timed: new data
+  std::function<void(int done, int rounds)> after_round{};
+  std::function<double()> slowness{};  // of the core: CoreProbe::slowness
 };
 
 struct Profile {
@@ -48,7 +55,7 @@ struct Profile {
 };
 
 Result<Profile> measure(const workload::TrainingRun& run, Executor& executor, const ProfileOptions& options,
-                        env::Files& files, const env::Clock& clock, const ProfileHooks& hooks = {});
+                        env::Files& files, env::Clock& clock, const ProfileHooks& hooks = {});
 
 // Memory that can be had without swapping.
 Result<Bytes> available_memory(env::Files& files);

@@ -1,6 +1,8 @@
 #include "profile/profiler.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <rapidcheck/gtest.h>
 
 #include "env/sim_env.h"
@@ -84,6 +86,48 @@ TEST(Profiler, StopsAfterThreeRoundsWhenTimeIsUp) {
   ASSERT_TRUE(profile);
   EXPECT_EQ(profile->measured, 3);
   EXPECT_EQ(executor.steps(), 3 + 2 * 3);
+}
+
+// A core that is slow whenever it is asked the times listed; every tenth of a second of waiting asks again.
+class ScriptedCore {
+ public:
+  explicit ScriptedCore(std::vector<int> slow) : slow_(std::move(slow)) {}
+  double operator()() { return std::find(slow_.begin(), slow_.end(), asked_++) != slow_.end() ? 1.5 : 1.02; }
+
+ private:
+  std::vector<int> slow_;
+  int asked_ = 0;
+};
+
+Profile measured_on(const std::vector<int>& slow, Seconds wait_max) {
+  ScriptedExecutor executor(1.0, 1.0);
+  env::SimEnv env;
+  ProfileOptions options;
+  options.wait_max = wait_max;
+  return measure(small_run(), executor, options, env.env().files, env.env().clock, {.slowness = ScriptedCore(slow)})
+      .value();
+}
+
+TEST(Profiler, StepsOnASlowedCoreAreLeftOut) {
+  // Asked before and behind each step: 1 and 3 are behind the first plain and the first traced one.
+  const Profile profile = measured_on({1, 3}, Seconds(0));
+  EXPECT_EQ(profile.measured, 9);
+  EXPECT_EQ(profile.kept, 9);
+  EXPECT_FALSE(profile.is_noisy);
+}
+
+TEST(Profiler, WaitsForTheCore) {
+  const Profile profile = measured_on({0, 1, 2, 3}, Seconds(10));
+  EXPECT_EQ(profile.measured, 10);
+  EXPECT_FALSE(profile.is_noisy);
+}
+
+TEST(Profiler, ACoreThatIsNeverFastIsCalledNoisyAndStillMeasured) {
+  std::vector<int> always(1000);
+  std::iota(always.begin(), always.end(), 0);
+  const Profile profile = measured_on(always, Seconds(0.05));
+  EXPECT_EQ(profile.kept, 10);
+  EXPECT_TRUE(profile.is_noisy);
 }
 
 }  // namespace

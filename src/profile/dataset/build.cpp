@@ -14,7 +14,8 @@ namespace orrery::profile {
 namespace {
 
 constexpr Seconds kCalmWaitMax(600);
-constexpr ProfileOptions kRounds{.warmup = 2, .repetitions = 30, .time_max = {}};
+constexpr Seconds kSlowWaitMax(10);
+constexpr ProfileOptions kRounds{.warmup = 2, .repetitions = 30, .time_max = {}, .wait_max = kSlowWaitMax};
 
 // The text after "KEY" and ":" in a file like /proc/cpuinfo.
 std::string field(std::string_view text, std::string_view key) {
@@ -92,9 +93,9 @@ class Store {
 };
 
 // The library's name comes from the smallest model there is.
-Result<DatasetHeader> make_header(env::Env env, const BuildOptions& options, const MakeExecutorFunction& make) {
+Result<DatasetHeader> make_header(env::Env env, const BuildOptions& options, const Workbench& bench) {
   ORRERY_TRY(const workload::TrainingRun run, run_of({"lenet", "lenet", 1, workload::Optimizer::kSgd}));
-  ORRERY_TRY(const auto executor, make(run, {}));
+  ORRERY_TRY(const auto executor, bench.make(run, {}));
   return DatasetHeader{describe_machine(env.files), executor->library(), options.threads, options.seed};
 }
 
@@ -108,11 +109,11 @@ std::string describe_machine(env::Files& files) {
 }
 
 Result<Profile> measure_configuration(env::Env env, const Configuration& configuration, int threads,
-                                      Seconds per_configuration, const MakeExecutorFunction& make) {
+                                      Seconds per_configuration, const Workbench& bench) {
   ORRERY_TRY(const workload::TrainingRun run, run_of(configuration));
   ExecutorOptions how;
   how.threads = threads;
-  ORRERY_TRY(const auto executor, make(run, how));
+  ORRERY_TRY(const auto executor, bench.make(run, how));
   ProfileOptions rounds = kRounds;
   rounds.time_max = per_configuration;
   Profile best;
@@ -120,7 +121,7 @@ Result<Profile> measure_configuration(env::Env env, const Configuration& configu
   for (int attempt = 0; attempt < 1 + kRetries; ++attempt) {
     wait_for_calm(env, kCalmWaitMax);
     const OtherProcesses others(env);
-    ORRERY_TRY(Profile now, measure(run, *executor, rounds, env.files, env.clock));
+    ORRERY_TRY(Profile now, measure(run, *executor, rounds, env.files, env.clock, {.slowness = bench.slowness}));
     const double disturbed = std::max(0.0, others.cores() - kCalmCores);
     now.is_noisy = now.is_noisy || disturbed > 0;
     const bool is_better = std::pair(disturbed, now.spread) < std::pair(best_others, best.spread);
@@ -134,8 +135,8 @@ Result<Profile> measure_configuration(env::Env env, const Configuration& configu
 }
 
 Result<BuildReport> build_dataset(env::Env env, const std::string& path, const BuildOptions& options,
-                                  const MakeExecutorFunction& make, const std::function<void(std::size_t)>& progress) {
-  ORRERY_TRY(const DatasetHeader header, make_header(env, options, make));
+                                  const Workbench& bench, const std::function<void(std::size_t)>& progress) {
+  ORRERY_TRY(const DatasetHeader header, make_header(env, options, bench));
   Store store(env.files, path);
   ORRERY_TRY_VOID(store.open(header));
   BuildReport report;
@@ -145,7 +146,7 @@ Result<BuildReport> build_dataset(env::Env env, const std::string& path, const B
     if (options.time_max > Seconds(0) && env.clock.monotonic() - start > options.time_max) break;
     ORRERY_TRY(const Configuration configuration, draw_configuration(options.seed, number, options.limits));
     if (store.has(configuration)) continue;
-    auto profile = measure_configuration(env, configuration, options.threads, options.per_configuration, make);
+    auto profile = measure_configuration(env, configuration, options.threads, options.per_configuration, bench);
     if (!profile) {
       report.failures.push_back(configuration.key() + ": " + profile.error().to_string());
       continue;

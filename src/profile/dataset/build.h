@@ -4,8 +4,9 @@
 // Procedure
 // 1. Continue from the log beside the file, or from the file itself. A cut last line is dropped.
 // 2. For each number from 0 on: draw a configuration; skip it if it was measured; wait until other processes leave the
-//    machine alone (ten minutes at most); measure it. A measurement that is noisy, or during which others used the
-//    machine, is repeated kRetries times at most; the least disturbed one is kept and, if need be, marked noisy.
+//    machine alone (ten minutes at most); measure it, each step when the core is at its full speed. A measurement that
+//    is noisy, or during which others used the machine, is repeated kRetries times at most; the least disturbed one is
+//    kept and, if need be, marked noisy.
 // 3. Append it to the log and sync, so that a kill loses at most the configuration being measured.
 // 4. With `count` entries, or when time is up: pack the log into the file, atomically, and remove it.
 
@@ -34,17 +35,20 @@ struct BuildReport {
   std::vector<std::string> failures;
 };
 
-// How configurations are run; tests give their own.
-using MakeExecutorFunction =
-    std::function<Result<std::unique_ptr<Executor>>(const workload::TrainingRun&, const ExecutorOptions&)>;
+// How configurations are run, and how slow the core is at the moment (core_probe.h; may be empty); tests give their
+// own.
+struct Workbench {
+  std::function<Result<std::unique_ptr<Executor>>(const workload::TrainingRun&, const ExecutorOptions&)> make;
+  std::function<double()> slowness{};
+};
 
 // `progress(entries)` is called after each one.
 Result<BuildReport> build_dataset(env::Env env, const std::string& path, const BuildOptions& options,
-                                  const MakeExecutorFunction& make, const std::function<void(std::size_t)>& progress);
+                                  const Workbench& bench, const std::function<void(std::size_t)>& progress);
 
 // One configuration, now.
 Result<Profile> measure_configuration(env::Env env, const Configuration& configuration, int threads,
-                                      Seconds per_configuration, const MakeExecutorFunction& make);
+                                      Seconds per_configuration, const Workbench& bench);
 
 // The processor, its cores and the memory of this machine.
 std::string describe_machine(env::Files& files);

@@ -11,17 +11,17 @@ namespace orrery::profile {
 namespace {
 
 // Every configuration takes 10 ms per step.
-MakeExecutorFunction scripted(int* made = nullptr) {
-  return [made](const workload::TrainingRun&, const ExecutorOptions&) -> Result<std::unique_ptr<Executor>> {
+Workbench scripted(int* made = nullptr) {
+  return {.make = [made](const workload::TrainingRun&, const ExecutorOptions&) -> Result<std::unique_ptr<Executor>> {
     if (made != nullptr) ++*made;
     return std::make_unique<ScriptedExecutor>(0.01, 0.01);
-  };
+  }};
 }
 
-Result<BuildReport> build(env::SimEnv& env, std::size_t count, const MakeExecutorFunction& make) {
+Result<BuildReport> build(env::SimEnv& env, std::size_t count, const Workbench& bench) {
   BuildOptions options;
   options.count = count;
-  return build_dataset(env.env(), "cpu.dataset", options, make, nullptr);
+  return build_dataset(env.env(), "cpu.dataset", options, bench, nullptr);
 }
 
 TEST(Configurations, ANumberAlwaysDrawsTheSame) {
@@ -111,9 +111,9 @@ TEST(BuildDataset, AKilledBuildLosesOnlyTheConfigurationBeingMeasured) {
   const auto dies = [&](const workload::TrainingRun& run,
                         const ExecutorOptions& options) -> Result<std::unique_ptr<Executor>> {
     if (++made == 5) throw std::runtime_error("killed");
-    return scripted()(run, options);
+    return scripted().make(run, options);
   };
-  EXPECT_THROW(static_cast<void>(build(env, 6, dies)), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(build(env, 6, {.make = dies})), std::runtime_error);
   env.files.crash();
   const auto rest = build(env, 6, scripted());
   ASSERT_TRUE(rest) << rest.error().to_string();
