@@ -1,5 +1,5 @@
 #pragma once
-// Order statistics of small samples.
+// Order statistics of small samples, and Student's distribution.
 
 #include <span>
 
@@ -10,5 +10,10 @@ double quantile(std::span<const double> values, double share);
 
 // quantile(values, 0.5).
 double median(std::span<const double> values);
+
+// P(T ≤ value) for Student's distribution with `degrees` of freedom, which must be above 0; and its inverse, for a
+// share above 0 and below 1. Both to about 1e-12.
+double student_probability(double value, double degrees);
+double student_quantile(double share, double degrees);
 
 }  // namespace orrery

@@ -24,6 +24,10 @@ class Quantity {
     value_ -= other.value_;
     return *this;
   }
+  constexpr Quantity& operator*=(double factor) {
+    value_ *= factor;
+    return *this;
+  }
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value_ + b.value_); }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value_ - b.value_); }
   friend constexpr Quantity operator*(Quantity a, double factor) { return Quantity(a.value_ * factor); }

@@ -25,6 +25,8 @@ Command dataset_show_command();
 Command dataset_check_command();
 Command compare_command();
 Command fit_command();
+Command observe_command();
+Command regress_command();
 Command evaluate_command();
 Command evaluate_memory_command();
 Command graphdef_show_command();

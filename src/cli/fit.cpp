@@ -1,11 +1,27 @@
 #include "base/table.h"
 #include "cli/commands.h"
 #include "env/files.h"
+#include "env/terminal.h"
+#include "predict/evaluate/gpu_iterations.h"
 #include "predict/measured/measured_model.h"
 
 namespace orrery::cli {
 
 namespace {
+
+// A data set of this tool, or one GPU of a folder of launch traces.
+Result<predict::MeasuredSet> read_measured(Context& context, const Arguments& arguments) {
+  const std::string& source = arguments.words[0];
+  env::Files& files = context.env.files;
+  if (!files.exists(source + "/index.csv")) {
+    ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(files, source));
+    return predict::measured_set(dataset);
+  }
+  if (arguments.options.text("device").empty()) return Error::invalid("give --device: which GPU of the folder's index");
+  ORRERY_TRY(predict::GpuIterations found, predict::gpu_iterations(files, source, arguments.options.text("device")));
+  for (const std::string& skipped : found.skipped) context.env.terminal.write_error("skipped " + skipped + "\n");
+  return std::move(found.set);
+}
 
 Status run_fit(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
@@ -14,16 +30,20 @@ Status run_fit(Context& context, const Arguments& arguments) {
   how.seed = static_cast<std::uint64_t>(options.integer("seed"));
   how.threads = static_cast<int>(options.integer("threads"));
   how.progress = [&](int fits) { progress.advance(fits - progress.done()); };
-  ORRERY_TRY(const predict::MeasuredModel model, predict::fit_measured(context.env.files, arguments.words[0], how));
+  ORRERY_TRY(const predict::MeasuredSet set, read_measured(context, arguments));
+  auto fitted = predict::fit_measured(set, how);
+  if (!fitted) return std::move(fitted).error().with_context(arguments.words[0]);
+  const predict::MeasuredModel& model = *fitted;
   const std::string bytes = predict::to_bytes(model);
   ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("out"), bytes));
   Table table({{"model", "model"},
                {"iterations", "iterations", CellFormat::kInteger},
+               {"device", "device"},
                {"machine", "machine"},
                {"error", "mean error on those left out", CellFormat::kPercent},
                {"bytes", "size", CellFormat::kBytes}});
-  table.add({options.text("out"), static_cast<std::int64_t>(model.iterations), model.machine, model.error,
-             static_cast<double>(bytes.size())});
+  table.add({options.text("out"), static_cast<std::int64_t>(model.iterations), model.machine.device, model.machine.name,
+             model.error, static_cast<double>(bytes.size())});
   return context.print_table(table, options);
 }
 
@@ -31,15 +51,16 @@ Status run_fit(Context& context, const Arguments& arguments) {
 
 Command fit_command() {
   return {"fit",
-          "DATASET",
+          "SOURCE",
           1,
           1,
-          "learn a machine's times from a data set measured on it",
+          "learn a device's times from a data set, or from a folder of published launch traces",
           join({text_option("out", "orrery.model", "the model to write").in("FILE"),
+                text_option("device", "", "the GPU to learn, of a folder of traces").in("NAME"),
                 integer_option("seed", 1, "of the trees").bounds(0, 1'000'000'000),
                 integer_option("threads", 2, "to learn with").bounds(1, 1024)},
                table_options()),
-          {"orrery fit cpu.dataset --out cpu.model"},
+          {"orrery fit cpu.dataset --out cpu.model", "orrery fit ../shared/data/ets_traces --device T4 --out t4.model"},
           run_fit};
 }
 

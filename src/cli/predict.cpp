@@ -8,9 +8,9 @@
 #include "cli/commands.h"
 #include "cli/explain.h"
 #include "cli/predict_plot.h"
+#include "cli/predictors.h"
 #include "cli/runs.h"
-#include "predict/analytic/analytic.h"
-#include "predict/measured/measured_predictor.h"
+#include "predict/observe/observed_predictor.h"
 
 namespace orrery::cli {
 
@@ -176,18 +176,17 @@ void print_for_people(Context& context, const std::vector<RunPoint>& points, con
   }
 }
 
-// "analytic", or a model's file.
-Result<std::unique_ptr<predict::Predictor>> choose_predictor(env::Env env, const OptionValues& options) {
-  const std::string& choice = options.text("with");
-  if (choice == "analytic") return std::make_unique<predict::AnalyticPredictor>();
-  ORRERY_TRY(predict::MeasuredModel model, predict::read_measured_model(env.files, choice));
-  return std::make_unique<predict::MeasuredPredictor>(std::move(model));
+Result<std::unique_ptr<predict::Predictor>> make_predictor(env::Env env, const OptionValues& options) {
+  ORRERY_TRY(auto predictor, chosen_predictor(env, options));
+  if (options.text("observed").empty()) return predictor;
+  ORRERY_TRY(auto observations, predict::read_observations(env.files, options.text("observed")));
+  return std::make_unique<predict::ObservedPredictor>(std::move(predictor), std::move(observations));
 }
 
 Status run_predict(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const std::vector<RunPoint> points, expand_runs(context.env, arguments.words, options));
-  ORRERY_TRY(const std::unique_ptr<predict::Predictor> predictor, choose_predictor(context.env, options));
+  ORRERY_TRY(const std::unique_ptr<predict::Predictor> predictor, make_predictor(context.env, options));
   std::vector<Prediction> predictions;
   for (const RunPoint& point : points) {
     auto prediction = predictor->predict(point.run, point.placement);
@@ -218,7 +217,8 @@ Command predict_command() {
           64,
           "predict time, memory and cost of training",
           join(join(join(placement_options(), training_options()),
-                    {text_option("with", "analytic", "the formulas, or a model that `orrery fit` made").in("FILE"),
+                    {predictor_option(),
+                     text_option("observed", "", "correct by runs that `orrery observe` kept").in("FILE"),
                      flag_option("explain", "where the time and the memory go"),
                      integer_option("top", 10, "operators to list with --explain").bounds(1, 100000),
                      text_option("plot", "", "write an SVG of the throughput").in("FILE"),
@@ -228,7 +228,7 @@ Command predict_command() {
            "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
            "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
            "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
-           "orrery predict resnet18 --device CPU --batch 8 --with cpu.model", "orrery predict job.yaml --device H100"},
+           "orrery predict resnet18 --device CPU --batch 8 --with cpu.model", "orrery predict resnet50 --device V100 --batch 128 --observed runs.jsonl", "orrery predict job.yaml --device H100"},
           run_predict};
 }
 

@@ -83,4 +83,9 @@ struct Prediction {
   std::vector<std::string> notes;
 };
 
+// Every time, and what it costs, `factor` times as long.
+void scale_times(Prediction& prediction, double factor);
+// The interval of time and cost, as multiples of the value.
+void set_interval(Prediction& prediction, double low, double high);
+
 }  // namespace orrery::predict

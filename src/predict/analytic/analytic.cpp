@@ -1,8 +1,10 @@
 #include "predict/analytic/analytic.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 
 #include "hardware/offer.h"
 #include "predict/analytic/communication.h"
@@ -32,18 +34,50 @@ constexpr double kMemoryLow = 0.90;
 constexpr double kMemoryHigh = 1.02;
 constexpr Bytes kBucket = mebibytes(25);
 
-// One micro-batch (or the update) on one device.
+// Learned times by operator and phase.
+class LearnedOperators {
+ public:
+  LearnedOperators(const TrainingGraph& graph, const LearnedTimes& times) : seconds_(graph.operators().size()) {
+    const auto steps = graph.execution_order();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      seconds_[static_cast<std::size_t>(steps[i].node)][static_cast<std::size_t>(steps[i].phase)] = times.seconds[i];
+    }
+  }
+  Seconds time(std::int32_t node, Phase phase) const {
+    return Seconds(seconds_[static_cast<std::size_t>(node)][static_cast<std::size_t>(phase)]);
+  }
+
+ private:
+  std::vector<std::array<double, 3>> seconds_;
+};
+
+// One micro-batch (or the update) on one device. `learned` may be null.
 class DeviceTimeline {
  public:
   DeviceTimeline(const TrainingRun& run, const Placement& placement, const TrainingGraph& graph,
-                 const TensorSplit& split)
-      : run_(run), placement_(placement), graph_(graph), split_(split), options_(run.cost_options()) {}
+                 const TensorSplit& split, const LearnedOperators* learned)
+      : run_(run),
+        placement_(placement),
+        graph_(graph),
+        split_(split),
+        learned_(learned),
+        options_(run.cost_options()),
+        is_host_(placement.device->kind == hardware::DeviceKind::kCpu) {}
 
+  // A learned time is of the whole operator: a part of it takes what it takes by the roofline.
   OperatorTime operator_time(std::int32_t node, Phase phase) const {
     const auto i = static_cast<std::size_t>(node);
     const double share = phase == Phase::kUpdate ? update_share(i) : split_.work[i];
     const auto cost = workload::operator_cost(graph_, {node, phase}, options_);
-    return roofline_time(*placement_.device, run_.precision, graph_, graph_.node(node), cost, share);
+    const auto roofline = [&](double part) {
+      return roofline_time(*placement_.device, run_.precision, graph_, graph_.node(node), cost, part);
+    };
+    OperatorTime time = roofline(share);
+    if (learned_ == nullptr) return time;
+    const Seconds whole = roofline(1).time;
+    const double part = whole > Seconds(0) ? time.time / whole : 1;
+    time.time = learned_->time(node, phase) * part;
+    return time;
   }
 
   // Forward and backward of a stage without host or network: what balances the pipeline.
@@ -105,8 +139,9 @@ class DeviceTimeline {
     host_free_ += launch;
     launching_ += launch;
     const Seconds start = std::max(host_free_, device_free_);
-    const Seconds waited = cost.kernels > 0 ? start - device_free_ : Seconds(0);
-    if (cost.kernels > 0) {
+    const bool runs = cost.kernels > 0 || is_host_;  // a device has nothing to do for a view
+    const Seconds waited = runs ? start - device_free_ : Seconds(0);
+    if (runs) {
       host_wait_ += waited;
       device_free_ = start + time.time;
     }
@@ -166,7 +201,9 @@ class DeviceTimeline {
   const Placement& placement_;
   const TrainingGraph& graph_;
   const TensorSplit& split_;
+  const LearnedOperators* learned_;
   const workload::CostOptions options_;
+  const bool is_host_;
   std::vector<TimelineEntry> entries_;
   std::vector<CommunicationEntry> communication_;
   Seconds host_free_, device_free_, exchange_end_, gather_end_;  // when each is done with what it has
@@ -244,7 +281,16 @@ Result<Prediction> AnalyticPredictor::predict(const TrainingRun& run, const Plac
   ORRERY_TRY(const TrainingGraph graph, run.graph.with_batch(run.graph.batch() / parallel.microbatches));
   const TensorSplit split = split_tensors(graph, parallel.tensor);
 
-  const DeviceTimeline measure(run, placement, graph, split);
+  LearnedTimes times{.low = kTimeLow, .high = kTimeHigh};
+  std::optional<LearnedOperators> learned;
+  if (learned_) {
+    TrainingRun micro = run;
+    micro.graph = graph;
+    times = learned_(micro);
+    learned.emplace(graph, times);
+  }
+  const LearnedOperators* known = learned ? &*learned : nullptr;
+  const DeviceTimeline measure(run, placement, graph, split, known);
   std::vector<Seconds> weights;
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(graph.operators().size()); ++i) {
     weights.push_back(measure.weight(i));
@@ -256,7 +302,7 @@ Result<Prediction> AnalyticPredictor::predict(const TrainingRun& run, const Plac
   const bool on_host = placement.device->kind == hardware::DeviceKind::kCpu;
   Seconds slowest, exchange, launching;
   for (const Stage& stage : stages) {
-    DeviceTimeline timeline(run, placement, graph, split);
+    DeviceTimeline timeline(run, placement, graph, split, known);
     timeline.run_stage(stage);
     timeline.run_update(stage);
     const Seconds once = timeline.forward() + timeline.backward() + timeline.waited_for_network();
@@ -281,7 +327,7 @@ Result<Prediction> AnalyticPredictor::predict(const TrainingRun& run, const Plac
   prediction.timeline_repeats = parallel.microbatches;
   const Seconds iteration =
       (slowest + boundary) * parallel.microbatches + prediction.pipeline_bubble + exchange + prediction.update;
-  prediction.iteration = {iteration, iteration * kTimeLow, std::max(iteration * kTimeHigh, launching * kSlowHost)};
+  prediction.iteration = {iteration, iteration * times.low, std::max(iteration * times.high, launching * kSlowHost)};
   prediction.samples_per_second = static_cast<double>(run.global_batch()) / iteration.value();
 
   const Bytes memory = prediction.memory_breakdown.total();

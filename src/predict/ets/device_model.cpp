@@ -10,12 +10,13 @@ using workload::Phase;
 constexpr std::array<std::size_t, DeviceModel::kGroups> kNearest = {1, 0, 0, 1, 6, 7, 4, 6, 6};
 
 std::size_t group_of(const LaunchContext& context, std::size_t row) {
-  const LaunchedOperator& op = context.trace().operators[row];
-  if (op.phase == Phase::kUpdate) return 8;
-  const std::size_t backward = op.phase == Phase::kBackward ? 1 : 0;
-  switch (context.works()[row].work_class) {
+  const Phase phase = context.trace().operators[row].phase;
+  const OperatorWork& work = context.works()[row];
+  if (phase == Phase::kUpdate) return 8;
+  const std::size_t backward = phase == Phase::kBackward ? 1 : 0;
+  switch (work.work_class) {
     case WorkClass::kConvolution:
-      return (op.parameters.size() > 15 && op.parameters[15] > 1 ? 2 : 0) + backward;
+      return (work.convolution && work.convolution->groups > 1 ? 2 : 0) + backward;
     case WorkClass::kLinear:
     case WorkClass::kMatmul:
       return 0 + backward;

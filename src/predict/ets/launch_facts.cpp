@@ -6,8 +6,6 @@ namespace orrery::predict {
 
 namespace {
 
-using workload::Phase;
-
 constexpr double kMargin = 30;         // microseconds that leave no doubt
 constexpr int kKernelsNearFull = 900;  // in the queue: the host may have waited
 
@@ -20,19 +18,16 @@ bool waits_for_device(const LaunchTrace& trace, const std::vector<LaunchFacts>& 
 
 }  // namespace
 
-std::vector<LaunchFacts> facts_of(const LaunchTrace& trace, const std::vector<bool>& is_batch_norm) {
+std::vector<LaunchFacts> launch_facts(const LaunchContext& context) {
+  const LaunchTrace& trace = context.trace();
   const std::size_t count = trace.operators.size();
   std::vector<LaunchFacts> facts(count);
   double launched = 0, started = trace.first_start;
   for (std::size_t i = 0; i < count; ++i) {
-    const LaunchedOperator& op = trace.operators[i];
     if (i > 0) launched += trace.times[i].interval;
     facts[i].launched = launched;
     facts[i].started = started;
     started += trace.times[i].device + trace.times[i].gap;
-    const bool begins_backward =
-        i > 0 && op.phase == Phase::kBackward && trace.operators[i - 1].phase == Phase::kForward;
-    facts[i].synchronises = begins_backward || (is_batch_norm[i] && op.phase == Phase::kForward);
   }
   std::size_t running = 0;  // the operator the device is at when the host launches operator i
   int kernels_between = 0;
@@ -42,7 +37,7 @@ std::vector<LaunchFacts> facts_of(const LaunchTrace& trace, const std::vector<bo
       ++running;
     }
     const bool queue_has_room = kernels_between < kKernelsNearFull;
-    const bool could_wait = facts[i].synchronises && waits_for_device(trace, facts, i);
+    const bool could_wait = context.synchronises(i) && waits_for_device(trace, facts, i);
     facts[i].host_is_free = i > 0 && queue_has_room && !could_wait;
     if (i + 1 < count) {
       facts[i].device_is_full = facts[i].started + trace.times[i].device > facts[i + 1].launched + kMargin;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "predict/ets/launch_trace.h"
+#include "predict/ets/launch_features.h"
 
 namespace orrery::predict {
 
@@ -13,10 +13,9 @@ struct LaunchFacts {
   double started = 0;           // its first kernel, since the host's first launch
   bool host_is_free = false;    // `interval` is host time
   bool device_is_full = false;  // `gap` is device time
-  bool synchronises = false;    // the host waits here until the device has run dry
 };
 
-// `is_batch_norm` by operator.
-std::vector<LaunchFacts> facts_of(const LaunchTrace& trace, const std::vector<bool>& is_batch_norm);
+// By operator of the context's trace, which must be a measured one.
+std::vector<LaunchFacts> launch_facts(const LaunchContext& context);
 
 }  // namespace orrery::predict

@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 
+#include "hardware/device.h"
+
 namespace orrery::predict {
 
 namespace {
@@ -16,10 +18,6 @@ constexpr double kSmallestKernel = 2;  // microseconds
 constexpr double kChannelsToFill = 32;
 constexpr std::size_t kPairSlot = 15;  // of a second tensor among the parameters
 
-float logarithm(double value) {
-  return static_cast<float>(std::log2(std::max(value, 0.0) + 1));
-}
-
 bool is_product(const OperatorWork& work) {
   return work.work_class == WorkClass::kLinear || work.work_class == WorkClass::kMatmul;
 }
@@ -28,40 +26,21 @@ double parameter(const LaunchedOperator& op, std::size_t i) {
   return i < op.parameters.size() ? op.parameters[i] : 0;
 }
 
-// A matrix product's sizes: rows × columns over a depth, `count` of them.
-struct Product {
-  double rows = 0, columns = 0, depth = 0, count = 0;
-};
-
-Product product_of(const LaunchedOperator& op, const OperatorWork& work) {
-  if (work.work_class == WorkClass::kConvolution && op.parameters.size() >= 16) {
-    const double groups = std::max(1.0, parameter(op, 15));
-    return {parameter(op, 0) * parameter(op, 5) * parameter(op, 6), parameter(op, 4) / groups,
-            parameter(op, 1) / groups * parameter(op, 7) * parameter(op, 8), groups};
-  }
-  if (work.work_class == WorkClass::kLinear) {
-    const double outputs = parameter(op, 11), inputs = std::max(1.0, parameter(op, 12));
-    const double passes = op.phase == Phase::kBackward ? 2 : 1;
-    return {work.flops / (2 * passes * std::max(1.0, outputs) * inputs), outputs, inputs, 1};
-  }
-  if (work.work_class == WorkClass::kMatmul) {
-    std::size_t rank = 0;
-    while (parameter(op, rank + 1) > 0 && rank < 14) ++rank;
-    const double rows = parameter(op, rank > 1 ? rank - 1 : 1), depth = parameter(op, rank);
-    const double columns = parameter(op, 15 + rank);
-    double count = 1;
-    for (std::size_t i = 1; i + 1 < rank; ++i) count *= parameter(op, i);
-    return {rows * count, columns, depth, 1};
-  }
-  return {};
-}
-
 // Elements of a product that each block computes.
 float tile_of(const LaunchedOperator& op, const Product& product) {
-  return logarithm(product.rows * product.columns * product.count / std::max(1.0, op.grid));
+  return log_size(product.rows * product.columns * product.count / std::max(1.0, op.grid));
 }
 
 }  // namespace
+
+DevicePeaks peaks_of(std::string_view gpu) {
+  constexpr double kMicrosecond = 1e-6;
+  const hardware::Device* device = hardware::find_device_or_null(gpu);
+  if (device == nullptr) return {};
+  return {.flops_per_microsecond = device->fp32.value() * kMicrosecond,
+          .bytes_per_microsecond = device->memory_bandwidth.value() * kMicrosecond,
+          .multiprocessors = static_cast<double>(device->sms)};
+}
 
 LaunchContext::LaunchContext(const LaunchTrace& trace, const std::function<WorkClass(std::int32_t kind)>& class_of,
                              const DevicePeaks& peaks)
@@ -86,21 +65,29 @@ LaunchContext::LaunchContext(const LaunchTrace& trace, const std::function<WorkC
   find_hidden();
 }
 
-// A convolution with few channels per group cannot use the multipliers well.
+bool LaunchContext::begins_backward(std::size_t row) const {
+  return row > 0 && trace_.operators[row].phase == Phase::kBackward &&
+         trace_.operators[row - 1].phase == Phase::kForward;
+}
+
+bool LaunchContext::synchronises(std::size_t row) const {
+  return begins_backward(row) || (is_batch_norm(row) && trace_.operators[row].phase == Phase::kForward);
+}
+
+// A convolution with few channels per group cannot use the multipliers well; a bias is added and summed up by kernels
+// of its own.
 double LaunchContext::roofline(std::size_t row) const {
-  const LaunchedOperator& op = trace_.operators[row];
   const OperatorWork& work = works_[row];
   double rate = peaks_.flops_per_microsecond;
-  double bytes = work.bytes;
-  if (work.work_class == WorkClass::kConvolution && parameter(op, 15) > 1) {
-    rate *= std::min(1.0, parameter(op, 1) / parameter(op, 15) / kChannelsToFill);
-  }
-  if (has_bias_[row]) {
-    const double outputs = parameter(op, 0) * parameter(op, 4) * parameter(op, 5) * parameter(op, 6);
-    bytes += (op.phase == Phase::kForward ? 8 : 4) * outputs;
+  double bias_bytes = 0;
+  if (work.convolution) {
+    const Convolution& convolution = *work.convolution;
+    if (convolution.groups > 1) rate *= std::min(1.0, convolution.weight[1] / kChannelsToFill);
+    const double per_output = trace_.operators[row].phase == Phase::kForward ? 8 : 4;
+    if (has_bias_[row]) bias_bytes = per_output * convolution.outputs;
   }
   return kSmallestKernel + std::max(work.flops / rate, work.bytes / peaks_.bytes_per_microsecond) +
-         (bytes - work.bytes) / peaks_.bytes_per_microsecond;
+         bias_bytes / peaks_.bytes_per_microsecond;
 }
 
 // The update phase lists every parameter tensor. A convolution's weight is followed by its bias, the two of a batch
@@ -128,10 +115,8 @@ void LaunchContext::find_biases() {
   }
   finish();
   for (std::size_t row = 0; row < works_.size(); ++row) {
-    const LaunchedOperator& op = trace_.operators[row];
-    if (works_[row].work_class != WorkClass::kConvolution) continue;
-    const double groups = std::max(1.0, parameter(op, 15));
-    const auto found = biases.find({parameter(op, 4), parameter(op, 1) / groups, parameter(op, 7), parameter(op, 8)});
+    if (!works_[row].convolution) continue;
+    const auto found = biases.find(works_[row].convolution->weight);
     has_bias_[row] = found != biases.end() && found->second;
   }
 }
@@ -182,14 +167,13 @@ std::vector<std::string> LaunchContext::size_names(Sight sight) {
 void LaunchContext::size_features(std::size_t row, Sight sight, std::vector<float>& out) const {
   const LaunchedOperator& op = trace_.operators[row];
   const OperatorWork& work = works_[row];
-  const Product product = product_of(op, work);
-  const bool is_convolution = work.work_class == WorkClass::kConvolution;
-  out.assign({logarithm(work.flops), logarithm(work.bytes), logarithm(product.rows), logarithm(product.columns),
-              logarithm(product.depth), logarithm(work.flops / std::max(1.0, work.bytes)), kernels_of(row),
-              is_convolution ? logarithm(parameter(op, 7)) : 0, 1 / (logarithm(device_priors_[row]) + 1),
-              logarithm(product.count)});
+  const Product& product = work.product;
+  out.assign({log_size(work.flops), log_size(work.bytes), log_size(product.rows), log_size(product.columns),
+              log_size(product.depth), log_size(work.flops / std::max(1.0, work.bytes)), kernels_of(row),
+              work.convolution ? log_size(work.convolution->weight[2]) : 0, 1 / (log_size(device_priors_[row]) + 1),
+              log_size(product.count)});
   if (sight == Sight::kLaunches) {
-    out.push_back(logarithm(op.grid / peaks_.multiprocessors));
+    out.push_back(log_size(op.grid / peaks_.multiprocessors));
     out.push_back(tile_of(op, product));
   }
 }
@@ -211,19 +195,22 @@ std::vector<std::string> LaunchContext::device_names(Sight sight) {
 void LaunchContext::device_features(std::size_t row, Sight sight, double busy, std::vector<float>& out) const {
   const LaunchedOperator& op = trace_.operators[row];
   const OperatorWork& work = works_[row];
-  const Product product = product_of(op, work);
-  const auto of_convolution = [&](std::size_t i) {
-    return work.work_class == WorkClass::kConvolution ? static_cast<float>(parameter(op, i)) : -1;
+  const Product& product = work.product;
+  const auto of_convolution = [&](auto part) {
+    return work.convolution ? static_cast<float>(part(*work.convolution)) : -1;
   };
-  out.assign({static_cast<float>(work.work_class), kernels_of(row), logarithm(work.flops), logarithm(work.bytes),
-              logarithm(work.flops / std::max(1.0, work.bytes)), logarithm(device_priors_[row]),
-              logarithm(product.rows), logarithm(product.columns), logarithm(product.depth), logarithm(product.count),
-              of_convolution(2), of_convolution(5), of_convolution(7), of_convolution(11), logarithm(op.flops),
-              logarithm(op.bytes), logarithm(work.elements)});
+  out.assign({static_cast<float>(work.work_class), kernels_of(row), log_size(work.flops), log_size(work.bytes),
+              log_size(work.flops / std::max(1.0, work.bytes)), log_size(device_priors_[row]), log_size(product.rows),
+              log_size(product.columns), log_size(product.depth), log_size(product.count),
+              of_convolution([](const Convolution& c) { return c.input_side; }),
+              of_convolution([](const Convolution& c) { return c.output_side; }),
+              of_convolution([](const Convolution& c) { return c.weight[2]; }),
+              of_convolution([](const Convolution& c) { return c.stride; }), log_size(op.flops), log_size(op.bytes),
+              log_size(work.elements)});
   if (sight == Sight::kLaunches) {
     const double waves = op.grid / peaks_.multiprocessors;
-    out.insert(out.end(), {logarithm(op.grid), logarithm(op.block), logarithm(op.grid * op.block), tile_of(op, product),
-                           logarithm(waves), static_cast<float>(std::ceil(waves) / std::max(waves, 1e-3)),
+    out.insert(out.end(), {log_size(op.grid), log_size(op.block), log_size(op.grid * op.block), tile_of(op, product),
+                           log_size(waves), static_cast<float>(std::ceil(waves) / std::max(waves, 1e-3)),
                            static_cast<float>(busy)});
   }
 }
@@ -244,8 +231,8 @@ void LaunchContext::hidden_features(std::size_t row, double busy, std::span<cons
   out.clear();
   for (const float value :
        {static_cast<float>(op.kind), static_cast<float>(op.phase),
-        has_next ? static_cast<float>(trace_.operators[row + 1].kind) : -1, logarithm(prior),
-        static_cast<float>(hidden.linears), static_cast<float>(hidden.others), logarithm(works_[row].elements),
+        has_next ? static_cast<float>(trace_.operators[row + 1].kind) : -1, log_size(prior),
+        static_cast<float>(hidden.linears), static_cast<float>(hidden.others), log_size(works_[row].elements),
         matched_next > 0 ? static_cast<float>(trace_.operators[static_cast<std::size_t>(matched_next) - 1].kind) : -1,
         match_.hidden[row].empty()
             ? -1
@@ -254,7 +241,7 @@ void LaunchContext::hidden_features(std::size_t row, double busy, std::span<cons
         share(hidden.accumulated_bytes), share(hidden.next_bytes), static_cast<float>(busy),
         has_next ? static_cast<float>(works_[row + 1].work_class) : -1, static_cast<float>(op.kernels),
         static_cast<float>(works_[row].work_class),
-        has_next ? logarithm(works_[row + 1].elements) - logarithm(works_[row].elements) : 0}) {
+        has_next ? log_size(works_[row + 1].elements) - log_size(works_[row].elements) : 0}) {
     out.push_back(value);
   }
 }
@@ -286,17 +273,17 @@ void LaunchContext::host_features(std::size_t row, std::vector<float>& out) cons
                             two != nullptr ? static_cast<float>(two->kind) : -1,
                             row > 0 ? static_cast<float>(match_.hidden[row - 1].size()) : 0,
                             row > 0 && works_[row - 1].parameter_bytes > 0 ? 1.0f : 0.0f,
-                            logarithm(place),
-                            logarithm(length - place),
-                            logarithm(static_cast<double>(size())),
-                            logarithm(static_cast<double>(trace_.batch)),
-                            logarithm(static_cast<double>(trace_.image)),
-                            logarithm(works_[row].elements),
-                            row > 0 ? logarithm(works_[row - 1].elements) : 0,
+                            log_size(place),
+                            log_size(length - place),
+                            log_size(static_cast<double>(size())),
+                            log_size(static_cast<double>(trace_.batch)),
+                            log_size(static_cast<double>(trace_.image)),
+                            log_size(works_[row].elements),
+                            row > 0 ? log_size(works_[row - 1].elements) : 0,
                             static_cast<float>(place / length),
-                            logarithm(updates),
+                            log_size(updates),
                             row + 1 < size() ? static_cast<float>(trace_.operators[row + 1].kind) : -1,
-                            logarithm(op.block),
+                            log_size(op.block),
                             static_cast<float>(updates / static_cast<double>(size()))}) {
     out.push_back(value);
   }

@@ -18,6 +18,8 @@ struct DevicePeaks {
   double bytes_per_microsecond = 3.2e5;
   double multiprocessors = 40;
 };
+// Of a device by its name; an unknown one gets the defaults, which do as a scale.
+DevicePeaks peaks_of(std::string_view gpu);
 
 // Launches: grids and blocks as well, and how busy the device is. They tell kernels apart, and mislead where the
 // largest grid is not that of the kernel that takes the time.
@@ -32,7 +34,11 @@ class LaunchContext {
   const LaunchTrace& trace() const { return trace_; }
   const std::vector<OperatorWork>& works() const { return works_; }
   std::size_t size() const { return works_.size(); }
+  const BackwardMatch& match() const { return match_; }
   bool is_batch_norm(std::size_t row) const { return works_[row].work_class == WorkClass::kBatchNorm; }
+  bool begins_backward(std::size_t row) const;
+  // Whether the host waits here until the device has run dry: at forward batch norms and before the backward pass.
+  bool synchronises(std::size_t row) const;
 
   // Roofline times of a row's kernels, of its hidden kernels.
   double device_prior(std::size_t row) const { return device_priors_[row]; }

@@ -14,6 +14,7 @@ namespace {
 using workload::Phase;
 
 constexpr double kShrinkage = 10;       // observations' worth of the coarser mean
+constexpr double kLatency = 11;         // microseconds from a launch to its kernel's start
 constexpr double kFirstInterval = 300;  // microseconds: from the last launch of an iteration to the next one's first
 constexpr std::size_t kConvolutionParameters = 17;
 constexpr int kPasses = 2;
@@ -73,12 +74,6 @@ double busy_share(const LaunchTrace& trace) {
   return std::min(1.0, busy / trace.iteration);
 }
 
-std::vector<bool> batch_norms(const LaunchContext& context) {
-  std::vector<bool> is_batch_norm(context.size());
-  for (std::size_t i = 0; i < context.size(); ++i) is_batch_norm[i] = context.is_batch_norm(i);
-  return is_batch_norm;
-}
-
 // Keeps a row of the update phase with probability `share`; `times` says for how many it stands.
 class Thinner {
  public:
@@ -130,10 +125,10 @@ Status LaunchModel::fit_host(std::span<const LaunchTrace* const> traces) {
   std::vector<double> behind_batch_norm, behind_backward;
   for (const LaunchTrace* trace : traces) {
     const LaunchContext context(*trace, class_of_, options_.peaks);
-    const auto facts = facts_of(*trace, batch_norms(context));
+    const auto facts = launch_facts(context);
     const double weight = 1 / (trace->iteration * trace->iteration);
     for (std::size_t i = 1; i < facts.size(); ++i) {
-      if (facts[i].synchronises && !facts[i].host_is_free) {
+      if (context.synchronises(i) && !facts[i].host_is_free) {
         const double dry = facts[i - 1].started + trace->times[i - 1].device;
         (context.is_batch_norm(i) ? behind_batch_norm : behind_backward).push_back(facts[i].launched - dry);
       }
@@ -150,7 +145,7 @@ Status LaunchModel::fit_host(std::span<const LaunchTrace* const> traces) {
   std::vector<float> row;
   for (const LaunchTrace* trace : traces) {
     const LaunchContext context(*trace, class_of_, options_.peaks);
-    const auto facts = facts_of(*trace, batch_norms(context));
+    const auto facts = launch_facts(context);
     for (std::size_t i = 1; i < facts.size(); ++i) {
       double times = 1;
       const LaunchedOperator& op = trace->operators[i];
@@ -191,7 +186,7 @@ Status LaunchModel::fit_device(std::span<const LaunchTrace* const> traces) {
   std::vector<float> row;
   for (const LaunchContext& context : contexts) {
     const LaunchTrace& trace = context.trace();
-    const auto facts = facts_of(trace, batch_norms(context));
+    const auto facts = launch_facts(context);
     const double busy = busy_share(trace);
     std::vector<double> device(context.size());
     for (std::size_t i = 0; i < context.size(); ++i) device[i] = trace.times[i].device;
@@ -229,10 +224,8 @@ void LaunchModel::predict_host(const LaunchContext& context, std::vector<QueuedO
     QueuedOperator& queued = operators[i];
     queued.kernels = op.kernels;
     queued.last_share = context.is_batch_norm(i) ? 1.0 : 1.0 / op.kernels;
-    const bool begins_backward =
-        i > 0 && op.phase == Phase::kBackward && trace.operators[i - 1].phase == Phase::kForward;
-    queued.synchronises = begins_backward || (context.is_batch_norm(i) && op.phase == Phase::kForward);
-    queued.behind = begins_backward ? behind_backward_ : behind_batch_norm_;
+    queued.synchronises = context.synchronises(i);
+    queued.behind = context.begins_backward(i) ? behind_backward_ : behind_batch_norm_;
     context.host_features(i, row);
     const double base = intervals_.mean(pair_key(trace, i), key_of(op));
     row.push_back(static_cast<float>(base));
@@ -271,7 +264,7 @@ LaunchPrediction LaunchModel::predict(const LaunchTrace& trace, const LaunchResi
       operators[i].hidden = context.hidden_prior(i, device) * std::max(0.0, hidden_.predict(row));
       if (other != nullptr) operators[i].hidden *= std::exp(kDeviceCarries * other->hidden[i]);
     }
-    prediction.times = run_launch_queue(operators, {.latency = latency_});
+    prediction.times = run_launch_queue(operators, {.latency = kLatency});
     double busy_time = 0;
     for (const double time : device) busy_time += time;
     busy = std::min(1.0, busy_time / std::max(1.0, prediction.times.iteration));
@@ -279,9 +272,23 @@ LaunchPrediction LaunchModel::predict(const LaunchTrace& trace, const LaunchResi
   return prediction;
 }
 
+QueueTimes LaunchModel::replay(const LaunchTrace& trace) const {
+  const LaunchContext context(trace, class_of_, options_.peaks);
+  const auto facts = launch_facts(context);
+  std::vector<QueuedOperator> operators = predict(trace).operators;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const LaunchTimes& times = trace.times[i];
+    operators[i].device = times.device;
+    operators[i].launch = times.launch;
+    if (facts[i].host_is_free) operators[i].interval = times.interval;
+    if (facts[i].device_is_full) operators[i].hidden = times.gap;
+  }
+  return run_launch_queue(operators, {.latency = kLatency});
+}
+
 LaunchResiduals LaunchModel::residuals(const LaunchTrace& trace) const {
   const LaunchContext context(trace, class_of_, options_.peaks);
-  const auto facts = facts_of(trace, batch_norms(context));
+  const auto facts = launch_facts(context);
   const LaunchPrediction expected = predict(trace);
   const auto log_ratio = [](double measured, double predicted) {
     return measured > 0 && predicted > 0 ? std::clamp(std::log(measured / predicted), -2.0, 2.0) : 0.0;

@@ -2,13 +2,14 @@
 // Learns from launch traces how long each operator keeps the device and the host, and predicts an iteration by running
 // both through the launch queue.
 //
-// Four quantities are learned per operator, each as a multiple of a base, by boosted trees with weighted squared error:
-//   device    kernels of its own             base: roofline               weight (base / iteration)²
-//   hidden    kernels behind it, rowless     base: their roofline         on rows where the device never waited
-//   interval  host, since the launch before  base: mean of its neighbours on rows where the host never waited
-//   launch    host, first to last launch     base: mean of its kind
-// The weights make every trace's relative error count the same and keep sums unbiased. The device's share of the
-// iteration is a feature (GPUs slow down under load): it comes from a first pass of the prediction itself.
+// Four quantities are learned per operator:
+//   device    kernels of its own: the DeviceModel, in logarithms, weighted by its share of the iteration
+//   hidden    kernels behind it, rowless: a multiple of their roofline, on rows where the device never waited
+//   interval  host, since the launch before: a multiple of its neighbours' mean, on rows where the host never waited
+//   launch    host, first to last launch: a multiple of the mean of its kind
+// The multiples are boosted trees with squared error weighted by (base / iteration)², which makes every trace's
+// relative error count the same and keeps sums unbiased. The device's share of the iteration is a feature (GPUs slow
+// down under load): it comes from a first pass of the prediction itself.
 
 #include <array>
 #include <functional>
@@ -72,6 +73,9 @@ class LaunchModel {
   // Looks at the trace's operators only, never at its times. With `other`, the residuals of the same iteration on
   // another device, what was odd there is expected to be odd here too.
   LaunchPrediction predict(const LaunchTrace& trace, const LaunchResiduals* other = nullptr) const;
+  // The queue with what the trace measured of its operators, predictions only where a wait hid the measured value: how
+  // much of the error is the queue's own.
+  QueueTimes replay(const LaunchTrace& trace) const;
   LaunchResiduals residuals(const LaunchTrace& trace) const;
 
  private:
@@ -90,7 +94,7 @@ class LaunchModel {
   DeviceModel device_;
   BoostedTrees hidden_, interval_, launch_;
   std::unordered_set<std::uint64_t> known_;  // operators without their batch and image
-  double behind_batch_norm_ = 55, behind_backward_ = 100, latency_ = 11;
+  double behind_batch_norm_ = 55, behind_backward_ = 100;
 };
 
 }  // namespace orrery::predict

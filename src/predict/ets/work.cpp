@@ -46,15 +46,26 @@ double passes(const LaunchedOperator& op) {
 }
 
 OperatorWork convolution(const LaunchedOperator& op) {
+  enum { kBatch, kInputs, kHeight, kWidth, kOutputs, kOutHeight, kOutWidth, kFilterHeight, kFilterWidth };
+  constexpr std::size_t kStride = 11, kGroups = 15;
   OperatorWork work;
-  const double groups = std::max(1.0, at(op, 15));
-  const double input = at(op, 0) * at(op, 1) * at(op, 2) * at(op, 3);
-  const double output = at(op, 0) * at(op, 4) * at(op, 5) * at(op, 6);
-  const double weight = at(op, 4) * at(op, 1) / groups * at(op, 7) * at(op, 8);
-  work.flops = passes(op) * 2 * output * at(op, 1) / groups * at(op, 7) * at(op, 8);
-  work.bytes = passes(op) * kFloat * (input + output + weight);
-  work.elements = std::max(input, output);
+  Convolution shape;
+  shape.groups = std::max(1.0, at(op, kGroups));
+  shape.weight = {at(op, kOutputs), at(op, kInputs) / shape.groups, at(op, kFilterHeight), at(op, kFilterWidth)};
+  shape.input_channels = at(op, kInputs);
+  shape.input_side = at(op, kHeight);
+  shape.output_side = at(op, kOutHeight);
+  shape.stride = at(op, kStride);
+  const double pixels = at(op, kBatch) * at(op, kOutHeight) * at(op, kOutWidth);
+  const double input = at(op, kBatch) * at(op, kInputs) * at(op, kHeight) * at(op, kWidth);
+  const double weight = shape.weight[0] * shape.weight[1] * shape.weight[2] * shape.weight[3];
+  shape.outputs = pixels * at(op, kOutputs);
+  work.product = {pixels, at(op, kOutputs) / shape.groups, weight / std::max(1.0, at(op, kOutputs)), shape.groups};
+  work.flops = passes(op) * 2 * pixels * weight;
+  work.bytes = passes(op) * kFloat * (input + shape.outputs + weight);
+  work.elements = std::max(input, shape.outputs);
   work.parameter_bytes = kFloat * weight;
+  work.convolution = shape;
   return work;
 }
 
@@ -64,6 +75,7 @@ OperatorWork linear(const LaunchedOperator& op) {
   const Shape weight = shape_at(op, kLayerSlot, kLayerSlot);
   const double rows = input.elements() / std::max(1.0, input.last());
   const double outputs = rows * weight.sizes[0];
+  work.product = {rows, weight.sizes[0], weight.last(), 1};
   work.flops = passes(op) * 2 * rows * weight.elements();
   work.bytes = passes(op) * kFloat * (input.elements() + outputs + weight.elements());
   work.elements = std::max(input.elements(), outputs);
@@ -71,10 +83,13 @@ OperatorWork linear(const LaunchedOperator& op) {
   return work;
 }
 
+// All products of a batch count as rows of one.
 OperatorWork matmul(const LaunchedOperator& op) {
   OperatorWork work;
   const Shape left = shape_at(op, 0, kPairSlot), right = shape_at(op, kPairSlot, kPairSlot);
-  const double outputs = left.elements() / std::max(1.0, left.last()) * right.last();
+  const double rows = left.elements() / std::max(1.0, left.last());
+  const double outputs = rows * right.last();
+  work.product = {rows, right.last(), left.last(), 1};
   work.flops = passes(op) * 2 * left.elements() * right.last();
   work.bytes = passes(op) * kFloat * (left.elements() + right.elements() + outputs);
   work.elements = std::max({left.elements(), right.elements(), outputs});

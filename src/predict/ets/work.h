@@ -7,6 +7,9 @@
 // A batch norm's forward pass carries no shape: its elements are the profiler's bytes / 16. A row without parameters
 // gets its elements from its grid.
 
+#include <array>
+#include <optional>
+
 #include "predict/ets/launch_trace.h"
 
 namespace orrery::predict {
@@ -16,12 +19,26 @@ enum class WorkClass { kConvolution, kLinear, kMatmul, kBatchNorm, kLayerNorm, k
 
 WorkClass work_class_of(std::string_view kind_name);
 
+// A product of matrices: rows × columns over a depth, `count` of them.
+struct Product {
+  double rows = 0, columns = 0, depth = 0, count = 0;
+};
+
+struct Convolution {
+  std::array<double, 4> weight{};  // outputs, inputs of a group, height, width
+  double input_channels = 0, groups = 1;
+  double input_side = 0, output_side = 0, stride = 0;
+  double outputs = 0;  // elements
+};
+
 struct OperatorWork {
   WorkClass work_class = WorkClass::kElementwise;
   double flops = 0;
   double bytes = 0;            // moved at least
   double elements = 0;         // of its largest tensor
   double parameter_bytes = 0;  // of its weights, whose gradients are added to the old ones behind its backward pass
+  Product product{};           // zeros: it is none
+  std::optional<Convolution> convolution{};
 };
 
 OperatorWork work_of(const LaunchedOperator& op, WorkClass work_class);

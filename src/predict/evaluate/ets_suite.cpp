@@ -1,4 +1,4 @@
-#include "predict/evaluate/ets.h"
+#include "predict/evaluate/ets_suite.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "predict/ets/launch_model.h"
 #include "predict/evaluate/ets_traces.h"
-#include "predict/learn/conformal.h"
+#include "predict/evaluate/left_out.h"
 
 namespace orrery::predict {
 
@@ -27,12 +27,6 @@ constexpr std::string_view kPublishedBy = "ETS, final run";
 constexpr double kHabitat = 0.118;
 constexpr std::array kPublished = {Published{"T4", 0.0727}, Published{"RTX2080Ti", 0.0728}};
 
-DevicePeaks peaks_of(std::string_view gpu) {
-  if (gpu == "RTX2080Ti")
-    return {.flops_per_microsecond = 13.4e6, .bytes_per_microsecond = 6.16e5, .multiprocessors = 68};
-  return {};  // any scale will do: the model learns the rest
-}
-
 // The traces of one GPU and what they need to be learned from.
 class Traces {
  public:
@@ -43,10 +37,6 @@ class Traces {
 
   const std::string& gpu() const { return gpu_; }
   const std::vector<LaunchTrace>& all() const { return traces_.traces; }
-  WorkClass class_of(std::int32_t kind) const {
-    const auto found = traces_.kinds.find(kind);
-    return found == traces_.kinds.end() ? WorkClass::kElementwise : work_class_of(found->second);
-  }
 
   template <class Keep>
   Result<LaunchModel> fit(const Keep& keep, const SuiteInput& input) const {
@@ -59,7 +49,7 @@ class Traces {
     options.seed = input.seed;
     options.threads = input.threads;
     return LaunchModel::fit(
-        chosen, [this](std::int32_t kind) { return class_of(kind); }, options);
+        chosen, [this](std::int32_t kind) { return traces_.class_of(kind); }, options);
   }
 
  private:
@@ -85,49 +75,51 @@ std::set<std::string> folds_of(const Traces& traces, const FoldOf& fold_of) {
   return folds;
 }
 
-struct Outcome {
-  const LaunchTrace* trace;
-  std::string fold;
-  double predicted = 0;
-  bool in_domain = true;
-};
-
-Outcome outcome_of(const LaunchModel& model, const LaunchTrace& trace, const std::string& fold) {
+// Asks the model about one trace; its truth is in the trace.
+LeftOut left_out_of(const LaunchModel& model, const LaunchTrace& trace, const std::string& group,
+                    const std::string& fold = {}) {
   const LaunchPrediction prediction = model.predict(trace);
-  return {&trace, fold, prediction.times.iteration, prediction.in_domain()};
+  LeftOut left_out;
+  left_out.one = {.group = trace.overlaps ? group + ", overlapping" : group,
+                  .measured = trace.iteration * kMillisecond,
+                  .predicted = prediction.times.iteration * kMillisecond,
+                  .in_domain = prediction.in_domain()};
+  left_out.fold = fold;
+  left_out.calibrates = !trace.overlaps;
+  return left_out;
 }
 
-// Predictions of every trace by a model that saw nothing of its fold.
-Result<std::vector<Outcome>> predict_left_out(const Traces& traces, const FoldOf& fold_of, const SuiteInput& input) {
-  std::vector<Outcome> outcomes;
+enum class Groups { kDevice, kFamily };
+
+std::string group_of(const LaunchTrace& trace, Groups groups) {
+  return groups == Groups::kDevice ? trace.gpu : fmt::format("{} {}", trace.gpu, trace.family);
+}
+
+struct Answers {
+  std::vector<LeftOut> left_out;
+  std::vector<Case> replayed;  // what the queue makes of measured times: the least error the model could reach
+};
+
+// Every trace by a model that saw nothing of its fold.
+Result<Answers> predict_left_out(const Traces& traces, const FoldOf& fold_of, Groups groups, const SuiteInput& input) {
+  Answers answers;
   for (const std::string& fold : folds_of(traces, fold_of)) {
     ORRERY_TRY(const LaunchModel model,
                traces.fit([&](const LaunchTrace& trace) { return fold_of(trace) != fold; }, input));
     for (const LaunchTrace& trace : traces.all()) {
-      if (fold_of(trace) == fold) outcomes.push_back(outcome_of(model, trace, fold));
+      if (fold_of(trace) != fold) continue;
+      answers.left_out.push_back(left_out_of(model, trace, group_of(trace, groups), fold));
+      if (trace.overlaps) continue;
+      answers.replayed.push_back({.measured = trace.iteration, .predicted = model.replay(trace).iteration});
     }
   }
-  return outcomes;
+  return answers;
 }
 
-// The interval of an outcome from the others' errors: those outside its own fold.
-Result<Conformal> calibration(const std::vector<Outcome>& outcomes, const std::string& without_fold) {
-  std::vector<CalibrationPair> pairs;
-  for (const Outcome& outcome : outcomes) {
-    if (outcome.trace->overlaps || outcome.fold == without_fold) continue;
-    pairs.push_back({outcome.predicted, outcome.trace->iteration});
-  }
-  return Conformal::fit(pairs);
-}
-
-Case case_of(const Outcome& outcome, const Conformal& conformal, const std::string& group) {
-  const Interval interval = conformal.interval(outcome.predicted, "");
-  return {.group = outcome.trace->overlaps ? group + ", overlapping" : group,
-          .measured = outcome.trace->iteration * kMillisecond,
-          .predicted = outcome.predicted * kMillisecond,
-          .low = interval.low * kMillisecond,
-          .high = interval.high * kMillisecond,
-          .in_domain = outcome.in_domain};
+void note_replay(SuiteReport& report, const std::vector<Case>& replayed, const std::string& gpu) {
+  report.notes.push_back(
+      fmt::format("{}: measured times run through the launch queue give the iteration to {:.2f} %, {} traces", gpu,
+                  100 * score_of(replayed).mre, replayed.size()));
 }
 
 void note_domain(SuiteReport& report, const std::vector<Case>& cases, const std::string& gpu) {
@@ -137,29 +129,17 @@ void note_domain(SuiteReport& report, const std::vector<Case>& cases, const std:
       fmt::format("{}: {} of {} cases were in the domain of what was learned", gpu, inside, cases.size()));
 }
 
-enum class Groups { kDevice, kFamily };
-
-std::string group_name(const LaunchTrace& trace, Groups groups) {
-  return groups == Groups::kDevice ? trace.gpu : fmt::format("{} {}", trace.gpu, trace.family);
-}
-
 Result<std::vector<Case>> cross_validate(const Traces& traces, const FoldOf& fold_of, Groups groups,
-                                         const SuiteInput& input) {
-  ORRERY_TRY(const std::vector<Outcome> outcomes, predict_left_out(traces, fold_of, input));
-  std::vector<Case> cases;
-  for (const std::string& fold : folds_of(traces, fold_of)) {
-    ORRERY_TRY(const Conformal conformal, calibration(outcomes, fold));
-    for (const Outcome& outcome : outcomes) {
-      if (outcome.fold == fold) cases.push_back(case_of(outcome, conformal, group_name(*outcome.trace, groups)));
-    }
-  }
-  return cases;
+                                         const SuiteInput& input, SuiteReport& report) {
+  ORRERY_TRY(const Answers answers, predict_left_out(traces, fold_of, groups, input));
+  note_replay(report, answers.replayed, traces.gpu());
+  return calibrated_cases(answers.left_out);
 }
 
 Result<std::vector<Case>> score_test(const Traces& train, const Traces& test, const FoldOf& fold_of, Groups groups,
                                      const SuiteInput& input) {
-  ORRERY_TRY(const std::vector<Outcome> left_out, predict_left_out(train, fold_of, input));
-  ORRERY_TRY(const Conformal conformal, calibration(left_out, "none of the folds"));
+  ORRERY_TRY(const Answers inside, predict_left_out(train, fold_of, groups, input));
+  ORRERY_TRY(const Conformal conformal, calibrate(inside.left_out));
   std::map<std::string, std::vector<const LaunchTrace*>> tests;  // by the family that must not be learned from
   const std::set<std::string> families = folds_of(train, by_family);
   for (const LaunchTrace& trace : test.all()) {
@@ -172,7 +152,7 @@ Result<std::vector<Case>> score_test(const Traces& train, const Traces& test, co
     ORRERY_TRY(const LaunchModel model,
                train.fit([&](const LaunchTrace& trace) { return trace.family != family; }, input));
     for (const LaunchTrace* trace : entry.second) {
-      cases.push_back(case_of(outcome_of(model, *trace, ""), conformal, group_name(*trace, groups)));
+      cases.push_back(with_interval(left_out_of(model, *trace, group_of(*trace, groups)).one, conformal));
     }
   }
   return cases;
@@ -188,7 +168,7 @@ Result<SuiteReport> evaluate(const SuiteInput& input, const std::string& name, c
     ORRERY_TRY(const Traces train, Traces::read(input.files, folder, gpu));
     std::vector<Case> cases;
     if (input.test.empty()) {
-      ORRERY_TRY(cases, cross_validate(train, fold_of, groups, input));
+      ORRERY_TRY(cases, cross_validate(train, fold_of, groups, input, report));
     } else {
       ORRERY_TRY(const std::vector<std::string> tested, gpus_of(input.files, input.test));
       if (std::find(tested.begin(), tested.end(), gpu) == tested.end()) {
@@ -222,7 +202,7 @@ std::string configuration(const LaunchTrace& trace) {
 struct Direction {
   const Traces* from;
   const Traces* to;
-  std::vector<Outcome> outcomes{};
+  std::vector<LeftOut> left_out{};
   std::string name() const { return fmt::format("{} to {}", from->gpu(), to->gpu()); }
 };
 
@@ -237,71 +217,84 @@ void transfer(Direction& direction, const LaunchModel& source, const LaunchModel
     if (trace.overlaps || found == targets.end() || found->second->overlaps || !keeps(trace)) continue;
     const LaunchResiduals residuals = source.residuals(trace);
     const LaunchPrediction prediction = target.predict(trace, &residuals);
-    direction.outcomes.push_back({found->second, fold, prediction.times.iteration, prediction.in_domain()});
+    direction.left_out.push_back({.one = {.group = direction.name(),
+                                          .measured = found->second->iteration * kMillisecond,
+                                          .predicted = prediction.times.iteration * kMillisecond,
+                                          .in_domain = prediction.in_domain()},
+                                  .fold = fold});
   }
 }
 
-// Learned from two GPUs' traces in one folder, scored on those of another; intervals from `left_out`, what the same
-// directions gave inside the first.
-Status score_transfer(const std::array<const Traces*, 2>& train, const std::array<const Traces*, 2>& test,
-                      const std::array<Direction, 2>& left_out, const SuiteInput& input, SuiteReport& report) {
-  const auto everything = [](const LaunchTrace&) { return true; };
-  ORRERY_TRY(const LaunchModel first, train[0]->fit(everything, input));
-  ORRERY_TRY(const LaunchModel second, train[1]->fit(everything, input));
-  for (std::size_t i = 0; i < 2; ++i) {
-    const double begin = input.now_s();
-    Direction direction{test[i], test[1 - i]};
-    transfer(direction, i == 0 ? first : second, i == 0 ? second : first, everything, "");
-    ORRERY_TRY(const Conformal conformal, calibration(left_out[i].outcomes, "none of the folds"));
-    std::vector<Case> cases;
-    for (const Outcome& outcome : direction.outcomes) cases.push_back(case_of(outcome, conformal, direction.name()));
-    report.add(cases, input.now_s() - begin);
-    report.publish(direction.name(), kHabitat, "Habitat");
-  }
-  return {};
-}
+// There and back between two GPUs.
+using Directions = std::array<Direction, 2>;
+using Pair = std::array<const Traces*, 2>;
 
-Result<std::array<Direction, 2>> evaluate_transfer(const Traces& one, const Traces& other, const FoldOf& fold_of,
-                                                   const std::string& kind, const SuiteInput& input,
-                                                   SuiteReport& report) {
-  const double begin = input.now_s();
-  Direction there{&one, &other}, back{&other, &one};
-  const std::set<std::string> folds = folds_of(one, fold_of);
-  for (const std::string& fold : folds) {
+// Every trace by models that saw nothing of its fold.
+Result<Directions> transfer_left_out(const Pair& pair, const FoldOf& fold_of, const SuiteInput& input) {
+  Directions directions = {Direction{pair[0], pair[1]}, Direction{pair[1], pair[0]}};
+  for (const std::string& fold : folds_of(*pair[0], fold_of)) {
     const auto keeps = [&](const LaunchTrace& trace) { return fold_of(trace) != fold; };
-    ORRERY_TRY(const LaunchModel model_of_one, one.fit(keeps, input));
-    ORRERY_TRY(const LaunchModel model_of_other, other.fit(keeps, input));
-    const auto is_left_out = [&](const LaunchTrace& trace) { return !keeps(trace); };
-    transfer(there, model_of_one, model_of_other, is_left_out, fold);
-    transfer(back, model_of_other, model_of_one, is_left_out, fold);
-  }
-  std::array<Direction, 2> directions = {std::move(there), std::move(back)};
-  for (const Direction& direction : directions) {
-    const std::string group = fmt::format("{}, {}", direction.name(), kind);
-    std::vector<Case> cases;
-    for (const std::string& fold : folds) {
-      ORRERY_TRY(const Conformal conformal, calibration(direction.outcomes, fold));
-      for (const Outcome& outcome : direction.outcomes) {
-        if (outcome.fold == fold) cases.push_back(case_of(outcome, conformal, group));
-      }
-    }
-    report.add(cases, input.now_s() - begin);
-    report.publish(group, kHabitat, "Habitat");
+    const auto is_left_out = [&](const LaunchTrace& trace) { return fold_of(trace) == fold; };
+    ORRERY_TRY(const LaunchModel first, pair[0]->fit(keeps, input));
+    ORRERY_TRY(const LaunchModel second, pair[1]->fit(keeps, input));
+    transfer(directions[0], first, second, is_left_out, fold);
+    transfer(directions[1], second, first, is_left_out, fold);
   }
   return directions;
 }
 
+// Learned from all of two GPUs' traces, asked about others.
+Result<Directions> transfer_test(const Pair& train, const Pair& test, const SuiteInput& input) {
+  const auto everything = [](const LaunchTrace&) { return true; };
+  ORRERY_TRY(const LaunchModel first, train[0]->fit(everything, input));
+  ORRERY_TRY(const LaunchModel second, train[1]->fit(everything, input));
+  Directions directions = {Direction{test[0], test[1]}, Direction{test[1], test[0]}};
+  transfer(directions[0], first, second, everything, "");
+  transfer(directions[1], second, first, everything, "");
+  return directions;
+}
+
+Status report_left_out(const Pair& pair, const FoldOf& fold_of, const std::string& kind, const SuiteInput& input,
+                       SuiteReport& report) {
+  const double begin = input.now_s();
+  ORRERY_TRY(const Directions directions, transfer_left_out(pair, fold_of, input));
+  for (const Direction& direction : directions) {
+    ORRERY_TRY(std::vector<Case> cases, calibrated_cases(direction.left_out));
+    const std::string group = fmt::format("{}, {}", direction.name(), kind);
+    for (Case& one : cases) one.group = group;
+    report.add(cases, input.now_s() - begin);
+    report.publish(group, kHabitat, "Habitat");
+  }
+  return {};
+}
+
+// Intervals from what was left out inside `train`.
+Status report_test(const Pair& train, const Pair& test, const FoldOf& fold_of, const SuiteInput& input,
+                   SuiteReport& report) {
+  const double begin = input.now_s();
+  ORRERY_TRY(const Directions left_out, transfer_left_out(train, fold_of, input));
+  ORRERY_TRY(const Directions tested, transfer_test(train, test, input));
+  for (std::size_t i = 0; i < tested.size(); ++i) {
+    ORRERY_TRY(const Conformal conformal, calibrate(left_out[i].left_out));
+    std::vector<Case> cases;
+    for (const LeftOut& one : tested[i].left_out) cases.push_back(with_interval(one.one, conformal));
+    report.add(cases, input.now_s() - begin);
+    report.publish(tested[i].name(), kHabitat, "Habitat");
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<SuiteReport> evaluate_ets_configurations(const SuiteInput& input) {
+Result<SuiteReport> run_ets_configurations_suite(const SuiteInput& input) {
   return evaluate(input, "ets-p1", by_configuration(input.seed), Groups::kDevice);
 }
 
-Result<SuiteReport> evaluate_ets_families(const SuiteInput& input) {
+Result<SuiteReport> run_ets_families_suite(const SuiteInput& input) {
   return evaluate(input, "ets-p2", by_family, Groups::kFamily);
 }
 
-Result<SuiteReport> evaluate_ets_devices(const SuiteInput& input) {
+Result<SuiteReport> run_ets_devices_suite(const SuiteInput& input) {
   SuiteReport report{.suite = "ets-p3", .seed = input.seed};
   const std::string folder = training_folder(input, kSet);
   ORRERY_TRY(const std::vector<std::string> gpus, gpus_of(input.files, folder));
@@ -315,17 +308,15 @@ Result<SuiteReport> evaluate_ets_devices(const SuiteInput& input) {
   };
   for (std::size_t i = 0; i < traces.size(); ++i) {
     for (std::size_t j = i + 1; j < traces.size(); ++j) {
-      ORRERY_TRY(const auto left_out,
-                 evaluate_transfer(traces[i], traces[j], by_name, "configurations", input, report));
+      const Pair pair = {&traces[i], &traces[j]};
       if (input.test.empty()) {
-        ORRERY_TRY(const auto ignored, evaluate_transfer(traces[i], traces[j], by_family, "families", input, report));
+        ORRERY_TRY_VOID(report_left_out(pair, by_name, "configurations", input, report));
+        ORRERY_TRY_VOID(report_left_out(pair, by_family, "families", input, report));
         continue;
       }
-      ORRERY_TRY(const Traces test_of_one, Traces::read(input.files, input.test, traces[i].gpu()));
-      ORRERY_TRY(const Traces test_of_other, Traces::read(input.files, input.test, traces[j].gpu()));
-      report = SuiteReport{.suite = report.suite, .seed = report.seed};
-      ORRERY_TRY_VOID(
-          score_transfer({&traces[i], &traces[j]}, {&test_of_one, &test_of_other}, left_out, input, report));
+      ORRERY_TRY(const Traces first, Traces::read(input.files, input.test, traces[i].gpu()));
+      ORRERY_TRY(const Traces second, Traces::read(input.files, input.test, traces[j].gpu()));
+      ORRERY_TRY_VOID(report_test(pair, {&first, &second}, by_name, input, report));
     }
   }
   return report;

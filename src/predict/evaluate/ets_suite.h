@@ -14,8 +14,8 @@
 
 namespace orrery::predict {
 
-Result<SuiteReport> evaluate_ets_configurations(const SuiteInput& input);
-Result<SuiteReport> evaluate_ets_families(const SuiteInput& input);
-Result<SuiteReport> evaluate_ets_devices(const SuiteInput& input);
+Result<SuiteReport> run_ets_configurations_suite(const SuiteInput& input);
+Result<SuiteReport> run_ets_families_suite(const SuiteInput& input);
+Result<SuiteReport> run_ets_devices_suite(const SuiteInput& input);
 
 }  // namespace orrery::predict

@@ -158,6 +158,11 @@ Status read_file(std::string_view text, Index& index, std::vector<LaunchTrace>& 
 
 }  // namespace
 
+WorkClass LaunchTraces::class_of(std::int32_t kind) const {
+  const auto found = kinds.find(kind);
+  return found == kinds.end() ? WorkClass::kElementwise : work_class_of(found->second);
+}
+
 Result<std::vector<std::string>> gpus_of(env::Files& files, const std::string& folder) {
   ORRERY_TRY(const Index index, read_index(files, folder));
   std::set<std::string> gpus;

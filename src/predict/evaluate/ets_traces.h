@@ -9,12 +9,15 @@
 
 #include "env/files.h"
 #include "predict/ets/launch_trace.h"
+#include "predict/ets/work.h"
 
 namespace orrery::predict {
 
 struct LaunchTraces {
   std::map<std::int32_t, std::string> kinds;  // their names
   std::vector<LaunchTrace> traces;
+
+  WorkClass class_of(std::int32_t kind) const;
 };
 
 // `gpu` as in the folder's index; an error names the file and line.

@@ -1,4 +1,4 @@
-#include "predict/evaluate/own.h"
+#include "predict/evaluate/own_suite.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "base/statistics.h"
-#include "predict/learn/conformal.h"
+#include "predict/evaluate/left_out.h"
 #include "predict/measured/measured_dataset.h"
 
 namespace orrery::predict {
@@ -80,7 +80,7 @@ Result<std::vector<Predicted>> predict_left_out(const std::vector<DatasetIterati
       train.push_back(&one);
       steps.push_back(&one.steps);
     }
-    ORRERY_TRY(const StepModel model, StepModel::fit(steps, options));
+    ORRERY_TRY(const StepModel model, StepModel::fit(steps, StepScale{}, options));
     ORRERY_TRY(const Rivals rivals, fit_rivals(train, options));
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (fold_of(all[i]) != fold) continue;
@@ -93,71 +93,60 @@ Result<std::vector<Predicted>> predict_left_out(const std::vector<DatasetIterati
   return predicted;
 }
 
-Result<std::vector<Case>> cases_of(const std::vector<DatasetIteration>& all, const std::vector<Predicted>& predicted,
-                                   const FoldOf& fold_of, double Predicted::*which,
-                                   const std::function<std::string(const DatasetIteration&)>& group_of) {
-  std::map<std::string, Conformal> conformals;
-  for (const DatasetIteration& one : all) {
-    const std::string fold = fold_of(one);
-    if (conformals.contains(fold)) continue;
-    std::vector<CalibrationPair> pairs;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (fold_of(all[i]) != fold) pairs.push_back({predicted[i].*which, all[i].steps.iteration, kind_of(all[i])});
-    }
-    ORRERY_TRY(conformals[fold], Conformal::fit(pairs));
-  }
-  std::vector<Case> cases;
+LeftOut left_out_of(const DatasetIteration& one, double predicted, bool in_domain, const std::string& group,
+                    const std::string& fold = {}) {
+  LeftOut left_out;
+  left_out.one = {.group = group,
+                  .measured = one.steps.iteration * kMillisecond,
+                  .predicted = predicted * kMillisecond,
+                  .in_domain = in_domain};
+  left_out.fold = fold;
+  left_out.kind = kind_of(one);
+  return left_out;
+}
+
+using GroupOf = std::function<std::string(const DatasetIteration&)>;
+
+std::vector<LeftOut> left_out_of(const std::vector<DatasetIteration>& all, const std::vector<Predicted>& predicted,
+                                 const FoldOf& fold_of, double Predicted::*which, const GroupOf& group_of) {
+  std::vector<LeftOut> left_out;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Interval interval = conformals[fold_of(all[i])].interval(predicted[i].*which, kind_of(all[i]));
-    cases.push_back({.group = group_of(all[i]),
-                     .measured = all[i].steps.iteration * kMillisecond,
-                     .predicted = predicted[i].*which * kMillisecond,
-                     .low = interval.low * kMillisecond,
-                     .high = interval.high * kMillisecond,
-                     .in_domain = predicted[i].in_domain});
+    left_out.push_back(
+        left_out_of(all[i], predicted[i].*which, predicted[i].in_domain, group_of(all[i]), fold_of(all[i])));
   }
-  return cases;
+  return left_out;
 }
 
 // Learned from all of `train`, scored on another data set of the same machine.
-Result<std::vector<Case>> score_test(const std::vector<DatasetIteration>& train, const std::vector<Predicted>& left_out,
+Result<std::vector<Case>> score_test(const std::vector<DatasetIteration>& train, const std::vector<LeftOut>& left_out,
                                      const SuiteInput& input, const BoostOptions& options) {
   ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(input.files, input.test));
-  ORRERY_TRY(const std::vector<DatasetIteration> test, iterations_of(dataset));
+  ORRERY_TRY(const MeasuredSet set, measured_set(dataset));
   std::vector<const MeasuredSteps*> steps;
-  std::vector<CalibrationPair> pairs;
-  for (std::size_t i = 0; i < train.size(); ++i) {
-    if (!train[i].is_noisy) steps.push_back(&train[i].steps);
-    pairs.push_back({left_out[i].ours, train[i].steps.iteration, kind_of(train[i])});
+  for (const DatasetIteration& one : train) {
+    if (!one.is_noisy) steps.push_back(&one.steps);
   }
-  ORRERY_TRY(const StepModel model, StepModel::fit(steps, options));
-  ORRERY_TRY(const Conformal conformal, Conformal::fit(pairs));
+  ORRERY_TRY(const StepModel model, StepModel::fit(steps, StepScale{}, options));
+  ORRERY_TRY(const Conformal conformal, calibrate(left_out));
   std::vector<Case> cases;
-  for (const DatasetIteration& one : test) {
+  for (const DatasetIteration& one : set.iterations) {
     const StepTimes times = model.predict(one.steps.run);
-    const Interval interval = conformal.interval(times.iteration, kind_of(one));
-    cases.push_back({.group = "test, " + kind_of(one),
-                     .measured = one.steps.iteration * kMillisecond,
-                     .predicted = times.iteration * kMillisecond,
-                     .low = interval.low * kMillisecond,
-                     .high = interval.high * kMillisecond,
-                     .in_domain = times.in_domain()});
+    const LeftOut tested = left_out_of(one, times.iteration, times.in_domain(), "test, " + kind_of(one));
+    cases.push_back(with_interval(tested.one, conformal, tested.kind));
   }
   return cases;
 }
 
 }  // namespace
 
-Result<SuiteReport> evaluate_own(const SuiteInput& input) {
+Result<SuiteReport> run_own_suite(const SuiteInput& input) {
   if (input.train.empty())
     return Error::invalid("give a data set: --train FILE (`orrery dataset build FILE` makes one)");
   ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(input.files, input.train));
-  ORRERY_TRY(const std::vector<DatasetIteration> all, iterations_of(dataset));
+  ORRERY_TRY(const MeasuredSet set, measured_set(dataset));
+  const std::vector<DatasetIteration>& all = set.iterations;
   SuiteReport report{.suite = "own", .seed = input.seed};
-  BoostOptions options;
-  options.trees = 150;
-  options.seed = input.seed;
-  options.threads = input.threads;
+  const BoostOptions options = step_boost_options(input.seed, input.threads);
   const FoldOf at_random = [&](const DatasetIteration& one) {
     return std::to_string(Random(input.seed).split(one.key).below(kFolds));
   };
@@ -165,8 +154,8 @@ Result<SuiteReport> evaluate_own(const SuiteInput& input) {
   double begin = input.now_s();
   ORRERY_TRY(const std::vector<Predicted> predicted, predict_left_out(all, at_random, options));
   const auto add = [&](const std::vector<Predicted>& what, const FoldOf& folds, double Predicted::*which,
-                       const std::function<std::string(const DatasetIteration&)>& group) -> Status {
-    ORRERY_TRY(const std::vector<Case> cases, cases_of(all, what, folds, which, group));
+                       const GroupOf& group) -> Status {
+    ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out_of(all, what, folds, which, group)));
     report.add(cases, input.now_s() - begin);
     return {};
   };
@@ -189,7 +178,8 @@ Result<SuiteReport> evaluate_own(const SuiteInput& input) {
                       [](const DatasetIteration&) { return std::string("families never seen"); }));
   if (!input.test.empty()) {
     begin = input.now_s();
-    ORRERY_TRY(const std::vector<Case> cases, score_test(all, predicted, input, options));
+    ORRERY_TRY(const std::vector<Case> cases,
+               score_test(all, left_out_of(all, predicted, at_random, &Predicted::ours, kind_of), input, options));
     report.add(cases, input.now_s() - begin);
   }
   report.publish("overall", 0.059, "ETS, on GPUs");

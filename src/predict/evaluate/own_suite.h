@@ -9,6 +9,6 @@
 
 namespace orrery::predict {
 
-Result<SuiteReport> evaluate_own(const SuiteInput& input);
+Result<SuiteReport> run_own_suite(const SuiteInput& input);
 
 }  // namespace orrery::predict

@@ -26,7 +26,7 @@ namespace orrery::predict {
 
 // Times in milliseconds. Without an interval low and high are NaN.
 struct Case {
-  std::string group;
+  std::string group{};
   double measured = 0, predicted = 0;
   double low = 0, high = 0;
   bool in_domain = true;  // near what was trained on

@@ -4,12 +4,13 @@
 
 #include "base/gzip.h"
 #include "base/text.h"
-#include "predict/evaluate/ets.h"
+#include "predict/evaluate/ets_suite.h"
+#include "predict/evaluate/graph_suite.h"
 #include "predict/evaluate/kineto_suite.h"
 #include "predict/evaluate/layers_suite.h"
 #include "predict/evaluate/llm_suite.h"
 #include "predict/evaluate/operators_suite.h"
-#include "predict/evaluate/own.h"
+#include "predict/evaluate/own_suite.h"
 #include "predict/evaluate/profet_suite.h"
 
 namespace orrery::predict {
@@ -22,10 +23,11 @@ constexpr Bytes kFileMax = gibibytes(1);
 
 const std::vector<Suite>& all_suites() {
   static const std::vector<Suite> kSuites = {
-      {"ets-p1", "iterations on a GPU: configurations never seen, of models that were", evaluate_ets_configurations},
-      {"ets-p2", "iterations on a GPU: model families never seen", evaluate_ets_families},
-      {"ets-p3", "iterations on one GPU from the trace of another", evaluate_ets_devices},
-      {"own", "iterations on a processor, from a data set of this tool (--train FILE)", evaluate_own},
+      {"ets-p1", "iterations on a GPU: configurations never seen, of models that were", run_ets_configurations_suite},
+      {"ets-p2", "iterations on a GPU: model families never seen", run_ets_families_suite},
+      {"ets-p3", "iterations on one GPU from the trace of another", run_ets_devices_suite},
+      {"ets-graph", "how long a GPU is busy, from the graph alone", run_graph_suite},
+      {"own", "iterations on a processor, from a data set of this tool (--train FILE)", run_own_suite},
       {"operators", "operators on GPUs that were not measured", run_operators_suite},
       {"layers", "single layers on GPUs that were not measured", run_layers_suite},
       {"llm", "iterations of language models on GPUs that were not measured", run_llm_suite},

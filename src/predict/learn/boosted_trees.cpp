@@ -134,10 +134,12 @@ double BoostedTrees::predict(std::span<const float> row) const {
   return sum;
 }
 
-std::vector<double> BoostedTrees::predict(const Features& features) const {
-  std::vector<double> predicted(features.rows());
-  for (std::size_t i = 0; i < predicted.size(); ++i) predicted[i] = predict(features.row(i));
-  return predicted;
+std::vector<std::size_t> BoostedTrees::splits_by_column() const {
+  std::vector<std::size_t> splits(columns_);
+  for (const Node& node : nodes_) {
+    if (node.column >= 0) ++splits[static_cast<std::size_t>(node.column)];
+  }
+  return splits;
 }
 
 void BoostedTrees::write(ByteWriter& out) const {

@@ -53,10 +53,11 @@ class BoostedTrees {
 
   // Precondition: as many values as columns were fitted.
   double predict(std::span<const float> row) const;
-  std::vector<double> predict(const Features& features) const;
 
   std::size_t columns() const { return columns_; }
   std::size_t trees() const { return roots_.size(); }
+  // How many splits are on each column: a rough measure of what it is worth.
+  std::vector<std::size_t> splits_by_column() const;
 
   void write(ByteWriter& out) const;
   static Result<BoostedTrees> read(ByteReader& in);

@@ -72,7 +72,7 @@ TEST(BoostedTrees, OneSplitIsTheBestOfAllSplits) {
     options.leaves = 2;
     const auto model = BoostedTrees::fit(sample.features, sample.targets, {}, options);
     ASSERT_TRUE(model);
-    EXPECT_NEAR(squared_error(model->predict(sample.features), sample.targets), best_stump_error(sample), 1e-4);
+    EXPECT_NEAR(squared_error(predict_rows(*model, sample.features), sample.targets), best_stump_error(sample), 1e-4);
   }
 }
 
@@ -83,7 +83,7 @@ TEST(BoostedTrees, AFullTreeRepeatsDistinctRows) {
   options.leaves = 60;
   const auto model = BoostedTrees::fit(sample.features, sample.targets, {}, options);
   ASSERT_TRUE(model);
-  EXPECT_NEAR(squared_error(model->predict(sample.features), sample.targets), 0, 1e-8);
+  EXPECT_NEAR(squared_error(predict_rows(*model, sample.features), sample.targets), 0, 1e-8);
 }
 
 TEST(BoostedTrees, LearnsASmoothFunction) {
@@ -91,7 +91,7 @@ TEST(BoostedTrees, LearnsASmoothFunction) {
   const Sample test = random_sample(6, 1000);
   const auto model = BoostedTrees::fit(train.features, train.targets, {}, {});
   ASSERT_TRUE(model);
-  const double error = squared_error(model->predict(test.features), test.targets) / 1000;
+  const double error = squared_error(predict_rows(*model, test.features), test.targets) / 1000;
   EXPECT_LT(error, 0.016);  // the noise alone is 0.01
 }
 
@@ -233,7 +233,7 @@ TEST(BoostedTrees, BytesGiveTheSameModelAndDamageIsAnError) {
   ByteReader in(out.bytes());
   const auto again = BoostedTrees::read(in);
   ASSERT_TRUE(again);
-  EXPECT_EQ(model->predict(sample.features), again->predict(sample.features));
+  EXPECT_EQ(predict_rows(*model, sample.features), predict_rows(*again, sample.features));
   for (std::size_t cut = 0; cut < out.bytes().size(); cut += 7) {
     ByteReader short_in(std::string_view(out.bytes()).substr(0, cut));
     EXPECT_FALSE(BoostedTrees::read(short_in));

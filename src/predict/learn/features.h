@@ -1,6 +1,8 @@
 #pragma once
 // A table of numbers to learn from: rows of named float columns, contiguous by row. NaN means "not known".
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,5 +35,18 @@ class Features {
   std::vector<float> values_;
   std::size_t rows_ = 0;
 };
+
+// A size as a feature: sizes differ by factors, and may be 0.
+inline float log_size(double size) {
+  return static_cast<float>(std::log2(std::max(size, 0.0) + 1));
+}
+
+// What `model` predicts for every row.
+template <class Model>
+std::vector<double> predict_rows(const Model& model, const Features& features) {
+  std::vector<double> predicted(features.rows());
+  for (std::size_t i = 0; i < predicted.size(); ++i) predicted[i] = model.predict(features.row(i));
+  return predicted;
+}
 
 }  // namespace orrery::predict

@@ -124,12 +124,6 @@ double Ridge::predict(std::span<const float> row) const {
   return sum;
 }
 
-std::vector<double> Ridge::predict(const Features& features) const {
-  std::vector<double> predicted(features.rows());
-  for (std::size_t i = 0; i < predicted.size(); ++i) predicted[i] = predict(features.row(i));
-  return predicted;
-}
-
 void Ridge::write(ByteWriter& out) const {
   out.f64(intercept_);
   out.u32(static_cast<std::uint32_t>(coefficients_.size()));

@@ -28,7 +28,6 @@ class Ridge {
                            const RidgeOptions& options = {});
 
   double predict(std::span<const float> row) const;
-  std::vector<double> predict(const Features& features) const;
 
   // In the units of the columns.
   const std::vector<double>& coefficients() const { return coefficients_; }

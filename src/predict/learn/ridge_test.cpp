@@ -77,7 +77,7 @@ TEST(Ridge, BytesGiveTheSameModel) {
   ByteReader in(out.bytes());
   const auto again = Ridge::read(in);
   ASSERT_TRUE(again);
-  EXPECT_EQ(again->predict(features), model->predict(features));
+  EXPECT_EQ(predict_rows(*again, features), predict_rows(*model, features));
 }
 
 }  // namespace

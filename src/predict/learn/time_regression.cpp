@@ -30,10 +30,10 @@ Result<TimeRegression> TimeRegression::fit(const TimeLessons& lessons, const Boo
   std::vector<double> added(rows, 0);
   if (rows >= kRowsMin) {
     ORRERY_TRY(model.ridge_, Ridge::fit(lessons.sizes, targets, weights, {.l2 = kRidge}));
-    added = model.ridge_.predict(lessons.sizes);
+    added = predict_rows(model.ridge_, lessons.sizes);
     for (std::size_t i = 0; i < rows; ++i) targets[i] -= added[i];
     ORRERY_TRY(model.trees_, BoostedTrees::fit(lessons.features, targets, weights, options));
-    const std::vector<double> residual = model.trees_.predict(lessons.features);
+    const std::vector<double> residual = predict_rows(model.trees_, lessons.features);
     for (std::size_t i = 0; i < rows; ++i) added[i] += residual[i];
     model.has_shape_ = true;
   }

@@ -27,14 +27,17 @@ Result<DatasetIteration> iteration_of(const profile::DatasetEntry& entry) {
 
 }  // namespace
 
-Result<std::vector<DatasetIteration>> iterations_of(const profile::Dataset& dataset) {
-  std::vector<DatasetIteration> iterations;
+Result<MeasuredSet> measured_set(const profile::Dataset& dataset) {
+  MeasuredSet set{{.name = dataset.header.machine,
+                   .library = dataset.header.library,
+                   .threads = static_cast<std::uint32_t>(dataset.header.threads)},
+                  {}};
   for (const profile::DatasetEntry& entry : dataset.entries) {
     auto one = iteration_of(entry);
     if (!one) return std::move(one).error().with_context(entry.configuration.key());
-    iterations.push_back(std::move(*one));
+    set.iterations.push_back(std::move(*one));
   }
-  return iterations;
+  return set;
 }
 
 }  // namespace orrery::predict

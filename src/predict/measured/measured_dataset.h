@@ -1,5 +1,5 @@
 #pragma once
-// A data set of this tool as iterations to learn from.
+// Iterations measured on one machine, to learn from.
 
 #include "predict/measured/step_model.h"
 #include "profile/dataset/dataset_file.h"
@@ -13,7 +13,20 @@ struct DatasetIteration {
   MeasuredSteps steps;
 };
 
-// Operators' times are scaled so that they add up to the iteration without tracing.
-Result<std::vector<DatasetIteration>> iterations_of(const profile::Dataset& dataset);
+// Where iterations were measured.
+struct MeasuredMachine {
+  std::string device = "CPU";  // as in hardware/device.h
+  std::string name;            // processor, cores, memory
+  std::string library;         // what ran the models
+  std::uint32_t threads = 1;
+};
+
+struct MeasuredSet {
+  MeasuredMachine machine;
+  std::vector<DatasetIteration> iterations;
+};
+
+// A data set of this tool. Operators' times are scaled so that they add up to the iteration without tracing.
+Result<MeasuredSet> measured_set(const profile::Dataset& dataset);
 
 }  // namespace orrery::predict

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "base/text.h"
 #include "env/files.h"
 
 namespace orrery::predict {
@@ -18,24 +19,45 @@ std::uint64_t fold_of(const DatasetIteration& one, std::uint64_t seed) {
   return Random(seed).split(one.key).below(kFits - 1);
 }
 
+// What stands before the body, and the body, not yet checked.
+struct Envelope {
+  std::uint64_t size = 0, hash = 0;
+  std::string_view body;
+};
+
+Result<Envelope> open_envelope(std::string_view bytes) {
+  if (!bytes.starts_with(kMagic)) return Error::invalid("not a model of this program (orrery fit makes one)");
+  bytes.remove_prefix(kMagic.size());
+  ByteReader head(bytes);
+  ORRERY_TRY(const std::uint32_t version, head.u32());
+  if (version != kModelVersion) {
+    return Error::unsupported(
+        fmt::format("a model of version {}; this program reads version {}", version, kModelVersion));
+  }
+  Envelope envelope;
+  ORRERY_TRY(envelope.size, head.u64());
+  ORRERY_TRY(envelope.hash, head.u64());
+  bytes.remove_prefix(head.offset());
+  envelope.body = bytes;
+  return envelope;
+}
+
 }  // namespace
 
-Result<MeasuredModel> fit_measured(env::Files& files, const std::string& path, const FitOptions& options) {
-  ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(files, path));
-  ORRERY_TRY(const std::vector<DatasetIteration> all, iterations_of(dataset));
-  MeasuredModel model{.machine = dataset.header.machine,
-                      .library = dataset.header.library,
-                      .threads = static_cast<std::uint32_t>(dataset.header.threads),
-                      .seed = options.seed};
-  const BoostOptions boost{.trees = 150, .seed = options.seed, .threads = options.threads};
+Result<MeasuredModel> fit_measured(const MeasuredSet& set, const FitOptions& options) {
+  const hardware::Device* device = hardware::find_device_or_null(set.machine.device);
+  if (device == nullptr) return Error::invalid(fmt::format("unknown device {}", quote(set.machine.device)));
+  const StepScale scale = scale_of(*device);
+  const std::vector<DatasetIteration>& all = set.iterations;
+  MeasuredModel model{.machine = set.machine, .seed = options.seed};
+  const BoostOptions boost = step_boost_options(options.seed, options.threads);
   std::vector<CalibrationPair> pairs;
   std::vector<const MeasuredSteps*> calm;
   for (const DatasetIteration& one : all) {
     if (!one.is_noisy) calm.push_back(&one.steps);
   }
   if (calm.size() < kIterationsMin) {
-    return Error::invalid(
-        fmt::format("{} has {} iterations that are not noisy; {} are needed", path, calm.size(), kIterationsMin));
+    return Error::invalid(fmt::format("{} iterations that are not noisy; {} are needed", calm.size(), kIterationsMin));
   }
   int fits = 0;
   for (std::uint64_t fold = 0; fold + 1 < kFits; ++fold) {
@@ -43,10 +65,10 @@ Result<MeasuredModel> fit_measured(env::Files& files, const std::string& path, c
     for (const DatasetIteration& one : all) {
       if (!one.is_noisy && fold_of(one, options.seed) != fold) others.push_back(&one.steps);
     }
-    ORRERY_TRY(const StepModel left_out, StepModel::fit(others, boost));
+    ORRERY_TRY(const StepModel left_out, StepModel::fit(others, scale, boost));
     for (const DatasetIteration& one : all) {
       if (one.is_noisy || fold_of(one, options.seed) != fold) continue;
-      const double predicted = left_out.predict(one.steps.run).iteration;
+      const double predicted = left_out.predict_like(one.steps);
       pairs.push_back({predicted, one.steps.iteration});
       model.error += std::abs(predicted / one.steps.iteration - 1);
     }
@@ -55,16 +77,17 @@ Result<MeasuredModel> fit_measured(env::Files& files, const std::string& path, c
   model.iterations = calm.size();
   model.error /= static_cast<double>(pairs.size());
   ORRERY_TRY(model.intervals, Conformal::fit(pairs));
-  ORRERY_TRY(model.steps, StepModel::fit(calm, boost));
+  ORRERY_TRY(model.steps, StepModel::fit(calm, scale, boost));
   if (options.progress) options.progress(++fits);
   return model;
 }
 
 std::string to_bytes(const MeasuredModel& model) {
   ByteWriter body;
-  body.text(model.machine);
-  body.text(model.library);
-  body.u32(model.threads);
+  body.text(model.machine.device);
+  body.text(model.machine.name);
+  body.text(model.machine.library);
+  body.u32(model.machine.threads);
   body.u64(model.seed);
   body.u64(model.iterations);
   body.f64(model.error);
@@ -77,25 +100,24 @@ std::string to_bytes(const MeasuredModel& model) {
   return std::string(kMagic) + head.bytes() + body.bytes();
 }
 
+Result<std::string> device_of_model(std::string_view bytes) {
+  ORRERY_TRY(const Envelope envelope, open_envelope(bytes));
+  ByteReader in(envelope.body);
+  return in.text(kTextMax);
+}
+
 Result<MeasuredModel> parse_measured_model(std::string_view bytes) {
-  if (!bytes.starts_with(kMagic)) return Error::invalid("not a model of this program (orrery fit makes one)");
-  bytes.remove_prefix(kMagic.size());
-  ByteReader head(bytes);
-  ORRERY_TRY(const std::uint32_t version, head.u32());
-  if (version != kModelVersion) {
-    return Error::unsupported(
-        fmt::format("a model of version {}; this program reads version {}", version, kModelVersion));
-  }
-  ORRERY_TRY(const std::uint64_t size, head.u64());
-  ORRERY_TRY(const std::uint64_t hash, head.u64());
-  bytes.remove_prefix(head.offset());
-  if (bytes.size() != size) return Error::invalid(fmt::format("cut: {} bytes of {}", bytes.size(), size));
-  if (hash64(bytes) != hash) return Error::invalid("damaged: its bytes do not match their hash");
+  ORRERY_TRY(const Envelope envelope, open_envelope(bytes));
+  bytes = envelope.body;
+  if (bytes.size() != envelope.size)
+    return Error::invalid(fmt::format("cut: {} bytes of {}", bytes.size(), envelope.size));
+  if (hash64(bytes) != envelope.hash) return Error::invalid("damaged: its bytes do not match their hash");
   ByteReader in(bytes);
   MeasuredModel model;
-  ORRERY_TRY(model.machine, in.text(kTextMax));
-  ORRERY_TRY(model.library, in.text(kTextMax));
-  ORRERY_TRY(model.threads, in.u32());
+  ORRERY_TRY(model.machine.device, in.text(kTextMax));
+  ORRERY_TRY(model.machine.name, in.text(kTextMax));
+  ORRERY_TRY(model.machine.library, in.text(kTextMax));
+  ORRERY_TRY(model.machine.threads, in.u32());
   ORRERY_TRY(model.seed, in.u64());
   ORRERY_TRY(model.iterations, in.u64());
   ORRERY_TRY(model.error, in.f64());

@@ -1,6 +1,6 @@
 #pragma once
-// Predicts runs on the machine a model was learned from: one processor, no parallelism. Memory and cost are the
-// analytic predictor's; time, its interval and the timeline are learned.
+// Predicts runs on the device a model was learned from. Operators' times and the interval are learned; how they make an
+// iteration, the host's launches, the network, memory and cost are the analytic predictor's.
 
 #include "predict/analytic/analytic.h"
 #include "predict/measured/measured_model.h"
@@ -10,6 +10,8 @@ namespace orrery::predict {
 class MeasuredPredictor final : public Predictor {
  public:
   explicit MeasuredPredictor(MeasuredModel model) : model_(std::move(model)) {}
+  // What keeps the model from predicting a run: nothing, or an error that says it.
+  Status check(const workload::TrainingRun& run, const hardware::Placement& placement) const;
 
   std::string_view name() const override { return "measured"; }
   Result<Prediction> predict(const workload::TrainingRun& run, const hardware::Placement& placement) const override;
@@ -17,7 +19,6 @@ class MeasuredPredictor final : public Predictor {
 
  private:
   MeasuredModel model_;
-  AnalyticPredictor analytic_;
 };
 
 }  // namespace orrery::predict

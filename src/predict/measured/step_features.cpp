@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "predict/learn/features.h"
 #include "workload/traits.h"
 
 namespace orrery::predict {
@@ -15,11 +16,7 @@ using workload::OperatorClass;
 using workload::OperatorKind;
 using workload::Phase;
 
-constexpr double kFlopsPerSecond = 4e10, kBytesPerSecond = 8e9, kCall = 3e-6;
-
-float logarithm(double value) {
-  return static_cast<float>(std::log2(std::max(value, 0.0) + 1));
-}
+constexpr double kSmallestKernel = 2e-6;  // seconds
 
 // A product of matrices: rows × columns over a depth, `count` of them, and a convolution's window.
 struct Product {
@@ -55,7 +52,13 @@ double elements_of(const Operator& op) {
 
 }  // namespace
 
-StepFeatures::StepFeatures(const workload::TrainingRun& run) : run_(run), steps_(run.graph.execution_order()) {
+StepScale scale_of(const hardware::Device& device) {
+  if (device.kind == hardware::DeviceKind::kCpu) return {};
+  return {device.fp32.value(), device.memory_bandwidth.value(), kSmallestKernel};
+}
+
+StepFeatures::StepFeatures(const workload::TrainingRun& run, const StepScale& scale)
+    : run_(run), scale_(scale), steps_(run.graph.execution_order()) {
   costs_.reserve(steps_.size());
   for (const workload::PhaseStep& step : steps_) {
     costs_.push_back(workload::operator_cost(run.graph, step, run.cost_options()));
@@ -72,7 +75,7 @@ StepGroup StepFeatures::group(std::size_t step) const {
 
 double StepFeatures::prior(std::size_t step) const {
   const workload::OperatorCost& cost = costs_[step];
-  return kCall + cost.flops().value() / kFlopsPerSecond + cost.bytes().value() / kBytesPerSecond;
+  return scale_.call + cost.flops().value() / scale_.flops_per_second + cost.bytes().value() / scale_.bytes_per_second;
 }
 
 std::vector<std::string> StepFeatures::size_names() {
@@ -83,10 +86,10 @@ std::vector<std::string> StepFeatures::size_names() {
 void StepFeatures::sizes(std::size_t step, std::vector<float>& out) const {
   const workload::OperatorCost& cost = costs_[step];
   const Product product = product_of(run_.graph, op(step));
-  out.assign({logarithm(cost.matrix_flops.value()), logarithm(cost.vector_flops.value()), logarithm(cost.read.value()),
-              logarithm(cost.written.value()), logarithm(cost.parameters.value()), logarithm(product.rows),
-              logarithm(product.columns), logarithm(product.depth), logarithm(product.count), logarithm(product.filter),
-              static_cast<float>(kCall / prior(step))});
+  out.assign({log_size(cost.matrix_flops.value()), log_size(cost.vector_flops.value()), log_size(cost.read.value()),
+              log_size(cost.written.value()), log_size(cost.parameters.value()), log_size(product.rows),
+              log_size(product.columns), log_size(product.depth), log_size(product.count), log_size(product.filter),
+              static_cast<float>(scale_.call / prior(step))});
 }
 
 std::vector<std::string> StepFeatures::feature_names() {
@@ -104,12 +107,12 @@ void StepFeatures::features(std::size_t step, std::vector<float>& out) const {
   const auto kind_at = [&](std::size_t other) { return static_cast<float>(op(other).kind); };
   out.insert(out.end(), {static_cast<float>(here.kind), static_cast<float>(product.stride),
                          static_cast<float>(product.side), step > 0 ? kind_at(step - 1) : -1,
-                         step > 0 ? logarithm(elements_of(op(step - 1))) : 0, logarithm(elements_of(here)),
-                         static_cast<float>(cost.kernels), logarithm(static_cast<double>(run_.graph.batch())),
-                         logarithm(cost.flops().value() / std::max(1.0, cost.bytes().value())),
+                         step > 0 ? log_size(elements_of(op(step - 1))) : 0, log_size(elements_of(here)),
+                         static_cast<float>(cost.kernels), log_size(static_cast<double>(run_.graph.batch())),
+                         log_size(cost.flops().value() / std::max(1.0, cost.bytes().value())),
                          static_cast<float>(run_.graph.gradient_uses(steps_[step].node)),
                          static_cast<float>(run_.optimizer), step + 1 < steps_.size() ? kind_at(step + 1) : -1,
-                         logarithm(1e6 * prior(step)), static_cast<float>(here.inputs.size())});
+                         log_size(1e6 * prior(step)), static_cast<float>(here.inputs.size())});
 }
 
 std::uint64_t StepFeatures::likeness(std::size_t step) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "hardware/device.h"
 #include "workload/training_run.h"
 
 namespace orrery::predict {
@@ -13,14 +14,23 @@ namespace orrery::predict {
 enum class StepGroup { kConvolution, kGroupedConvolution, kProduct, kMemory };
 inline constexpr std::size_t kStepGroups = 4;
 
+// What a device does in a second, roughly: a model learns the rest. One ordinary core unless said otherwise.
+struct StepScale {
+  double flops_per_second = 4e10;
+  double bytes_per_second = 8e9;
+  double call = 3e-6;  // seconds of the smallest step
+};
+StepScale scale_of(const hardware::Device& device);
+
 class StepFeatures {
  public:
-  explicit StepFeatures(const workload::TrainingRun& run);
+  // Precondition: the run outlives the features.
+  explicit StepFeatures(const workload::TrainingRun& run, const StepScale& scale = {});
 
   std::span<const workload::PhaseStep> steps() const { return steps_; }
   StepGroup group(std::size_t step) const;
 
-  // A rough time in seconds: arithmetic and traffic of one ordinary core, one after the other, and a call.
+  // A rough time in seconds: arithmetic and traffic, one after the other, and a call.
   double prior(std::size_t step) const;
 
   static std::vector<std::string> size_names();
@@ -35,6 +45,7 @@ class StepFeatures {
   const workload::Operator& op(std::size_t step) const { return run_.graph.node(steps_[step].node); }
 
   const workload::TrainingRun& run_;
+  StepScale scale_;
   std::vector<workload::PhaseStep> steps_;
   std::vector<workload::OperatorCost> costs_;
 };

@@ -12,16 +12,18 @@ constexpr std::size_t kKnownMax = 1'000'000;
 
 }  // namespace
 
-Result<StepModel> StepModel::fit(std::span<const MeasuredSteps* const> measured, const BoostOptions& options) {
+Result<StepModel> StepModel::fit(std::span<const MeasuredSteps* const> measured, const StepScale& scale,
+                                 const BoostOptions& options) {
   if (measured.empty()) return Error::invalid("no measured iteration to learn from");
   std::vector<TimeLessons> lessons;
   for (std::size_t i = 0; i < kPhases * kStepGroups; ++i) {
     lessons.emplace_back(StepFeatures::size_names(), StepFeatures::feature_names());
   }
   StepModel model;
+  model.scale_ = scale;
   std::vector<float> buffer;
   for (const MeasuredSteps* one : measured) {
-    const StepFeatures features(one->run);
+    const StepFeatures features(one->run, scale);
     if (one->seconds.size() != features.steps().size()) {
       return Error::invalid("a measured iteration does not have as many times as its run has steps");
     }
@@ -46,7 +48,7 @@ Result<StepModel> StepModel::fit(std::span<const MeasuredSteps* const> measured,
 }
 
 StepTimes StepModel::predict(const workload::TrainingRun& run) const {
-  const StepFeatures features(run);
+  const StepFeatures features(run, scale_);
   StepTimes times;
   std::vector<float> sizes, row;
   double unknown = 0;
@@ -64,7 +66,19 @@ StepTimes StepModel::predict(const workload::TrainingRun& run) const {
   return times;
 }
 
+double StepModel::predict_like(const MeasuredSteps& measured) const {
+  const StepTimes times = predict(measured.run);
+  double sum = 0;
+  for (std::size_t step = 0; step < times.seconds.size(); ++step) {
+    if (measured.seconds[step] > 0) sum += times.seconds[step];
+  }
+  return sum;
+}
+
 void StepModel::write(ByteWriter& out) const {
+  out.f64(scale_.flops_per_second);
+  out.f64(scale_.bytes_per_second);
+  out.f64(scale_.call);
   for (const auto& phase : groups_) {
     for (const TimeRegression& group : phase) group.write(out);
   }
@@ -76,6 +90,12 @@ void StepModel::write(ByteWriter& out) const {
 
 Result<StepModel> StepModel::read(ByteReader& in) {
   StepModel model;
+  ORRERY_TRY(model.scale_.flops_per_second, in.f64());
+  ORRERY_TRY(model.scale_.bytes_per_second, in.f64());
+  ORRERY_TRY(model.scale_.call, in.f64());
+  if (!(model.scale_.flops_per_second > 0 && model.scale_.bytes_per_second > 0 && model.scale_.call > 0)) {
+    return Error::invalid("a scale that is not above 0");
+  }
   for (auto& phase : model.groups_) {
     for (TimeRegression& group : phase) {
       ORRERY_TRY(group, TimeRegression::read(in));

@@ -2,8 +2,8 @@
 // Learns from iterations measured on a machine how long each step takes there, and predicts others.
 //
 // Each phase and group of steps has a time regression (learn/time_regression.h). A step's time is its execution and the
-// gap behind it. Steps weigh as much as their share of their iteration. Where the host runs what it launches, as on a
-// processor, times of steps add up to the iteration.
+// gap behind it; on a GPU, what it keeps the device busy for. Steps weigh as much as their share of their iteration.
+// Where the host runs what it launches, as on a processor, times of steps add up to the iteration.
 
 #include <array>
 #include <unordered_set>
@@ -20,6 +20,11 @@ struct MeasuredSteps {
   double iteration = 0;
 };
 
+// How every step model here is fitted, whether it is shipped or scored.
+inline BoostOptions step_boost_options(std::uint64_t seed, int threads) {
+  return {.trees = 150, .seed = seed, .threads = threads};
+}
+
 struct StepTimes {
   std::vector<double> seconds;  // by step
   double iteration = 0;
@@ -30,15 +35,19 @@ struct StepTimes {
 
 class StepModel {
  public:
-  static Result<StepModel> fit(std::span<const MeasuredSteps* const> measured, const BoostOptions& options);
+  static Result<StepModel> fit(std::span<const MeasuredSteps* const> measured, const StepScale& scale,
+                               const BoostOptions& options);
 
   StepTimes predict(const workload::TrainingRun& run) const;
+  // The predicted sum of those steps that were measured.
+  double predict_like(const MeasuredSteps& measured) const;
 
   void write(ByteWriter& out) const;
   static Result<StepModel> read(ByteReader& in);
 
  private:
   static constexpr std::size_t kPhases = 3;
+  StepScale scale_;
   std::array<std::array<TimeRegression, kStepGroups>, kPhases> groups_;
   std::unordered_set<std::uint64_t> known_;
 };

@@ -1,0 +1,23 @@
+#include "cli/predictors.h"
+
+#include "predict/registry/registry.h"
+#include "predict/registry/shipped_models.h"
+
+namespace orrery::cli {
+
+OptionRecord predictor_option() {
+  return text_option("with", "auto",
+                     "auto (the model with the least error on this device), analytic (formulas), or a file that "
+                     "`orrery fit` made")
+      .in("PREDICTOR");
+}
+
+Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const OptionValues& options) {
+  const std::string& choice = options.text("with");
+  if (choice == "auto") return std::make_unique<predict::Registry>(predict::shipped_models());
+  if (choice == "analytic") return std::make_unique<predict::AnalyticPredictor>();
+  ORRERY_TRY(predict::MeasuredModel model, predict::read_measured_model(env.files, choice));
+  return std::make_unique<predict::MeasuredPredictor>(std::move(model));
+}
+
+}  // namespace orrery::cli

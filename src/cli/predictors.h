@@ -1,0 +1,16 @@
+#pragma once
+// The options that choose who predicts.
+
+#include <memory>
+
+#include "cli/command.h"
+#include "predict/predictor.h"
+
+namespace orrery::cli {
+
+// --with.
+OptionRecord predictor_option();
+// The predictor of --with.
+Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const OptionValues& options);
+
+}  // namespace orrery::cli

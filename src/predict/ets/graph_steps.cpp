@@ -1,0 +1,232 @@
+#include "predict/ets/graph_steps.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "predict/ets/launch_facts.h"
+
+namespace orrery::predict {
+
+namespace {
+
+using workload::Operator;
+using workload::OperatorKind;
+using workload::Phase;
+
+constexpr std::int32_t kReach = 16;
+constexpr std::int32_t kNowhere = -1;
+constexpr double kMicrosecond = 1e-6;
+
+struct KindName {
+  std::string_view name;  // of a profiler's row
+  OperatorKind kind;
+};
+constexpr KindName kNames[] = {
+    {"conv2d", OperatorKind::kConv2d},
+    {"linear", OperatorKind::kLinear},
+    {"matmul", OperatorKind::kMatmul},
+    {"bmm", OperatorKind::kMatmul},
+    {"batch_norm", OperatorKind::kBatchNorm},
+    {"layer_norm", OperatorKind::kLayerNorm},
+    {"group_norm", OperatorKind::kGroupNorm},
+    {"relu", OperatorKind::kRelu},
+    {"relu_", OperatorKind::kRelu},
+    {"hardtanh", OperatorKind::kRelu6},
+    {"relu6", OperatorKind::kRelu6},
+    {"leaky_relu", OperatorKind::kLeakyRelu},
+    {"gelu", OperatorKind::kGelu},
+    {"silu", OperatorKind::kSilu},
+    {"hardswish", OperatorKind::kHardswish},
+    {"hardsigmoid", OperatorKind::kHardsigmoid},
+    {"sigmoid", OperatorKind::kSigmoid},
+    {"tanh", OperatorKind::kTanh},
+    {"softmax", OperatorKind::kSoftmax},
+    {"add", OperatorKind::kAdd},
+    {"add_", OperatorKind::kAdd},
+    {"__add__", OperatorKind::kAdd},
+    {"__iadd__", OperatorKind::kAdd},
+    {"mul", OperatorKind::kMultiply},
+    {"__mul__", OperatorKind::kMultiply},
+    {"mul", OperatorKind::kScale},
+    {"__mul__", OperatorKind::kScale},
+    {"max_pool2d", OperatorKind::kMaxPool2d},
+    {"avg_pool2d", OperatorKind::kAvgPool2d},
+    {"adaptive_avg_pool2d", OperatorKind::kAdaptiveAvgPool2d},
+    {"mean", OperatorKind::kMean},
+    {"cat", OperatorKind::kConcat},
+    {"aten::clone", OperatorKind::kContiguous},
+    {"aten::clone", OperatorKind::kReshape},
+    {"reshape", OperatorKind::kReshape},
+    {"reshape", OperatorKind::kContiguous},
+    {"pad", OperatorKind::kPad},
+    {"roll", OperatorKind::kRoll},
+    {"aten::index", OperatorKind::kIndex},
+    {"dropout", OperatorKind::kDropout},
+    {"bernoulli_", OperatorKind::kStochasticDepth},
+    {"cross_entropy", OperatorKind::kCrossEntropy},
+};
+
+bool may_be(std::string_view name, OperatorKind kind) {
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](const KindName& entry) { return entry.kind == kind && entry.name == name; });
+}
+
+bool has_shape_of(const OperatorWork& work, const Operator& op) {
+  if (const auto* conv = std::get_if<workload::ConvAttributes>(&op.attributes)) {
+    if (!work.convolution) return false;
+    return work.convolution->weight[0] == static_cast<double>(conv->out_channels) &&
+           work.convolution->weight[2] == static_cast<double>(conv->window.kernel_h) &&
+           work.convolution->groups == static_cast<double>(conv->groups);
+  }
+  if (const auto* linear = std::get_if<workload::LinearAttributes>(&op.attributes)) {
+    return work.product.columns == static_cast<double>(linear->out_features);
+  }
+  return true;
+}
+
+// By row of the forward phase: the operator it is of, or kNowhere.
+class Alignment {
+ public:
+  Alignment(const LaunchContext& context, const std::map<std::int32_t, std::string>& kinds,
+            const workload::TrainingGraph& graph)
+      : nodes_(context.size(), kNowhere) {
+    std::int32_t next = 0;
+    double all = 0, lost = 0;
+    for (std::size_t row = 0; row < context.size(); ++row) {
+      const LaunchedOperator& op = context.trace().operators[row];
+      if (op.phase != Phase::kForward) break;
+      const auto name = kinds.find(op.kind);
+      const std::int32_t found = name == kinds.end() ? kNowhere : find(name->second, context.works()[row], graph, next);
+      all += context.trace().times[row].device;
+      if (found == kNowhere) {
+        lost += context.trace().times[row].device;
+        continue;
+      }
+      nodes_[row] = found;
+      next = found + 1;
+    }
+    lost_share_ = all > 0 ? lost / all : 1;
+  }
+
+  std::int32_t node(std::size_t row) const { return nodes_[row]; }
+  double lost_share() const { return lost_share_; }
+
+ private:
+  static std::int32_t find(std::string_view name, const OperatorWork& work, const workload::TrainingGraph& graph,
+                           std::int32_t next) {
+    const auto count = static_cast<std::int32_t>(graph.operators().size());
+    for (std::int32_t node = next; node < std::min(count, next + kReach); ++node) {
+      if (may_be(name, graph.node(node).kind) && has_shape_of(work, graph.node(node))) return node;
+    }
+    return kNowhere;
+  }
+
+  std::vector<std::int32_t> nodes_;
+  double lost_share_ = 0;
+};
+
+// Seconds of each operator in each phase; what is unknown never gets above 0.
+class NodeTimes {
+ public:
+  explicit NodeTimes(std::size_t nodes) : seconds_(nodes), is_unknown_(nodes) {}
+
+  void add(std::int32_t node, Phase phase, double microseconds) {
+    if (node != kNowhere) seconds_[at(node)][static_cast<std::size_t>(phase)] += microseconds * kMicrosecond;
+  }
+  void set_unknown(std::int32_t node, Phase phase) {
+    if (node != kNowhere) is_unknown_[at(node)][static_cast<std::size_t>(phase)] = true;
+  }
+  double seconds(const workload::PhaseStep& step) const {
+    const auto phase = static_cast<std::size_t>(step.phase);
+    return is_unknown_[at(step.node)][phase] ? 0 : seconds_[at(step.node)][phase];
+  }
+
+ private:
+  static std::size_t at(std::int32_t node) { return static_cast<std::size_t>(node); }
+
+  std::vector<std::array<double, 3>> seconds_;
+  std::vector<std::array<bool, 3>> is_unknown_;
+};
+
+void add_backward(const LaunchContext& context, const Alignment& alignment, NodeTimes& times) {
+  const LaunchTrace& trace = context.trace();
+  const std::vector<LaunchFacts> facts = launch_facts(context);
+  const BackwardMatch& match = context.match();
+  for (std::size_t row = 0; row < context.size(); ++row) {
+    if (trace.operators[row].phase == Phase::kUpdate) break;
+    const std::vector<std::int32_t>& hidden = match.hidden[row];
+    double priors = 0;
+    for (const std::int32_t forward : hidden) priors += context.device_prior(static_cast<std::size_t>(forward));
+    for (const std::int32_t forward : hidden) {
+      const auto place = static_cast<std::size_t>(forward);
+      const double share = context.device_prior(place) / priors;
+      if (facts[row].device_is_full)
+        times.add(alignment.node(place), Phase::kBackward, share * trace.times[row].gap);
+      else
+        times.set_unknown(alignment.node(place), Phase::kBackward);
+    }
+    const std::int32_t forward = match.forward[row];
+    if (trace.operators[row].phase != Phase::kBackward || forward == kUnmatched) continue;
+    const std::int32_t node = alignment.node(static_cast<std::size_t>(forward));
+    times.add(node, Phase::kBackward, trace.times[row].device);
+    if (hidden.empty() && facts[row].device_is_full) times.add(node, Phase::kBackward, trace.times[row].gap);
+  }
+}
+
+using TensorShape = std::array<std::int64_t, 4>;
+
+void add_update(const LaunchContext& context, const workload::TrainingGraph& graph, NodeTimes& times) {
+  constexpr double kRowsPerTensor = 3;
+  struct Sum {
+    double device = 0, rows = 0;
+  };
+  std::map<TensorShape, Sum> sums;
+  const LaunchTrace& trace = context.trace();
+  for (std::size_t row = 0; row < context.size(); ++row) {
+    const LaunchedOperator& op = trace.operators[row];
+    if (op.phase != Phase::kUpdate) continue;
+    TensorShape shape{};
+    for (std::size_t i = 0; i < shape.size() && i + 1 < op.parameters.size(); ++i) shape[i] = op.parameters[i + 1];
+    Sum& sum = sums[shape];
+    sum.device += trace.times[row].device;
+    sum.rows += 1;
+  }
+  for (std::int32_t node = 0; node < static_cast<std::int32_t>(graph.operators().size()); ++node) {
+    for (const workload::Parameter& parameter : graph.node(node).parameters) {
+      TensorShape shape{};
+      const auto dims = parameter.shape.dims();
+      std::copy_n(dims.begin(), std::min(dims.size(), shape.size()), shape.begin());
+      const auto found = sums.find(shape);
+      if (found == sums.end())
+        times.set_unknown(node, Phase::kUpdate);
+      else
+        times.add(node, Phase::kUpdate, kRowsPerTensor * found->second.device / found->second.rows);
+    }
+  }
+}
+
+}  // namespace
+
+Result<MeasuredSteps> graph_steps(const LaunchContext& context, const std::map<std::int32_t, std::string>& kinds,
+                                  workload::TrainingRun run) {
+  const Alignment alignment(context, kinds, run.graph);
+  if (alignment.lost_share() > kLostMax) {
+    return Error::invalid(fmt::format("{:.0f} % of the forward time is in rows that {} has no operator for",
+                                      100 * alignment.lost_share(), run.graph.name()));
+  }
+  NodeTimes times(run.graph.operators().size());
+  for (std::size_t row = 0; row < context.size(); ++row) {
+    times.add(alignment.node(row), Phase::kForward, context.trace().times[row].device);
+  }
+  add_backward(context, alignment, times);
+  add_update(context, run.graph, times);
+  MeasuredSteps steps{std::move(run), {}, 0};
+  for (const workload::PhaseStep& step : steps.run.graph.execution_order()) {
+    steps.seconds.push_back(times.seconds(step));
+    steps.iteration += steps.seconds.back();
+  }
+  return steps;
+}
+
+}  // namespace orrery::predict

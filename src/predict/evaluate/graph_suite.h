@@ -1,0 +1,11 @@
+#pragma once
+// ets-graph: how long a GPU is busy with an iteration, from the graph alone, against published launch traces. What
+// `orrery predict` knows of a GPU it has measurements of.
+
+#include "predict/evaluate/suites.h"
+
+namespace orrery::predict {
+
+Result<SuiteReport> run_graph_suite(const SuiteInput& input);
+
+}  // namespace orrery::predict

@@ -1,0 +1,36 @@
+#include "predict/evaluate/left_out.h"
+
+#include <map>
+
+namespace orrery::predict {
+
+Result<Conformal> calibrate(std::span<const LeftOut> left_out, std::string_view fold) {
+  std::vector<CalibrationPair> pairs;
+  for (const LeftOut& other : left_out) {
+    if (!other.calibrates || (!fold.empty() && other.fold == fold)) continue;
+    pairs.push_back({other.one.predicted, other.one.measured, other.kind});
+  }
+  return Conformal::fit(pairs);
+}
+
+Case with_interval(Case one, const Conformal& conformal, std::string_view kind) {
+  const Interval interval = conformal.interval(one.predicted, kind);
+  one.low = interval.low;
+  one.high = interval.high;
+  return one;
+}
+
+Result<std::vector<Case>> calibrated_cases(std::span<const LeftOut> left_out) {
+  std::map<std::string_view, Conformal> conformals;
+  std::vector<Case> cases;
+  for (const LeftOut& one : left_out) {
+    const auto [place, is_new] = conformals.try_emplace(one.fold);
+    if (is_new) {
+      ORRERY_TRY(place->second, calibrate(left_out, one.fold));
+    }
+    cases.push_back(with_interval(one.one, place->second, one.kind));
+  }
+  return cases;
+}
+
+}  // namespace orrery::predict

@@ -1,0 +1,24 @@
+#pragma once
+// Predictions of cases by models that did not see them, and the intervals the others' errors give each.
+
+#include <span>
+
+#include "predict/evaluate/score.h"
+#include "predict/learn/conformal.h"
+
+namespace orrery::predict {
+
+struct LeftOut {
+  Case one{};              // its interval comes later
+  std::string fold{};      // what was left out together with it
+  std::string kind{};      // cases of a kind calibrate each other where there are enough
+  bool calibrates = true;  // false: its error says nothing about others'
+};
+
+// From the errors of cases outside `fold`; an empty fold leaves none out.
+Result<Conformal> calibrate(std::span<const LeftOut> left_out, std::string_view fold = {});
+Case with_interval(Case one, const Conformal& conformal, std::string_view kind = {});
+// Every case with the interval from the errors outside its own fold.
+Result<std::vector<Case>> calibrated_cases(std::span<const LeftOut> left_out);
+
+}  // namespace orrery::predict

@@ -1,0 +1,28 @@
+#include "predict/observe/observed_predictor.h"
+
+#include <fmt/format.h>
+
+namespace orrery::predict {
+
+std::string kind_of_predictor(const Prediction& prediction) {
+  return prediction.made_by.substr(0, prediction.made_by.find(' '));
+}
+
+Result<Prediction> ObservedPredictor::predict(const workload::TrainingRun& run,
+                                              const hardware::Placement& placement) const {
+  ORRERY_TRY(Prediction prediction, inner_->predict(run, placement));
+  const auto correction = correction_of(observations_, placement.device->name, kind_of_predictor(prediction));
+  if (!correction) {
+    prediction.notes.push_back(fmt::format("not corrected: fewer than {} measured runs of this predictor on {}",
+                                           kObservationsMin, placement.device->name));
+    return prediction;
+  }
+  scale_times(prediction, correction->factor);
+  set_interval(prediction, correction->low, correction->high);
+  prediction.calibrated = true;
+  prediction.made_by += fmt::format(", corrected by {} measured runs (mean error {:.1f} %, before {:.1f} %)",
+                                    correction->runs, 100 * correction->error_after, 100 * correction->error_before);
+  return prediction;
+}
+
+}  // namespace orrery::predict
