@@ -1,0 +1,34 @@
+#pragma once
+// The regressions of a campaign behind one function.
+//
+//   LRRidge       least squares + alpha·|w|², the intercept free
+//   NNLS          least squares with weights ≥ 0 (a real one, not a lasso)
+//   Relative      the same with every residual divided by its target: made for few rows and for extrapolation
+//   Stepwise      stepwise.h
+//   DecisionTree, RandomForest, XGBoost   trees (learn/boosted_trees.h): one, the mean of several, boosted
+
+#include <functional>
+#include <map>
+
+#include "base/result.h"
+#include "predict/regression/design.h"
+
+namespace orrery::predict {
+
+using Hyperparameters = std::map<std::string, double>;
+
+// A fitted regression: the prediction of a row of any design with the columns it was fitted on.
+struct Regression {
+  std::function<double(const Design& design, std::size_t row)> predict;
+  std::string formula;  // for people; of trees how many there are
+};
+
+// Missing hyper-parameters have their defaults. With `normalise` columns and target are brought to mean 0 and deviation
+// 1 first.
+Result<Regression> fit_technique(const std::string& technique, const Hyperparameters& given, const Design& design,
+                                 std::span<const double> targets, bool normalise, std::uint64_t seed);
+
+// Mean of |ŷ − y| / max(|y|, 2.2e-16).
+double mean_percentage_error(std::span<const double> predicted, std::span<const double> targets);
+
+}  // namespace orrery::predict
