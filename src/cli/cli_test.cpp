@@ -123,6 +123,43 @@ TEST(CliTest, PredictSweepsEveryCombination) {
   EXPECT_EQ(call("predict resnet18 --columns device,iteration_s --csv").output.substr(0, 20), "device,iteration_s\r\n");
 }
 
+TEST(CliTest, APredictedTraceComparesWithAnother) {
+  env::SimEnv sim;
+  const auto predicted = [&](const std::string& with, const std::string& file) {
+    const Outcome outcome =
+        run(split("predict resnet18:input=64 --device T4 --batch 8 --json --with " + with + " --trace " + file, ' '),
+            sim.env());
+    EXPECT_EQ(outcome.exit_code, kDone) << outcome.errors;
+    return nlohmann::json::parse(outcome.output)[0]["iteration_s"].get<double>();
+  };
+  const double learned = predicted("auto", "a.trace.json"), formulas = predicted("analytic", "b.trace.json");
+  const Outcome compared = run(split("trace compare a.trace.json b.trace.json --json --plot both.svg", ' '), sim.env());
+  ASSERT_EQ(compared.exit_code, kDone) << compared.errors;
+  const auto total = nlohmann::json::parse(compared.output).back();
+  EXPECT_NEAR(total["execution_a_s"].get<double>() / learned, 1, 0.02);
+  EXPECT_NEAR(total["execution_b_s"].get<double>() / formulas, 1, 0.02);
+  EXPECT_NE(sim.files.read("both.svg", mebibytes(10)).value().find("a.trace.json"), std::string::npos);
+}
+
+TEST(CliTest, FiveObservedRunsCorrectThePrediction) {
+  env::SimEnv sim;
+  const std::string what = " resnet50 --device V100 --json --batch ";
+  const auto iteration = [&](const std::string& more) {
+    const Outcome outcome = run(split("predict" + what + more, ' '), sim.env());
+    EXPECT_EQ(outcome.exit_code, kDone) << outcome.errors;
+    return nlohmann::json::parse(outcome.output)[0]["iteration_s"].get<double>();
+  };
+  for (const int batch : {8, 16, 32, 48, 64}) {
+    const double measured_ms = 1e3 * 1.4 * iteration(std::to_string(batch));
+    const Outcome outcome =
+        run(split(fmt::format("observe runs.jsonl{}{} --measured {}ms", what, batch, measured_ms), ' '), sim.env());
+    ASSERT_EQ(outcome.exit_code, kDone) << outcome.errors;
+    EXPECT_EQ(nlohmann::json::parse(outcome.output)[0]["factor"].is_null(), batch != 64);
+  }
+  EXPECT_NEAR(iteration("96 --observed runs.jsonl") / iteration("96"), 1.4, 0.01);
+  EXPECT_EQ(run(split("observe runs.jsonl resnet50 --device V100", ' '), sim.env()).exit_code, kBadInput);
+}
+
 TEST(CliTest, EpochsBecomeSteps) {
   const auto rows = json_of("predict resnet18 --epochs 2 --dataset-size 1000 --batch 64 --count 2 --json");
   EXPECT_EQ(rows[0]["steps"], 16);  // ceil(2000 / 128)

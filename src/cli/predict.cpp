@@ -10,7 +10,9 @@
 #include "cli/predict_plot.h"
 #include "cli/predictors.h"
 #include "cli/runs.h"
+#include "cli/traces.h"
 #include "predict/observe/observed_predictor.h"
+#include "workload/traits.h"
 
 namespace orrery::cli {
 
@@ -183,6 +185,32 @@ Result<std::unique_ptr<predict::Predictor>> make_predictor(env::Env env, const O
   return std::make_unique<predict::ObservedPredictor>(std::move(predictor), std::move(observations));
 }
 
+// The timeline of one device as a trace: what it waits for is the gap of the operator before.
+trace::ExecutionTrace predicted_trace(const RunPoint& point, const Prediction& prediction) {
+  trace::ExecutionTrace made;
+  made.model = point.model;
+  made.device = std::string(point.placement.device->name);
+  made.optimizer = std::string(to_string(point.run.optimizer));
+  made.batch = point.run.graph.batch();
+  for (const predict::TimelineEntry& entry : prediction.timeline) {
+    if (entry.duration <= Seconds(0)) continue;  // a view
+    const workload::Operator& op = point.run.graph.node(entry.node);
+    if (!made.operators.empty()) {
+      trace::TracedOperator& before = made.operators.back();
+      before.gap = std::max(Seconds(0), entry.start - before.start - before.execution);
+    }
+    trace::TracedOperator traced;
+    traced.node = entry.node;
+    traced.phase = entry.phase;
+    traced.name = op.name;
+    traced.kind = std::string(workload::to_string(op.kind));
+    traced.start = entry.start;
+    traced.execution = entry.duration;
+    made.operators.push_back(std::move(traced));
+  }
+  return made;
+}
+
 Status run_predict(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const std::vector<RunPoint> points, expand_runs(context.env, arguments.words, options));
@@ -200,8 +228,16 @@ Status run_predict(Context& context, const Arguments& arguments) {
   } else {
     ORRERY_TRY_VOID(context.print_table(prediction_table(points, predictions), options));
   }
+  const bool wants_one = !options.text("timeline").empty() || !options.text("trace").empty();
+  if (wants_one && points.size() > 1) {
+    return Error::invalid("--timeline and --trace show one run; give one model, device, count and batch");
+  }
+  if (!options.text("trace").empty()) {
+    ORRERY_TRY(const std::string form, trace_form(options.text("trace")));
+    const trace::TraceFile file{{"1"}, {predicted_trace(points[0], predictions[0])}};
+    ORRERY_TRY_VOID(context.write_file(options.text("trace"), write_trace_as(file, form), options));
+  }
   if (!options.text("timeline").empty()) {
-    if (points.size() > 1) return Error::invalid("--timeline shows one run; give one model, device, count and batch");
     ORRERY_TRY_VOID(context.write_file(options.text("timeline"), plot_timeline(points[0], predictions[0]), options));
   }
   if (options.text("plot").empty()) return {};
@@ -211,25 +247,30 @@ Status run_predict(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command predict_command() {
-  return {"predict",
-          "MODEL…",
-          1,
-          64,
-          "predict time, memory and cost of training",
-          join(join(join(placement_options(), training_options()),
-                    {predictor_option(),
-                     text_option("observed", "", "correct by runs that `orrery observe` kept").in("FILE"),
-                     flag_option("explain", "where the time and the memory go"),
-                     integer_option("top", 10, "operators to list with --explain").bounds(1, 100000),
-                     text_option("plot", "", "write an SVG of the throughput").in("FILE"),
-                     text_option("timeline", "", "write an SVG of one iteration, operator by operator").in("FILE")}),
-               table_options()),
-          {"orrery predict resnet50 --device V100 --batch 64 --explain",
-           "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
-           "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
-           "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
-           "orrery predict resnet18 --device CPU --batch 8 --with cpu.model", "orrery predict resnet50 --device V100 --batch 128 --observed runs.jsonl", "orrery predict job.yaml --device H100"},
-          run_predict};
+  return {
+      "predict",
+      "MODEL…",
+      1,
+      64,
+      "predict time, memory and cost of training",
+      join(join(join(placement_options(), training_options()),
+                {predictor_option(),
+                 text_option("observed", "", "correct by runs that `orrery observe` kept").in("FILE"),
+                 flag_option("explain", "where the time and the memory go"),
+                 integer_option("top", 10, "operators to list with --explain").bounds(1, 100000),
+                 text_option("plot", "", "write an SVG of the throughput").in("FILE"),
+                 text_option("trace", "", "write the operators of one iteration as `orrery profile` does").in("FILE"),
+                 text_option("timeline", "", "write an SVG of one iteration, operator by operator").in("FILE")}),
+           table_options()),
+      {"orrery predict resnet50 --device V100 --batch 64 --explain",
+       "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
+       "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
+       "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
+       "orrery predict resnet18 --device CPU --batch 8 --with cpu.model",
+       "orrery predict resnet50 --device V100 --batch 128 --observed runs.jsonl",
+       "orrery predict resnet18 --device T4 --batch 32 --trace predicted.trace.json",
+       "orrery predict job.yaml --device H100"},
+      run_predict};
 }
 
 }  // namespace orrery::cli

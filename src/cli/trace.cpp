@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/trace_plot.h"
 #include "cli/traces.h"
 #include "env/files.h"
 #include "trace/trace_writers.h"
@@ -147,10 +148,12 @@ Status run_trace_compare(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   std::map<std::pair<Phase, std::string>, std::pair<Group, Group>> both;
   double totals[2] = {};
+  std::vector<ExecutionTrace> firsts;
   for (const int side : {0, 1}) {
     const std::string& path = arguments.words[static_cast<std::size_t>(side)];
     ORRERY_TRY(const LoadedTrace loaded, load_trace(context, path));
     ORRERY_TRY(const auto iterations, chosen_iterations(loaded, options));
+    firsts.push_back(iterations.front());
     for (const auto& [key, g] : group(iterations)) (side == 0 ? both[key].first : both[key].second) = g;
     for (const ExecutionTrace& t : iterations) {
       totals[side] += t.iteration().value() / static_cast<double>(iterations.size());
@@ -176,7 +179,10 @@ Status run_trace_compare(Context& context, const Arguments& arguments) {
              sum_b.execution_s, ratio(sum_a.execution_s, sum_b.execution_s)});
   table.add({std::string("all"), std::string("iteration"), Cell(), Cell(), totals[0], totals[1],
              ratio(totals[0], totals[1])});
-  return context.print_table(table, options);
+  ORRERY_TRY_VOID(context.print_table(table, options));
+  if (options.text("plot").empty()) return {};
+  return context.write_file(options.text("plot"),
+                            plot_traces(arguments.words[0], firsts[0], arguments.words[1], firsts[1]), options);
 }
 
 OptionRecord iteration_option() {
@@ -219,8 +225,10 @@ Command trace_compare_command() {
           2,
           2,
           "the time per kind of operator and phase in two traces",
-          join({iteration_option()}, table_options()),
+          join({iteration_option(), text_option("plot", "", "write an SVG of both, one above the other").in("FILE")},
+               table_options()),
           {"orrery trace compare before.json.gz after.json.gz",
+           "orrery trace compare predicted.trace.json measured.trace.json --plot both.svg",
            "orrery trace compare a.trace.json b.trace.json --iteration 1 --json"},
           run_trace_compare};
 }

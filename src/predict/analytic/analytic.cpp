@@ -73,7 +73,7 @@ class DeviceTimeline {
       return roofline_time(*placement_.device, run_.precision, graph_, graph_.node(node), cost, part);
     };
     OperatorTime time = roofline(share);
-    if (learned_ == nullptr) return time;
+    if (learned_ == nullptr || !runs(cost)) return time;
     const Seconds whole = roofline(1).time;
     const double part = whole > Seconds(0) ? time.time / whole : 1;
     time.time = learned_->time(node, phase) * part;
@@ -125,6 +125,9 @@ class DeviceTimeline {
   std::vector<CommunicationEntry> take_communication() { return std::move(communication_); }
 
  private:
+  // A device has nothing to do for a view; a host at least passes it on.
+  bool runs(const workload::OperatorCost& cost) const { return cost.kernels > 0 || is_host_; }
+
   double update_share(std::size_t node) const {
     return split_.parameters[node] / (run_.parallelism.zero_stage >= 1 ? run_.parallelism.data : 1);
   }
@@ -139,9 +142,8 @@ class DeviceTimeline {
     host_free_ += launch;
     launching_ += launch;
     const Seconds start = std::max(host_free_, device_free_);
-    const bool runs = cost.kernels > 0 || is_host_;  // a device has nothing to do for a view
-    const Seconds waited = runs ? start - device_free_ : Seconds(0);
-    if (runs) {
+    const Seconds waited = runs(cost) ? start - device_free_ : Seconds(0);
+    if (runs(cost)) {
       host_wait_ += waited;
       device_free_ = start + time.time;
     }

@@ -70,10 +70,10 @@ class Scaler {
 };
 
 std::string formula_of(const LinearFit& fit, const std::vector<std::string>& names) {
-  std::string text = fmt::format("{:.6g}", fit.intercept);
+  std::string text = fmt::format("{:.9g}", fit.intercept);
   for (std::size_t i = 0; i < fit.coefficients.size(); ++i) {
     if (fit.coefficients[i] == 0) continue;
-    text += fmt::format(" {} {:.6g} {}", fit.coefficients[i] < 0 ? "-" : "+", std::abs(fit.coefficients[i]), names[i]);
+    text += fmt::format(" {} {:.9g} {}", fit.coefficients[i] < 0 ? "-" : "+", std::abs(fit.coefficients[i]), names[i]);
   }
   return text;
 }
