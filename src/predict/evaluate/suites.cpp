@@ -12,6 +12,7 @@
 #include "predict/evaluate/operators_suite.h"
 #include "predict/evaluate/own_suite.h"
 #include "predict/evaluate/profet_suite.h"
+#include "predict/evaluate/scaling_suite.h"
 
 namespace orrery::predict {
 
@@ -32,6 +33,8 @@ const std::vector<Suite>& all_suites() {
       {"layers", "single layers on GPUs that were not measured", run_layers_suite},
       {"llm", "iterations of language models on GPUs that were not measured", run_llm_suite},
       {"profet", "training steps on other machines from a profile on one", run_profet_suite},
+      {"ps-workers", "speeds of parameter-server jobs not measured", run_ps_workers_suite},
+      {"scaling", "step times of data-parallel jobs on placements not measured", run_scaling_suite},
       {"kineto", "the last step of a profiled run from the steps before it", run_kineto_suite},
   };
   return kSuites;

@@ -1,0 +1,13 @@
+#pragma once
+// scaling: step times of data-parallel jobs on placements that were left out, against measured tables.
+// ps-workers: speeds of parameter-server jobs for numbers of servers and workers that were left out, and for a model of
+// which ten runs are known.
+
+#include "predict/evaluate/suites.h"
+
+namespace orrery::predict {
+
+Result<SuiteReport> run_scaling_suite(const SuiteInput& input);
+Result<SuiteReport> run_ps_workers_suite(const SuiteInput& input);
+
+}  // namespace orrery::predict
