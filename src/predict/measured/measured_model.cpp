@@ -5,12 +5,13 @@
 
 #include "base/random.h"
 #include "env/files.h"
+#include "predict/learn/sealed.h"
 
 namespace orrery::predict {
 
 namespace {
 
-constexpr std::string_view kMagic = "orrery-model\n";
+constexpr SealedKind kKind{"orrery-model", kModelVersion, "model", "orrery fit"};
 constexpr std::size_t kTextMax = 4096;
 constexpr std::size_t kIterationsMin = 20;
 
@@ -70,28 +71,12 @@ std::string to_bytes(const MeasuredModel& model) {
   body.f64(model.error);
   model.intervals.write(body);
   model.steps.write(body);
-  ByteWriter head;
-  head.u32(kModelVersion);
-  head.u64(body.bytes().size());
-  head.u64(hash64(body.bytes()));
-  return std::string(kMagic) + head.bytes() + body.bytes();
+  return seal(kKind, body.bytes());
 }
 
 Result<MeasuredModel> parse_measured_model(std::string_view bytes) {
-  if (!bytes.starts_with(kMagic)) return Error::invalid("not a model of this program (orrery fit makes one)");
-  bytes.remove_prefix(kMagic.size());
-  ByteReader head(bytes);
-  ORRERY_TRY(const std::uint32_t version, head.u32());
-  if (version != kModelVersion) {
-    return Error::unsupported(
-        fmt::format("a model of version {}; this program reads version {}", version, kModelVersion));
-  }
-  ORRERY_TRY(const std::uint64_t size, head.u64());
-  ORRERY_TRY(const std::uint64_t hash, head.u64());
-  bytes.remove_prefix(head.offset());
-  if (bytes.size() != size) return Error::invalid(fmt::format("cut: {} bytes of {}", bytes.size(), size));
-  if (hash64(bytes) != hash) return Error::invalid("damaged: its bytes do not match their hash");
-  ByteReader in(bytes);
+  ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
+  ByteReader in(body);
   MeasuredModel model;
   ORRERY_TRY(model.machine, in.text(kTextMax));
   ORRERY_TRY(model.library, in.text(kTextMax));
