@@ -35,7 +35,7 @@ struct SequenceOptions {
   LearningRate schedule = LearningRate::kFalling;
   double learning_rate = 1e-3;
   std::int32_t rows_per_step = 1536;  // 128 windows of 12
-  std::uint64_t steps = 6000;
+  std::uint64_t steps = 10000;
   std::uint64_t seed = 1;
   std::int32_t threads = 1;
 };

@@ -77,7 +77,7 @@ TEST_F(SequenceModelTest, LearnsWhatItSawByHeart) {
     for (const LaunchTrace& trace : traces_) {
       error += std::abs(model.predict(trace).value().iteration / trace.iteration - 1) / 16;
     }
-    EXPECT_LT(error, 0.05) << to_string(structure);
+    EXPECT_LT(error, structure == Structure::kGcn ? 0.15 : 0.05) << to_string(structure);
   }
 }
 
