@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "predict/ets/launch_model.h"
 #include "predict/evaluate/ets_traces.h"
+#include "predict/evaluate/habitat_rows.h"
 #include "predict/learn/conformal.h"
 
 namespace orrery::predict {
@@ -16,7 +17,6 @@ namespace orrery::predict {
 namespace {
 
 constexpr std::string_view kSet = "ets_traces";
-constexpr std::uint64_t kFolds = 5;
 constexpr double kMillisecond = 1e-3;  // of a microsecond
 
 struct Published {
@@ -73,7 +73,7 @@ class Traces {
 using FoldOf = std::function<std::string(const LaunchTrace&)>;
 
 FoldOf by_configuration(std::uint64_t seed) {
-  return [seed](const LaunchTrace& trace) { return std::to_string(Random(seed).split(trace.id).below(kFolds)); };
+  return [seed](const LaunchTrace& trace) { return std::to_string(configuration_fold(trace, seed)); };
 }
 std::string by_family(const LaunchTrace& trace) {
   return trace.family;
@@ -311,12 +311,17 @@ Result<SuiteReport> evaluate_ets_devices(const SuiteInput& input) {
     traces.push_back(std::move(one));
   }
   const FoldOf by_name = [seed = input.seed](const LaunchTrace& trace) {
-    return std::to_string(Random(seed).split(configuration(trace)).below(kFolds));
+    return std::to_string(Random(seed).split(configuration(trace)).below(kConfigurationFolds));
   };
   for (std::size_t i = 0; i < traces.size(); ++i) {
     for (std::size_t j = i + 1; j < traces.size(); ++j) {
       ORRERY_TRY(const auto left_out,
                  evaluate_transfer(traces[i], traces[j], by_name, "configurations", input, report));
+      if (input.rivals && input.test.empty()) {
+        ORRERY_TRY_VOID(add_habitat(
+            {traces[i].all(), traces[j].all(), [&](std::int32_t kind) { return traces[i].class_of(kind); }, by_name},
+            input, report));
+      }
       if (input.test.empty()) {
         ORRERY_TRY(const auto ignored, evaluate_transfer(traces[i], traces[j], by_family, "families", input, report));
         continue;

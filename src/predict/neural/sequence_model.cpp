@@ -157,7 +157,8 @@ Result<SequenceModel> SequenceModel::fit(std::span<const LaunchTrace* const> tra
 
 Result<SequenceModel> SequenceModel::make(SequenceWeights weights) {
   ORRERY_TRY(std::unique_ptr<Network> network, make_network(weights.network));
-  NetworkState state{.parameters = weights.parameters};
+  NetworkState state;
+  state.parameters = weights.parameters;
   state.first_moments.resize(state.parameters.size());
   state.second_moments.resize(state.parameters.size());
   ORRERY_TRY_VOID(network->set_state(state));
