@@ -1,7 +1,8 @@
 # orrery_room(NAME [ROOMS above...] [LINKS libraries...] [MODULE folder])
 #
 # One static library per folder of src/, and one test program from the *_test.cpp files beside the sources.
-# A room without sources yet is header-only. The folder MODULE is built apart, as a module that is loaded on demand.
+# A room without sources yet is header-only. The folder MODULE is built apart, into the module that is loaded on demand
+# (orrery_torch).
 
 add_library(orrery_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
 if(ORRERY_PCH)
@@ -38,14 +39,21 @@ function(orrery_room name)
     target_link_libraries(${name}_test PRIVATE orrery_${name} GTest::gtest_main rapidcheck)
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_TIMEOUT 60)
     if(ROOM_MODULE)
-      add_dependencies(${name}_test orrery_${ROOM_MODULE})
+      add_dependencies(${name}_test orrery_torch)
     endif()
   endif()
 endfunction()
 
-# The module liborrery_torch.so, from the folder torch/ of a room. Only this links libtorch and Gloo.
-function(orrery_torch_module room)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${room}/torch/*.cpp)
+# orrery_torch_module(FOLDERS folders of src/...)
+#
+# The module liborrery_torch.so. Only this links libtorch and Gloo.
+function(orrery_torch_module)
+  cmake_parse_arguments(MODULE "" "" "FOLDERS" ${ARGN})
+  set(sources)
+  foreach(folder ${MODULE_FOLDERS})
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
   add_library(orrery_torch MODULE ${sources})
   orrery_target_defaults(orrery_torch)
   set_target_properties(orrery_torch PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})

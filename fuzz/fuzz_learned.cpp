@@ -10,6 +10,7 @@
 #include "predict/learn/conformal.h"
 #include "predict/learn/ridge.h"
 #include "predict/measured/measured_model.h"
+#include "predict/neural/sequence_model.h"
 #include "predict/operators/layer_rows.h"
 #include "predict/operators/operator_data.h"
 #include "predict/operators/operator_graph.h"
@@ -39,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ByteReader conformal(text);
   (void)Conformal::read(conformal);
   (void)parse_measured_model(text);
+  (void)parse_sequence_weights(text);
   ByteReader steps(text);
   (void)StepModel::read(steps);
   (void)parse_operator_list(text, GraphPhase::kForward);

@@ -12,19 +12,23 @@ namespace {
 
 constexpr const char* kModule = "$ORIGIN/liborrery_torch.so";
 
-// A function of the module, which lies beside the program and stays loaded until the program ends.
 template <class Function>
 Result<Function> load(const char* name) {
+  ORRERY_TRY(void* const symbol, module_symbol(name));
+  return reinterpret_cast<Function>(symbol);
+}
+
+}  // namespace
+
+Result<void*> module_symbol(const char* name) {
   void* module = dlopen(kModule, RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     return Error::unsupported(fmt::format("cannot load {}, which runs models: {}", kModule, dlerror()));
   }
   void* symbol = dlsym(module, name);
   if (symbol == nullptr) return Error::internal(fmt::format("{} has no {}", kModule, name));
-  return reinterpret_cast<Function>(symbol);
+  return symbol;
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Executor>> make_executor(const workload::TrainingRun& run, const ExecutorOptions& options,
                                                 const env::Clock& clock) {

@@ -1,5 +1,6 @@
 #pragma once
-// What the loaded module offers: two functions. The program and the module are built together, so C++ types may cross.
+// What the loaded module offers: functions by name. The program and the module are built together, so C++ types may
+// cross. Rooms behind this one that need libtorch put their functions into the same module.
 
 #include "profile/distributed/exchange.h"
 #include "profile/executor.h"
@@ -12,5 +13,8 @@ inline constexpr const char* kMakeExecutorSymbol = "orrery_make_executor";
 
 using MakeAllReduce = Result<std::unique_ptr<Exchange>> (*)(const AllReduceOptions&);
 inline constexpr const char* kMakeAllReduceSymbol = "orrery_make_all_reduce";
+
+// A function of the module, which lies beside the program and stays loaded until the program ends.
+Result<void*> module_symbol(const char* name);
 
 }  // namespace orrery::profile

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "predict/ets/launch_model.h"
 #include "predict/evaluate/ets_traces.h"
+#include "predict/evaluate/habitat_rows.h"
 #include "predict/evaluate/left_out.h"
 
 namespace orrery::predict {
@@ -16,7 +17,6 @@ namespace orrery::predict {
 namespace {
 
 constexpr std::string_view kSet = "ets_traces";
-constexpr std::uint64_t kFolds = 5;
 constexpr double kMillisecond = 1e-3;  // of a microsecond
 
 struct Published {
@@ -37,6 +37,7 @@ class Traces {
 
   const std::string& gpu() const { return gpu_; }
   const std::vector<LaunchTrace>& all() const { return traces_.traces; }
+  WorkClass class_of(std::int32_t kind) const { return traces_.class_of(kind); }
 
   template <class Keep>
   Result<LaunchModel> fit(const Keep& keep, const SuiteInput& input) const {
@@ -49,7 +50,7 @@ class Traces {
     options.seed = input.seed;
     options.threads = input.threads;
     return LaunchModel::fit(
-        chosen, [this](std::int32_t kind) { return traces_.class_of(kind); }, options);
+        chosen, [this](std::int32_t kind) { return class_of(kind); }, options);
   }
 
  private:
@@ -63,7 +64,7 @@ class Traces {
 using FoldOf = std::function<std::string(const LaunchTrace&)>;
 
 FoldOf by_configuration(std::uint64_t seed) {
-  return [seed](const LaunchTrace& trace) { return std::to_string(Random(seed).split(trace.id).below(kFolds)); };
+  return [seed](const LaunchTrace& trace) { return std::to_string(configuration_fold(trace, seed)); };
 }
 std::string by_family(const LaunchTrace& trace) {
   return trace.family;
@@ -217,11 +218,13 @@ void transfer(Direction& direction, const LaunchModel& source, const LaunchModel
     if (trace.overlaps || found == targets.end() || found->second->overlaps || !keeps(trace)) continue;
     const LaunchResiduals residuals = source.residuals(trace);
     const LaunchPrediction prediction = target.predict(trace, &residuals);
-    direction.left_out.push_back({.one = {.group = direction.name(),
-                                          .measured = found->second->iteration * kMillisecond,
-                                          .predicted = prediction.times.iteration * kMillisecond,
-                                          .in_domain = prediction.in_domain()},
-                                  .fold = fold});
+    LeftOut left_out;
+    left_out.one = {.group = direction.name(),
+                    .measured = found->second->iteration * kMillisecond,
+                    .predicted = prediction.times.iteration * kMillisecond,
+                    .in_domain = prediction.in_domain()};
+    left_out.fold = fold;
+    direction.left_out.push_back(std::move(left_out));
   }
 }
 
@@ -304,11 +307,16 @@ Result<SuiteReport> run_ets_devices_suite(const SuiteInput& input) {
     traces.push_back(std::move(one));
   }
   const FoldOf by_name = [seed = input.seed](const LaunchTrace& trace) {
-    return std::to_string(Random(seed).split(configuration(trace)).below(kFolds));
+    return std::to_string(Random(seed).split(configuration(trace)).below(kConfigurationFolds));
   };
   for (std::size_t i = 0; i < traces.size(); ++i) {
     for (std::size_t j = i + 1; j < traces.size(); ++j) {
       const Pair pair = {&traces[i], &traces[j]};
+      if (input.rivals && input.test.empty()) {
+        ORRERY_TRY_VOID(add_habitat(
+            {traces[i].all(), traces[j].all(), [&](std::int32_t kind) { return traces[i].class_of(kind); }, by_name},
+            input, report));
+      }
       if (input.test.empty()) {
         ORRERY_TRY_VOID(report_left_out(pair, by_name, "configurations", input, report));
         ORRERY_TRY_VOID(report_left_out(pair, by_family, "families", input, report));

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/csv.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "base/xz.h"
 #include "predict/evaluate/suites.h"
@@ -168,6 +169,10 @@ Result<std::vector<std::string>> gpus_of(env::Files& files, const std::string& f
   std::set<std::string> gpus;
   for (const auto& [id, trace] : index) gpus.insert(trace.gpu);
   return std::vector<std::string>(gpus.begin(), gpus.end());
+}
+
+std::uint64_t configuration_fold(const LaunchTrace& trace, std::uint64_t seed) {
+  return Random(seed).split(trace.id).below(kConfigurationFolds);
 }
 
 Result<LaunchTraces> read_launch_traces(env::Files& files, const std::string& folder, const std::string& gpu) {

@@ -25,4 +25,9 @@ Result<LaunchTraces> read_launch_traces(env::Files& files, const std::string& fo
 // The GPUs in the folder's index, sorted.
 Result<std::vector<std::string>> gpus_of(env::Files& files, const std::string& folder);
 
+// Which of the folds of configurations drawn at random a trace is in. The same trace is always in the same fold, so
+// suites that leave out a fold can be compared.
+inline constexpr std::uint64_t kConfigurationFolds = 5;
+std::uint64_t configuration_fold(const LaunchTrace& trace, std::uint64_t seed);
+
 }  // namespace orrery::predict

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "base/statistics.h"
+#include "predict/baselines/layer_mlp.h"
+#include "predict/learn/parallel.h"
 #include "predict/operators/device_ensemble.h"
 #include "predict/operators/layer_rows.h"
 
@@ -16,6 +19,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kHostLayers = 20;
+constexpr std::uint64_t kLayerMlpSteps = 8000;
 constexpr const char* kPublisher = "Justus et al., unseen V100";
 constexpr double kPublishedConvolution = 0.396;
 
@@ -43,6 +47,7 @@ struct LayerData {
   Features features{layer_feature_names()};
   std::vector<WorkRow> rows;
   std::vector<char> is_scored;
+  Features hyper_parameters{layer_mlp_names()};  // only with rivals
 };
 
 Status read_layers(const SuiteInput& input, const std::string& folder, LayerClass layer_class, bool to_fit,
@@ -53,6 +58,7 @@ Status read_layers(const SuiteInput& input, const std::string& folder, LayerClas
     return std::move(names).error().with_context(
         "the measurements (set ORRERY_DATA to the folder that holds data/, or give --train DIR)");
   }
+  std::vector<float> rival_row;
   for (const LayerFile& file : files_of(*names, folder, prefix)) {
     ORRERY_TRY(const hardware::Device* device, hardware::find_device(file.device));
     const auto same = [&](const DeviceFacts& facts) { return facts.name == device->name; };
@@ -71,6 +77,10 @@ Status read_layers(const SuiteInput& input, const std::string& folder, LayerClas
                            .measured_ms = measurement.time_ms,
                            .weight = to_fit ? 1.0 : 0.0,
                            .group = measurement.layer.optimizer == 0 ? "forward" : "training"});
+      if (input.rivals) {
+        layer_mlp_row(measurement.layer, data.devices[index], rival_row);
+        data.hyper_parameters.add(rival_row);
+      }
       data.is_scored.push_back(to_score ? 1 : 0);
     }
   }
@@ -146,6 +156,46 @@ class LayerScorer {
   std::string name_;
 };
 
+// The network of Justus et al., learned from the other devices.
+Result<std::vector<Case>> score_layer_mlp(const LayerData& data, std::size_t device, const std::string& name,
+                                          std::uint64_t seed) {
+  std::vector<std::size_t> learned, scored;
+  std::vector<double> times;
+  Features asked(data.hyper_parameters.names());
+  for (std::size_t i = 0; i < data.rows.size(); ++i) {
+    times.push_back(data.rows[i].measured_ms);
+    if (data.rows[i].device != device && data.rows[i].weight > 0) learned.push_back(i);
+    if (data.rows[i].device != device || data.is_scored[i] == 0) continue;
+    scored.push_back(i);
+    asked.add(data.hyper_parameters.row(i));
+  }
+  std::vector<Case> cases;
+  if (scored.empty() || learned.empty()) return cases;
+  ORRERY_TRY(const MlpRegression network, fit_layer_mlp(data.hyper_parameters, times, learned, kLayerMlpSteps, seed));
+  ORRERY_TRY(const std::vector<double> targets, network.predict(asked));
+  for (std::size_t i = 0; i < scored.size(); ++i) {
+    cases.push_back({.group = name + ", layer MLP (Justus) trained here",
+                     .measured = times[scored[i]],
+                     .predicted = mlp_time(OperatorMlpForm::kJustus, targets[i]),
+                     .low = kNan,
+                     .high = kNan});
+  }
+  return cases;
+}
+
+// Of every device, on as many threads as there are.
+Status add_layer_mlp(const SuiteInput& input, const LayerData& data, const std::string& name,
+                     std::vector<Case>& others) {
+  std::vector<std::optional<Result<std::vector<Case>>>> of_device(data.devices.size());
+  run_parallel(of_device.size(), input.threads,
+               [&](std::size_t device) { of_device[device] = score_layer_mlp(data, device, name, input.seed); });
+  for (auto& result : of_device) {
+    ORRERY_TRY(const std::vector<Case> cases, std::move(*result));
+    others.insert(others.end(), cases.begin(), cases.end());
+  }
+  return {};
+}
+
 Status score_class(const SuiteInput& input, LayerClass layer_class, SuiteReport& report) {
   const double start = input.now_s();
   LayerData data;
@@ -158,11 +208,13 @@ Status score_class(const SuiteInput& input, LayerClass layer_class, SuiteReport&
   options.boost.seed = input.seed;
   options.boost.threads = input.threads;
   ORRERY_TRY(const DeviceEnsemble ensemble, DeviceEnsemble::fit(data.devices, data.features, data.rows, options));
-  const LayerScorer scorer(data, ensemble, layer_class == LayerClass::kDense ? "dense" : "conv");
+  const std::string name = layer_class == LayerClass::kDense ? "dense" : "conv";
+  const LayerScorer scorer(data, ensemble, name);
   std::vector<Case> headline, others;
   for (std::size_t device = 0; device < data.devices.size(); ++device) {
     ORRERY_TRY_VOID(scorer.score_device(device, headline, others));
   }
+  if (input.rivals) ORRERY_TRY_VOID(add_layer_mlp(input, data, name, others));
   const double seconds = input.now_s() - start;
   report.add(headline, seconds);
   const std::vector<Case> kept = std::move(report.cases);

@@ -6,7 +6,11 @@
 
 #include "base/random.h"
 #include "base/statistics.h"
+#include "predict/baselines/graph_attention.h"
+#include "predict/baselines/graph_totals.h"
+#include "predict/baselines/operator_mlp.h"
 #include "predict/evaluate/left_out.h"
+#include "predict/learn/parallel.h"
 #include "predict/measured/measured_dataset.h"
 
 namespace orrery::predict {
@@ -22,72 +26,93 @@ std::string kind_of(const DatasetIteration& one) {
   return one.family == "randwire" ? "RandWire" : "families";
 }
 
-// Totals of a graph, for the rival that sees nothing else.
-std::vector<float> totals_of(const workload::TrainingRun& run) {
+constexpr std::uint64_t kNetworkSteps = 2000, kAttentionSteps = 1000;
+
+double prior_of(const workload::TrainingRun& run) {
   const StepFeatures features(run);
-  double prior = 0, flops = 0, bytes = 0;
-  for (std::size_t step = 0; step < features.steps().size(); ++step) {
-    const auto cost = workload::operator_cost(run.graph, features.steps()[step], run.cost_options());
-    prior += features.prior(step);
-    flops += cost.flops().value();
-    bytes += cost.bytes().value();
-  }
-  return {static_cast<float>(std::log(prior)),
-          static_cast<float>(std::log(flops + 1)),
-          static_cast<float>(std::log(bytes + 1)),
-          static_cast<float>(features.steps().size()),
-          static_cast<float>(run.graph.operators().size()),
-          static_cast<float>(std::log(static_cast<double>(run.graph.parameter_count()) + 1)),
-          static_cast<float>(run.graph.batch()),
-          static_cast<float>(run.optimizer)};
+  double prior = 0;
+  for (std::size_t step = 0; step < features.steps().size(); ++step) prior += features.prior(step);
+  return prior;
 }
 
 struct Predicted {
-  double ours = 0, totals = 0, prior = 0;  // seconds
+  double ours = 0, totals = 0, prior = 0;            // seconds
+  double habitat = 0, layer_mlp = 0, attention = 0;  // with --rivals
   bool in_domain = true;
 };
 
-struct Rivals {
-  BoostedTrees totals;
-  double factor = 1;
-};
+using Train = std::vector<const DatasetIteration*>;
 
-Result<Rivals> fit_rivals(const std::vector<const DatasetIteration*>& train, const BoostOptions& options) {
-  Features features({"prior", "flops", "bytes", "steps", "operators", "parameters", "batch", "optimizer"});
-  std::vector<double> targets, ratios;
-  for (const DatasetIteration* one : train) {
-    const std::vector<float> totals = totals_of(one->steps.run);
-    features.add(totals);
-    targets.push_back(std::log(one->steps.iteration));
-    ratios.push_back(one->steps.iteration / std::exp(totals.front()));
-  }
-  Rivals rivals;
-  ORRERY_TRY(rivals.totals, BoostedTrees::fit(features, targets, {}, options));
-  rivals.factor = median(ratios);
-  return rivals;
+// How many times longer than its prior an iteration takes.
+double factor_of(const Train& train) {
+  std::vector<double> ratios;
+  for (const DatasetIteration* one : train) ratios.push_back(one->steps.iteration / prior_of(one->steps.run));
+  return median(ratios);
 }
 
+// Learns with `fit(train)` and predicts the iterations for which `is_left_out`.
+template <class Fit, class IsLeftOut>
+Status predict_rival(const Fit& fit, const Train& train, const std::vector<DatasetIteration>& all,
+                     const IsLeftOut& is_left_out, double Predicted::*which, std::vector<Predicted>& predicted) {
+  ORRERY_TRY(const auto rival, fit(train));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!is_left_out(all[i])) continue;
+    ORRERY_TRY(predicted[i].*which, rival.predict(all[i].steps.run));
+  }
+  return {};
+}
+
+// The networks of others, each on its own thread if there are so many.
+template <class IsLeftOut>
+Status predict_networks(const Train& train, const std::vector<DatasetIteration>& all, const IsLeftOut& is_left_out,
+                        const BoostOptions& options, std::vector<Predicted>& predicted) {
+  const auto mlp = [&](OperatorMlpForm form) {
+    return [&options, form](const Train& from) { return OperatorMlp::fit(from, form, kNetworkSteps, options.seed); };
+  };
+  const auto attention = [&](const Train& from) { return GraphAttention::fit(from, kAttentionSteps, options.seed); };
+  const std::function<Status()> rivals[] = {
+      [&] {
+        return predict_rival(mlp(OperatorMlpForm::kHabitat), train, all, is_left_out, &Predicted::habitat, predicted);
+      },
+      [&] { return predict_rival(attention, train, all, is_left_out, &Predicted::attention, predicted); },
+      [&] {
+        return predict_rival(mlp(OperatorMlpForm::kJustus), train, all, is_left_out, &Predicted::layer_mlp, predicted);
+      }};
+  std::vector<Status> done(std::size(rivals));
+  run_parallel(done.size(), options.threads, [&](std::size_t i) { done[i] = rivals[i](); });
+  for (Status& status : done) ORRERY_TRY_VOID(std::move(status));
+  return {};
+}
+
+enum class Networks { kNo, kYes };
+
 Result<std::vector<Predicted>> predict_left_out(const std::vector<DatasetIteration>& all, const FoldOf& fold_of,
-                                                const BoostOptions& options) {
+                                                const BoostOptions& options, Networks networks) {
   std::set<std::string> folds;
   for (const DatasetIteration& one : all) folds.insert(fold_of(one));
   std::vector<Predicted> predicted(all.size());
   for (const std::string& fold : folds) {
-    std::vector<const DatasetIteration*> train;
+    Train train;
     std::vector<const MeasuredSteps*> steps;
     for (const DatasetIteration& one : all) {
       if (fold_of(one) == fold || one.is_noisy) continue;
       train.push_back(&one);
       steps.push_back(&one.steps);
     }
+    const auto is_left_out = [&](const DatasetIteration& one) { return fold_of(one) == fold; };
     ORRERY_TRY(const StepModel model, StepModel::fit(steps, StepScale{}, options));
-    ORRERY_TRY(const Rivals rivals, fit_rivals(train, options));
+    ORRERY_TRY(const GraphTotals totals, GraphTotals::fit(train, options));
+    const double factor = factor_of(train);
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (fold_of(all[i]) != fold) continue;
+      if (!is_left_out(all[i])) continue;
       const StepTimes times = model.predict(all[i].steps.run);
-      const std::vector<float> totals = totals_of(all[i].steps.run);
-      predicted[i] = {times.iteration, std::exp(rivals.totals.predict(totals)),
-                      rivals.factor * std::exp(totals.front()), times.in_domain()};
+      predicted[i].ours = times.iteration;
+      predicted[i].totals = totals.predict(all[i].steps.run);
+      predicted[i].prior = factor * prior_of(all[i].steps.run);
+      predicted[i].in_domain = times.in_domain();
+    }
+    if (networks == Networks::kYes) {
+      ORRERY_TRY_VOID(predict_networks(train, all, is_left_out, options, predicted));
     }
   }
   return predicted;
@@ -152,7 +177,8 @@ Result<SuiteReport> run_own_suite(const SuiteInput& input) {
   };
   const FoldOf by_family = [](const DatasetIteration& one) { return one.family; };
   double begin = input.now_s();
-  ORRERY_TRY(const std::vector<Predicted> predicted, predict_left_out(all, at_random, options));
+  ORRERY_TRY(const std::vector<Predicted> predicted,
+             predict_left_out(all, at_random, options, input.rivals ? Networks::kYes : Networks::kNo));
   const auto add = [&](const std::vector<Predicted>& what, const FoldOf& folds, double Predicted::*which,
                        const GroupOf& group) -> Status {
     ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out_of(all, what, folds, which, group)));
@@ -172,8 +198,16 @@ Result<SuiteReport> run_own_suite(const SuiteInput& input) {
                       [](const DatasetIteration& one) { return kind_of(one) + ", trees on graph totals"; }));
   ORRERY_TRY_VOID(add(predicted, at_random, &Predicted::prior,
                       [](const DatasetIteration& one) { return kind_of(one) + ", roofline scaled"; }));
+  if (input.rivals) {
+    ORRERY_TRY_VOID(add(predicted, at_random, &Predicted::habitat,
+                        [](const DatasetIteration& one) { return kind_of(one) + ", operator MLP (Habitat)"; }));
+    ORRERY_TRY_VOID(add(predicted, at_random, &Predicted::layer_mlp,
+                        [](const DatasetIteration& one) { return kind_of(one) + ", layer MLP (Justus)"; }));
+    ORRERY_TRY_VOID(add(predicted, at_random, &Predicted::attention,
+                        [](const DatasetIteration& one) { return kind_of(one) + ", graph attention (DNNPerf)"; }));
+  }
   begin = input.now_s();
-  ORRERY_TRY(const std::vector<Predicted> unseen, predict_left_out(all, by_family, options));
+  ORRERY_TRY(const std::vector<Predicted> unseen, predict_left_out(all, by_family, options, Networks::kNo));
   ORRERY_TRY_VOID(add(unseen, by_family, &Predicted::ours,
                       [](const DatasetIteration&) { return std::string("families never seen"); }));
   if (!input.test.empty()) {

@@ -3,7 +3,8 @@
 //
 // Groups: "families" and "RandWire", configurations never seen, five folds drawn at random; "families never seen", each
 // family left out in turn. Beside them, on the same folds: boosted trees on totals of the graph (operators, arithmetic,
-// bytes, parameters, batch), and the prior alone, scaled by one factor.
+// bytes, parameters, batch), and the prior alone, scaled by one factor; with `rivals` also the networks of others
+// (predict/baselines).
 
 #include "predict/evaluate/suites.h"
 

@@ -49,12 +49,19 @@ struct ReportRow {
   std::string published_by{};
 };
 
+// A picture of a suite's own, where predicted against measured says too little.
+struct ReportFigure {
+  std::string name;  // part of the file's name
+  std::string svg;
+};
+
 struct SuiteReport {
   std::string suite;
   std::uint64_t seed = 0;
   std::vector<ReportRow> rows{};
   std::vector<std::string> notes{};
-  std::vector<Case> cases{};  // what the rows summarise, for plots
+  std::vector<Case> cases{};            // what the rows summarise, for plots
+  std::vector<ReportFigure> figures{};  // empty: to_svg draws the cases
 
   // One row per group of `more`, in the order they come, and keeps the cases.
   void add(std::span<const Case> more, double seconds);

@@ -4,6 +4,8 @@
 
 #include "base/gzip.h"
 #include "base/text.h"
+#include "predict/evaluate/ets_ablations_suite.h"
+#include "predict/evaluate/ets_faithful_suite.h"
 #include "predict/evaluate/ets_suite.h"
 #include "predict/evaluate/graph_suite.h"
 #include "predict/evaluate/kineto_suite.h"
@@ -28,6 +30,8 @@ const std::vector<Suite>& all_suites() {
       {"ets-p2", "iterations on a GPU: model families never seen", run_ets_families_suite},
       {"ets-p3", "iterations on one GPU from the trace of another", run_ets_devices_suite},
       {"ets-graph", "how long a GPU is busy, from the graph alone", run_graph_suite},
+      {"ets-faithful", "the same as ets-p1 by the published ETS network, trained here", run_ets_faithful_suite},
+      {"ets-ablations", "what structure, layers, windows and loss do to the ETS network", run_ets_ablations_suite},
       {"own", "iterations on a processor, from a data set of this tool (--train FILE)", run_own_suite},
       {"operators", "operators on GPUs that were not measured", run_operators_suite},
       {"layers", "single layers on GPUs that were not measured", run_layers_suite},
@@ -42,11 +46,11 @@ const std::vector<Suite>& all_suites() {
 
 Result<Suite> find_suite(std::string_view name) {
   std::vector<std::string> names;
-  std::string list = "\n  memory      peaks of memory";
+  std::string list = "\n  memory        peaks of memory";
   for (const Suite& suite : all_suites()) {
     if (suite.name == name) return suite;
     names.push_back(suite.name);
-    list += fmt::format("\n  {:<12}{}", suite.name, suite.help);
+    list += fmt::format("\n  {:<14}{}", suite.name, suite.help);
   }
   return Error::invalid(fmt::format("unknown suite {}{}; there are:{}", quote(name), did_you_mean(name, names), list));
 }

@@ -11,8 +11,18 @@
 #include "base/result.h"
 #include "env/files.h"
 #include "predict/evaluate/score.h"
+#include "predict/neural/sequence_model.h"
 
 namespace orrery::predict {
+
+// How suites that train networks do it.
+struct SuiteTraining {
+  SequenceOptions sequence{};
+  std::uint64_t steps = 0;                                       // 0: as many as the suite thinks right
+  double seconds_max = std::numeric_limits<double>::infinity();  // of one training
+  std::string keep{};                                            // folder for checkpoints and models; empty: none
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress{};  // steps of all trainings
+};
 
 // What a suite may read and how it is to run.
 struct SuiteInput {
@@ -23,6 +33,8 @@ struct SuiteInput {
   std::string test{};             // the folder to score on; empty: cross-validation inside the training folder
   std::uint64_t seed = 1;
   int threads = 2;
+  bool rivals = false;  // also score what others published, fitted on the same data; slow
+  SuiteTraining training{};
 };
 
 struct Suite {

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <thread>
+
+#include "predict/learn/parallel.h"
 
 namespace orrery::predict {
 
@@ -12,18 +13,6 @@ constexpr std::size_t kRowsPerBlockMin = 8192;
 constexpr std::size_t kBlocksMax = 8;
 constexpr double kSmallestGain = 1e-12;
 constexpr double kSmallestHessian = 1e-12;
-
-// Calls work(0 … count−1), each once, on up to `threads` threads.
-void run_blocks(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {
-  const std::size_t workers = std::min(count, static_cast<std::size_t>(threads));
-  std::vector<std::thread> others;
-  const auto every_nth = [&](std::size_t first) {
-    for (std::size_t block = first; block < count; block += workers) work(block);
-  };
-  for (std::size_t worker = 1; worker < workers; ++worker) others.emplace_back(every_nth, worker);
-  every_nth(0);
-  for (std::thread& other : others) other.join();
-}
 
 }  // namespace
 
@@ -75,7 +64,7 @@ TreeGrower::Histogram TreeGrower::histogram_of(std::size_t begin, std::size_t en
   const std::size_t rows = end - begin;
   const std::size_t blocks = std::clamp<std::size_t>(rows / kRowsPerBlockMin, 1, kBlocksMax);
   std::vector<Histogram> parts(blocks);
-  run_blocks(blocks, options_.threads, [&](std::size_t block) {
+  run_parallel(blocks, options_.threads, [&](std::size_t block) {
     parts[block].resize(columns_.size() * kBinsMax);
     add_rows(begin + rows * block / blocks, begin + rows * (block + 1) / blocks, gradient, hessian, parts[block]);
   });

@@ -6,40 +6,18 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "env/files.h"
+#include "predict/learn/sealed.h"
 
 namespace orrery::predict {
 
 namespace {
 
-constexpr std::string_view kMagic = "orrery-model\n";
+constexpr SealedKind kKind{"orrery-model", kModelVersion, "model", "orrery fit"};
 constexpr std::size_t kTextMax = 4096;
 constexpr std::size_t kIterationsMin = 20;
 
 std::uint64_t fold_of(const DatasetIteration& one, std::uint64_t seed) {
   return Random(seed).split(one.key).below(kFits - 1);
-}
-
-// What stands before the body, and the body, not yet checked.
-struct Envelope {
-  std::uint64_t size = 0, hash = 0;
-  std::string_view body;
-};
-
-Result<Envelope> open_envelope(std::string_view bytes) {
-  if (!bytes.starts_with(kMagic)) return Error::invalid("not a model of this program (orrery fit makes one)");
-  bytes.remove_prefix(kMagic.size());
-  ByteReader head(bytes);
-  ORRERY_TRY(const std::uint32_t version, head.u32());
-  if (version != kModelVersion) {
-    return Error::unsupported(
-        fmt::format("a model of version {}; this program reads version {}", version, kModelVersion));
-  }
-  Envelope envelope;
-  ORRERY_TRY(envelope.size, head.u64());
-  ORRERY_TRY(envelope.hash, head.u64());
-  bytes.remove_prefix(head.offset());
-  envelope.body = bytes;
-  return envelope;
 }
 
 }  // namespace
@@ -93,26 +71,18 @@ std::string to_bytes(const MeasuredModel& model) {
   body.f64(model.error);
   model.intervals.write(body);
   model.steps.write(body);
-  ByteWriter head;
-  head.u32(kModelVersion);
-  head.u64(body.bytes().size());
-  head.u64(hash64(body.bytes()));
-  return std::string(kMagic) + head.bytes() + body.bytes();
+  return seal(kKind, body.bytes());
 }
 
 Result<std::string> device_of_model(std::string_view bytes) {
-  ORRERY_TRY(const Envelope envelope, open_envelope(bytes));
-  ByteReader in(envelope.body);
+  ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
+  ByteReader in(body);
   return in.text(kTextMax);
 }
 
 Result<MeasuredModel> parse_measured_model(std::string_view bytes) {
-  ORRERY_TRY(const Envelope envelope, open_envelope(bytes));
-  bytes = envelope.body;
-  if (bytes.size() != envelope.size)
-    return Error::invalid(fmt::format("cut: {} bytes of {}", bytes.size(), envelope.size));
-  if (hash64(bytes) != envelope.hash) return Error::invalid("damaged: its bytes do not match their hash");
-  ByteReader in(bytes);
+  ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
+  ByteReader in(body);
   MeasuredModel model;
   ORRERY_TRY(model.machine.device, in.text(kTextMax));
   ORRERY_TRY(model.machine.name, in.text(kTextMax));

@@ -1,9 +1,7 @@
 // The Executor on libtorch.
 
-#include <ATen/Parallel.h>
 #include <ATen/SequenceNumber.h>
 #include <ATen/detail/CUDAHooksInterface.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <torch/csrc/api/include/torch/version.h>
@@ -11,6 +9,7 @@
 #include "profile/module.h"
 #include "profile/torch/model.h"
 #include "profile/torch/recorder.h"
+#include "profile/torch/threads.h"
 #include "profile/torch/update.h"
 
 namespace orrery::profile {
@@ -290,14 +289,6 @@ void keep_freed_memory() {
   constexpr int kNever = 0, kAlways = std::numeric_limits<int>::max();
   mallopt(M_MMAP_MAX, kNever);
   mallopt(M_TRIM_THRESHOLD, kAlways);
-}
-
-// libtorch does not pass its number on to OpenBLAS, whose threads would then spin against ours.
-void set_threads(int threads) {
-  at::set_num_threads(threads);
-  if (void* set_in_blas = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
-    reinterpret_cast<void (*)(int)>(set_in_blas)(threads);
-  }
 }
 
 Result<std::unique_ptr<Executor>> make(const workload::TrainingRun& run, const ExecutorOptions& options,

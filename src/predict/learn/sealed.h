@@ -1,0 +1,24 @@
+#pragma once
+// The envelope of files of learned models (docs/formats/model.md): the kind's name and a line feed, version, length and
+// FNV-1a hash of the rest as little-endian numbers, then the rest. What comes out of unseal is what went into seal.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace orrery::predict {
+
+struct SealedKind {
+  std::string_view name;     // "orrery-model"
+  std::uint32_t version;     // no other is read
+  std::string_view noun;     // "model", for messages
+  std::string_view made_by;  // the command that makes one
+};
+
+std::string seal(const SealedKind& kind, std::string_view body);
+// A view into `bytes`. Another kind or version, cut, damaged or with bytes behind its end: an error that says which.
+Result<std::string_view> unseal(const SealedKind& kind, std::string_view bytes);
+
+}  // namespace orrery::predict
