@@ -1,0 +1,55 @@
+#include "schedule/policies/ordered_start.h"
+
+#include "schedule/size_buckets.h"
+
+namespace orrery::schedule {
+
+namespace {
+
+class OrderedStart : public Policy {
+ public:
+  OrderedStart(std::string name, StaticKey key, std::unique_ptr<Placer> placer)
+      : name_(std::move(name)), key_(std::move(key)), placer_(std::move(placer)) {}
+
+  std::string_view name() const override { return name_; }
+
+  void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    for (const JobIndex job : event.evicted) wait(view, job);
+    for (const JobIndex job : event.arrived) wait(view, job);
+    if (waiting_.smallest() > view.free_gpus()) return;
+    FreeGpus free(view);
+    int limit = free.total();
+    while (const OrderKey* next = waiting_.first(std::min(limit, free.total()))) {
+      const OrderKey key = *next;
+      const int gpus = view.facts(key.job).gpus;
+      auto allocation = placer_->place(view, free, key.job, gpus);
+      if (!allocation) {
+        // What this placer cannot find for one job it cannot find for another of this size.
+        limit = gpus - 1;
+        continue;
+      }
+      free.take(*allocation);
+      waiting_.erase(gpus, key);
+      decisions.push_back(
+          {.job = key.job, .allocation = std::move(*allocation), .reason = {Why::kNextInOrder, to_seconds(key.value)}});
+    }
+  }
+
+ private:
+  void wait(const ClusterView& view, JobIndex job) {
+    waiting_.insert(view.facts(job).gpus, {.value = key_(view, job), .first = job, .job = job});
+  }
+
+  std::string name_;
+  StaticKey key_;
+  std::unique_ptr<Placer> placer_;
+  SizeBuckets waiting_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_ordered_start(std::string name, StaticKey key, std::unique_ptr<Placer> placer) {
+  return std::make_unique<OrderedStart>(std::move(name), std::move(key), std::move(placer));
+}
+
+}  // namespace orrery::schedule

@@ -1,0 +1,234 @@
+#include "schedule/policies/preemptive_order.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <optional>
+
+#include "base/check.h"
+#include "schedule/size_buckets.h"
+
+namespace orrery::schedule {
+
+namespace {
+
+constexpr std::int64_t kWaitingKind = 0, kRunningKind = 1, kNewKind = 2;
+
+class PreemptiveOrder : public Policy {
+ public:
+  PreemptiveOrder(std::string name, OrderRule rule, std::unique_ptr<Placer> placer)
+      : name_(std::move(name)), rule_(rule), placer_(std::move(placer)) {}
+
+  std::string_view name() const override { return name_; }
+
+  void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    ++pass_;
+    view_ = &view;
+    keys_.resize(view.jobs());
+    starting_.clear();
+    stopping_.clear();
+    for (const JobIndex job : event.ended) leave(job);
+    for (const JobIndex job : event.evicted) {
+      leave(job);
+      wait(job, waiting_key(job, kWaitingKind, ++stamp_));
+    }
+    const bool only_arrivals = event.ended.empty() && event.evicted.empty() && !event.machines_changed;
+    int wanted = 0;
+    for (const JobIndex job : event.arrived) {
+      wait(job, waiting_key(job, kNewKind, job));
+      wanted += gpus(job);
+    }
+    if (wanted <= free_now() && (only_arrivals || waiting_.size() == event.arrived.size())) {
+      starting_.assign(event.arrived.begin(), event.arrived.end());
+      std::sort(starting_.begin(), starting_.end(), [&](JobIndex a, JobIndex b) { return key(a) < key(b); });
+    } else {
+      choose();
+    }
+    apply(decisions);
+    for (const JobIndex job : event.arrived) settle(job);
+  }
+
+ private:
+  bool moves() const { return rule_ == OrderRule::kRemainingTime || rule_ == OrderRule::kRemainingService; }
+  int gpus(JobIndex job) const { return view_->facts(job).gpus; }
+  OrderKey& key(JobIndex job) { return keys_[static_cast<std::size_t>(job)]; }
+  // GPUs that none of our running jobs holds.
+  int free_now() const { return view_->gpus() - held_; }
+
+  std::int64_t weight(JobIndex job) const { return rule_ == OrderRule::kRemainingService ? gpus(job) : 1; }
+
+  OrderKey static_key(JobIndex job) const {
+    const JobFacts& facts = view_->facts(job);
+    const std::int64_t value =
+        rule_ == OrderRule::kDeadline ? facts.deadline_ns : -static_cast<std::int64_t>(facts.priority * 1e6);
+    return {.value = value, .first = job, .job = job};
+  }
+
+  OrderKey waiting_key(JobIndex job, std::int64_t kind, std::int64_t stamp) const {
+    if (!moves()) return static_key(job);
+    return {.value = view_->left_ns(job) * weight(job), .kind = kind, .first = stamp, .job = job};
+  }
+
+  // Its value is the time at which the work would be done, which does not change while it runs.
+  OrderKey running_key(JobIndex job, const OrderKey& was) const {
+    if (!moves()) return static_key(job);
+    return {.value = view_->now() + view_->left_ns(job),
+            .kind = kRunningKind,
+            .rank = weight(job),
+            .first = was.kind == kNewKind ? pass_ : -pass_,
+            .second = was.first,
+            .job = job};
+  }
+
+  // A running job's key as of now, comparable with those of waiting jobs.
+  OrderKey current(const OrderKey& running) const {
+    if (!moves()) return running;
+    OrderKey result = running;
+    result.value = (running.value - view_->now()) * weight(running.job);
+    return result;
+  }
+
+  void wait(JobIndex job, const OrderKey& new_key) {
+    key(job) = new_key;
+    waiting_.insert(gpus(job), new_key);
+  }
+
+  void leave(JobIndex job) {
+    running_.erase(gpus(job), key(job));
+    held_ -= gpus(job);
+  }
+
+  // A new job that still waits is not new any more.
+  void settle(JobIndex job) {
+    if (key(job).kind != kNewKind) return;
+    waiting_.erase(gpus(job), key(job));
+    wait(job, waiting_key(job, kWaitingKind, ++stamp_));
+  }
+
+  using Iterator = std::set<OrderKey>::const_iterator;
+  struct Cursor {
+    Iterator at, end;
+    int gpus = 0;
+  };
+
+  // GPUs of running jobs behind `place`; stops counting at `enough`.
+  int behind(const OrderKey& place, int enough) const {
+    int sum = 0;
+    for (const SizeBuckets::Bucket& bucket : running_.buckets()) {
+      for (auto at = bucket.jobs.rbegin(); at != bucket.jobs.rend() && sum < enough; ++at) {
+        if (current(*at) < place) break;
+        sum += bucket.gpus;
+      }
+    }
+    return sum;
+  }
+
+  // The first waiting job in order that fits at its place.
+  std::optional<OrderKey> first_change() {
+    heads_.clear();
+    for (const SizeBuckets::Bucket& bucket : waiting_.buckets()) {
+      if (!bucket.jobs.empty()) heads_.push_back(*bucket.jobs.begin());
+    }
+    std::sort(heads_.begin(), heads_.end());
+    for (const OrderKey& head : heads_) {
+      const int needed = gpus(head.job) - free_now();
+      if (needed <= 0 || behind(head, needed) >= needed) return head;
+    }
+    return std::nullopt;
+  }
+
+  void choose() {
+    const std::optional<OrderKey> from = first_change();
+    if (!from) return;
+    constexpr int kAll = std::numeric_limits<int>::max();
+    int running_left = behind(*from, kAll);
+    int room = free_now() + running_left;
+    waits_.clear();
+    runs_.clear();
+    for (const SizeBuckets::Bucket& bucket : waiting_.buckets()) {
+      // Sizes whose first job is before `from` did not fit there and fit nowhere behind.
+      if (bucket.jobs.empty() || *bucket.jobs.begin() < *from) continue;
+      waits_.push_back({bucket.jobs.begin(), bucket.jobs.end(), bucket.gpus});
+    }
+    for (const SizeBuckets::Bucket& bucket : running_.buckets()) {
+      auto at = bucket.jobs.end();  // from the back, because few are behind
+      while (at != bucket.jobs.begin() && !(current(*std::prev(at)) < *from)) --at;
+      if (at != bucket.jobs.end()) runs_.push_back({at, bucket.jobs.end(), bucket.gpus});
+    }
+    while (true) {
+      Cursor* wait_next = nullptr;
+      for (Cursor& cursor : waits_) {
+        if (cursor.gpus > room || cursor.at == cursor.end) continue;
+        if (wait_next == nullptr || *cursor.at < *wait_next->at) wait_next = &cursor;
+      }
+      if (wait_next == nullptr && room >= running_left) return;  // everybody behind stays
+      Cursor* run_next = nullptr;
+      OrderKey run_key;
+      for (Cursor& cursor : runs_) {
+        if (cursor.at == cursor.end) continue;
+        const OrderKey now = current(*cursor.at);
+        if (run_next != nullptr && run_key < now) continue;
+        run_next = &cursor;
+        run_key = now;
+      }
+      if (wait_next == nullptr && run_next == nullptr) return;
+      if (run_next == nullptr || (wait_next != nullptr && *wait_next->at < run_key)) {
+        starting_.push_back(wait_next->at->job);
+        room -= wait_next->gpus;
+        ++wait_next->at;
+        continue;
+      }
+      running_left -= run_next->gpus;
+      if (run_next->gpus <= room) {
+        room -= run_next->gpus;
+      } else {
+        stopping_.push_back(run_next->at->job);
+      }
+      ++run_next->at;
+    }
+  }
+
+  void apply(std::vector<Decision>& decisions) {
+    if (starting_.empty() && stopping_.empty()) return;
+    FreeGpus free(*view_);
+    for (const JobIndex job : stopping_) {
+      free.give(view_->progress(job).allocation);
+      decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
+      leave(job);
+    }
+    for (const JobIndex job : starting_) {
+      auto allocation = placer_->place(*view_, free, job, gpus(job));
+      ORRERY_CHECK(allocation.has_value());
+      free.take(*allocation);
+      decisions.push_back({.job = job,
+                           .allocation = std::move(*allocation),
+                           .reason = {Why::kNextInOrder, static_cast<double>(key(job).value) * 1e-9}});
+      waiting_.erase(gpus(job), key(job));
+      key(job) = running_key(job, key(job));
+      running_.insert(gpus(job), key(job));
+      held_ += gpus(job);
+    }
+    for (const JobIndex job : stopping_) wait(job, waiting_key(job, kWaitingKind, ++stamp_));
+  }
+
+  std::string name_;
+  OrderRule rule_;
+  std::unique_ptr<Placer> placer_;
+  const ClusterView* view_ = nullptr;  // of the call
+  std::int64_t pass_ = 0;
+  std::int64_t stamp_ = 0;
+  int held_ = 0;
+  std::vector<OrderKey> keys_;  // by job
+  SizeBuckets waiting_, running_;
+  std::vector<JobIndex> starting_, stopping_;
+  std::vector<OrderKey> heads_;
+  std::vector<Cursor> waits_, runs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_preemptive_order(std::string name, OrderRule rule, std::unique_ptr<Placer> placer) {
+  return std::make_unique<PreemptiveOrder>(std::move(name), rule, std::move(placer));
+}
+
+}  // namespace orrery::schedule
