@@ -35,6 +35,7 @@ class Gandiva : public Policy {
       queue_.pop_front();
       come(job);
     }
+    if (event.machines_changed) leave_dead_servers();
     if (slicing_ && view.now() >= slice_ns_) slice();
     if (options_.migration && !event.ended.empty()) migrate();
     for (std::size_t s = 0; s < servers_.all().size(); ++s) fill(static_cast<std::int32_t>(s));
@@ -46,8 +47,11 @@ class Gandiva : public Policy {
     std::int32_t server = -1;             // of a job that fits on one
     std::vector<std::int32_t> servers{};  // of a large job
     std::int64_t changed = 0;             // the call that started or suspended it
-    bool runs = false;                    // after the decisions so far
-    bool unpackable = false;              // sharing was tried and did not pay
+    std::int64_t packed = 0;              // the call that put it on the GPUs of `host`
+    std::int64_t guest_since = 0;         // the call that put another on its GPUs
+    JobIndex host = kNoJob;
+    bool runs = false;        // after the decisions so far
+    bool unpackable = false;  // sharing was tried and did not pay
   };
 
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
@@ -86,6 +90,17 @@ class Gandiva : public Policy {
     e.servers.clear();
     if (e.server >= 0) servers_.remove(e.server, job, gpus(job));
     e.server = -1;
+  }
+
+  // Suspended jobs of a server that is down go elsewhere.
+  void leave_dead_servers() {
+    for (GandivaServer& server : servers_.all()) {
+      if (server.up) continue;
+      for (const JobIndex job : std::vector<JobIndex>(server.ring.begin(), server.ring.end())) {
+        leave(job);
+        come(job);
+      }
+    }
   }
 
   void start(JobIndex job, const Allocation& allocation, const Reason& reason) {
@@ -142,7 +157,7 @@ class Gandiva : public Policy {
       GandivaServer& server = servers_.all()[s];
       if (server.large != kNoJob) {
         slice_large(server.large);
-      } else if (server.over_subscribed()) {
+      } else if (server.up && server.over_subscribed()) {
         rotate(static_cast<std::int32_t>(s));
       }
     }
@@ -167,36 +182,45 @@ class Gandiva : public Policy {
     fill_large(job);
   }
 
+  // Whether it runs on the GPUs of another job, after the decisions so far.
+  bool is_guest(JobIndex job) {
+    const Entry& e = entry(job);
+    return e.runs && (e.packed == call_ || (view_->progress(job).is_guest && e.changed != call_));
+  }
+  JobIndex host_of(JobIndex guest) {
+    return entry(guest).packed == call_ ? entry(guest).host : view_->progress(guest).partner;
+  }
+
   void rotate(std::int32_t s) {
     GandivaServer& server = servers_.at(s);
     judge_packs(server);
+    if (options_.packing) pack(server);
     std::stable_partition(server.ring.begin(), server.ring.end(), [&](JobIndex job) { return !entry(job).runs; });
     int room = server.gpus;
     chosen_.clear();
-    // Jobs that came here in this call stay.
-    for (const JobIndex job : server.ring) {
-      if (!entry(job).runs || entry(job).changed != call_) continue;
-      room -= gpus(job);
-      chosen_.push_back(job);
-    }
-    for (const JobIndex job : server.ring) {
-      if (gpus(job) > room || view_->progress(job).is_guest || entry(job).changed == call_) continue;
-      room -= gpus(job);
-      chosen_.push_back(job);
-    }
     const auto is_chosen = [&](JobIndex job) {
       return std::find(chosen_.begin(), chosen_.end(), job) != chosen_.end();
     };
+    // Jobs that came here in this call stay, and those that have just got a guest.
+    for (const JobIndex job : server.ring) {
+      const bool came = entry(job).runs && entry(job).changed == call_ && !is_guest(job);
+      if (!came && entry(job).guest_since != call_) continue;
+      room -= gpus(job);
+      chosen_.push_back(job);
+    }
+    for (const JobIndex job : server.ring) {
+      if (gpus(job) > room || is_guest(job) || entry(job).changed == call_ || is_chosen(job)) continue;
+      room -= gpus(job);
+      chosen_.push_back(job);
+    }
     for (const JobIndex job : server.ring) {
       if (!entry(job).runs || is_chosen(job)) continue;
-      const JobIndex partner = view_->progress(job).partner;
-      if (partner != kNoJob && view_->progress(job).is_guest && is_chosen(partner)) continue;
+      if (is_guest(job) && is_chosen(host_of(job))) continue;
       suspend(job);
     }
     for (const JobIndex job : chosen_) {
       if (!entry(job).runs) start(job, {{s, gpus(job)}}, {Why::kNextInOrder, to_seconds(view_->facts(job).submit_ns)});
     }
-    if (options_.packing) pack(server);
   }
 
   // Pairs that shared GPUs for a quantum: was it worth it?
@@ -223,17 +247,20 @@ class Gandiva : public Policy {
       return best;
     };
     const JobIndex guest = least_used([&](JobIndex job) {
-      return !entry(job).runs && !entry(job).unpackable && view_->executed_ns(job) >= quantum_ns_;
+      return !entry(job).runs && !entry(job).unpackable && entry(job).changed != call_ &&
+             view_->executed_ns(job) >= quantum_ns_;
     });
     if (guest == kNoJob) return;
     const JobIndex host = least_used([&](JobIndex job) {
-      return view_->is_running(job) && entry(job).runs && view_->progress(job).partner == kNoJob &&
+      return view_->is_running(job) && entry(job).runs && entry(job).changed != call_ &&
+             view_->progress(job).partner == kNoJob && view_->executed_ns(job) >= quantum_ns_ &&
              gpus(job) == gpus(guest) && view_->facts(job).gpu_memory_share + view_->facts(guest).gpu_memory_share <= 1;
     });
-    // A job that this call has just suspended cannot start again in it.
-    if (host == kNoJob || entry(guest).changed == call_) return;
+    if (host == kNoJob) return;
     entry(guest).runs = true;
-    entry(guest).changed = call_;
+    entry(guest).changed = entry(guest).packed = call_;
+    entry(guest).host = host;
+    entry(host).guest_since = call_;
     out_->push_back(
         {.action = Action::kPack,
          .job = guest,
