@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <queue>
 
 #include "base/check.h"
 #include "base/random.h"
+#include "simulate/end_queue.h"
 #include "simulate/use_series.h"
 
 namespace orrery::simulate {
@@ -23,10 +23,9 @@ class Engine {
  public:
   Engine(const Workload& workload, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,
          const EngineOptions& options)
-      : workload_(workload), speed_(speed), options_(options), ledger_(machines) {
+      : workload_(workload), speed_(speed), options_(options), ledger_(machines), ends_(workload.jobs.size()) {
     const std::size_t count = workload.jobs.size();
     ledger_.reserve_jobs(count);
-    versions_.assign(count, 0);
     result_.jobs.resize(count);
     const Random random = Random(options.seed).split("prediction");
     for (std::size_t j = 0; j < count; ++j) {
@@ -71,12 +70,6 @@ class Engine {
   }
 
  private:
-  struct End {
-    TimeNs at_ns = 0;
-    JobIndex job = 0;
-    std::uint32_t version = 0;
-    friend bool operator>(const End& a, const End& b) { return a.at_ns != b.at_ns ? a.at_ns > b.at_ns : a.job > b.job; }
-  };
   struct MachineChange {
     TimeNs at_ns = 0;
     bool up = false;
@@ -84,13 +77,11 @@ class Engine {
   };
 
   TimeNs true_work(JobIndex job) const { return workload_.jobs[static_cast<std::size_t>(job)].facts.work_ns; }
-  std::uint32_t& version(JobIndex job) { return versions_[static_cast<std::size_t>(job)]; }
   JobOutcome& outcome(JobIndex job) { return result_.jobs[static_cast<std::size_t>(job)]; }
 
   TimeNs next_event(const Policy& policy, TimeNs round) {
-    while (!ends_.empty() && version(ends_.top().job) != ends_.top().version) ends_.pop();
     TimeNs next = kNever;
-    if (!ends_.empty()) next = ends_.top().at_ns;
+    if (!ends_.empty()) next = ends_.at_ns();
     if (arrived_ < workload_.jobs.size()) next = std::min(next, workload_.jobs[arrived_].facts.submit_ns);
     const bool jobs_left = next != kNever || active_ > 0;
     if (round > 0) {
@@ -117,20 +108,18 @@ class Engine {
   }
 
   void end_jobs() {
-    while (!ends_.empty() && ends_.top().at_ns <= ledger_.now()) {
-      const End end = ends_.top();
-      ends_.pop();
-      if (version(end.job) != end.version) continue;
-      ++version(end.job);
-      const JobIndex partner = ledger_.progress(end.job).partner;
-      ledger_.end(end.job);
-      JobOutcome& o = outcome(end.job);
+    while (!ends_.empty() && ends_.at_ns() <= ledger_.now()) {
+      const JobIndex job = ends_.job();
+      ends_.remove(job);
+      const JobIndex partner = ledger_.progress(job).partner;
+      ledger_.end(job);
+      JobOutcome& o = outcome(job);
       o.end_ns = ledger_.now();
-      o.executed_ns = ledger_.progress(end.job).executed_ns;
-      o.first_start_ns = ledger_.progress(end.job).first_start_ns;
-      o.starts = ledger_.progress(end.job).starts;
+      o.executed_ns = ledger_.progress(job).executed_ns;
+      o.first_start_ns = ledger_.progress(job).first_start_ns;
+      o.starts = ledger_.progress(job).starts;
       result_.makespan_ns = ledger_.now();
-      event_ended_.push_back(end.job);
+      event_ended_.push_back(job);
       --running_;
       --active_;
       if (partner != schedule::kNoJob) reschedule(partner);
@@ -217,7 +206,7 @@ class Engine {
   void release(JobIndex job) {
     const JobIndex partner = ledger_.progress(job).partner;
     ledger_.suspend(job);
-    ++version(job);
+    ends_.remove(job);
     --running_;
     if (partner != schedule::kNoJob) reschedule(partner);
   }
@@ -245,11 +234,11 @@ class Engine {
     double rate = speed_.rate(ledger_, job, p.allocation);
     if (p.partner != schedule::kNoJob) rate *= speed_.packed_share(ledger_, job, p.partner);
     ledger_.set_rate(job, rate);
-    ++version(job);
+    ends_.remove(job);
     if (!(rate > 0)) return;
     const TimeNs left = std::max<TimeNs>(0, true_work(job) - p.done_ns);
     const TimeNs takes = rate == 1 ? left : static_cast<TimeNs>(std::ceil(static_cast<double>(left) / rate));
-    ends_.push({std::max(ledger_.now(), p.resumes_ns) + takes, job, version(job)});
+    ends_.set(job, std::max(ledger_.now(), p.resumes_ns) + takes);
   }
 
   void record(const Decision& decision) {
@@ -280,8 +269,7 @@ class Engine {
   ClusterLedger ledger_;
   RunResult result_;
   UseSeries use_;
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  std::vector<std::uint32_t> versions_;  // by job; an end with another version is void
+  EndQueue ends_;
   std::vector<MachineChange> outages_;
   std::size_t change_ = 0;
   TimeNs round_ns_ = 0;

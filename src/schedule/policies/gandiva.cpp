@@ -107,6 +107,7 @@ class Gandiva : public Policy {
     free_.take(allocation);
     entry(job).runs = true;
     entry(job).changed = call_;
+    if (entry(job).server >= 0) servers_.start(entry(job).server, job);
     out_->push_back({.job = job, .allocation = allocation, .reason = reason});
   }
 
@@ -118,6 +119,8 @@ class Gandiva : public Policy {
     if (!keeps) free_.give(progress.allocation);
     entry(job).runs = false;
     entry(job).changed = call_;
+    if (entry(job).server >= 0) servers_.suspend(entry(job).server, job);
+    for (const std::int32_t server : entry(job).servers) servers_.at(server).changed = true;
     const double ran = to_seconds(view_->now() - progress.since_ns);
     out_->push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kTimeSlice, ran}});
   }
@@ -125,14 +128,17 @@ class Gandiva : public Policy {
   // Starts jobs of a server that wait and fit, without disturbing anybody.
   void fill(std::int32_t s) {
     GandivaServer& server = servers_.at(s);
-    if (!server.up) return;
+    if (!server.changed || !server.up) return;
+    server.changed = false;
     if (server.large != kNoJob) fill_large(server.large);
     if (server.large != kNoJob && entry(server.large).runs) return;
-    if (free_.on(s) == 0) return;
-    for (const JobIndex job : server.ring) {
-      if (free_.on(s) == 0) return;
-      const Entry& e = entry(job);
-      if (e.runs || e.changed == call_ || gpus(job) > free_.on(s)) continue;
+    // Starting takes a job out of the ring, so its place is looked at again.
+    for (std::size_t i = 0; i < server.ring.size() && free_.on(s) > 0;) {
+      const JobIndex job = server.ring[i];
+      if (entry(job).changed == call_ || gpus(job) > free_.on(s)) {
+        ++i;
+        continue;
+      }
       start(job, {{s, gpus(job)}}, {Why::kNextInOrder, to_seconds(view_->facts(job).submit_ns)});
     }
   }
@@ -167,17 +173,15 @@ class Gandiva : public Policy {
   void slice_large(JobIndex job) {
     if (entry(job).changed == call_) return;
     bool contended = false;
-    for (const std::int32_t s : entry(job).servers) contended = contended || !servers_.at(s).ring.empty();
+    for (const std::int32_t s : entry(job).servers) contended = contended || servers_.at(s).has_jobs();
     if (!contended) return;
     if (entry(job).runs) {
       suspend(job);
       return;
     }
     for (const std::int32_t s : entry(job).servers) {
-      for (const JobIndex other : servers_.at(s).ring) {
-        if (entry(other).runs) suspend(other);
-        entry(other).changed = call_;
-      }
+      for (const JobIndex other : std::vector<JobIndex>(servers_.at(s).running)) suspend(other);
+      for (const JobIndex other : servers_.at(s).ring) entry(other).changed = call_;
     }
     fill_large(job);
   }
@@ -195,72 +199,90 @@ class Gandiva : public Policy {
     GandivaServer& server = servers_.at(s);
     judge_packs(server);
     if (options_.packing) pack(server);
-    std::stable_partition(server.ring.begin(), server.ring.end(), [&](JobIndex job) { return !entry(job).runs; });
     int room = server.gpus;
-    chosen_.clear();
-    const auto is_chosen = [&](JobIndex job) {
-      return std::find(chosen_.begin(), chosen_.end(), job) != chosen_.end();
-    };
+    kept_.clear();
     // Jobs that came here in this call stay, and those that have just got a guest.
-    for (const JobIndex job : server.ring) {
-      const bool came = entry(job).runs && entry(job).changed == call_ && !is_guest(job);
+    for (const JobIndex job : server.running) {
+      const bool came = entry(job).changed == call_ && !is_guest(job);
       if (!came && entry(job).guest_since != call_) continue;
       room -= gpus(job);
-      chosen_.push_back(job);
+      kept_.push_back(job);
     }
+    chosen_.clear();
     for (const JobIndex job : server.ring) {
-      if (gpus(job) > room || is_guest(job) || entry(job).changed == call_ || is_chosen(job)) continue;
+      if (room == 0) break;
+      if (gpus(job) > room || entry(job).changed == call_) continue;
       room -= gpus(job);
       chosen_.push_back(job);
     }
-    for (const JobIndex job : server.ring) {
-      if (!entry(job).runs || is_chosen(job)) continue;
-      if (is_guest(job) && is_chosen(host_of(job))) continue;
+    // What is left over goes to those that ran, in turn.
+    for (const JobIndex job : server.running) {
+      if (gpus(job) > room || is_guest(job) || is_in(kept_, job)) continue;
+      room -= gpus(job);
+      kept_.push_back(job);
+    }
+    for (const JobIndex job : std::vector<JobIndex>(server.running)) {
+      if (is_in(kept_, job) || (is_guest(job) && is_in(kept_, host_of(job)))) continue;
       suspend(job);
     }
     for (const JobIndex job : chosen_) {
-      if (!entry(job).runs) start(job, {{s, gpus(job)}}, {Why::kNextInOrder, to_seconds(view_->facts(job).submit_ns)});
+      start(job, {{s, gpus(job)}}, {Why::kNextInOrder, to_seconds(view_->facts(job).submit_ns)});
     }
+    // Those that stay go behind those that start, so that everybody's turn ends.
+    for (const JobIndex job : kept_) {
+      std::erase(server.running, job);
+      server.running.push_back(job);
+    }
+  }
+
+  static bool is_in(const std::vector<JobIndex>& jobs, JobIndex job) {
+    return std::find(jobs.begin(), jobs.end(), job) != jobs.end();
   }
 
   // Pairs that shared GPUs for a quantum: was it worth it?
   void judge_packs(GandivaServer& server) {
-    for (const JobIndex job : server.ring) {
+    for (const JobIndex job : std::vector<JobIndex>(server.running)) {
       const JobProgress& progress = view_->progress(job);
-      if (!progress.is_guest || !entry(job).runs) continue;
+      if (!progress.is_guest) continue;
       const double own = progress.rate, other = view_->progress(progress.partner).rate;
       if (packing_pays(own, other)) continue;
       entry(job).unpackable = true;
       entry(job).runs = false;
       entry(job).changed = call_;
+      servers_.suspend(entry(job).server, job);
       out_->push_back({.action = Action::kUnpack, .job = job, .reason = {Why::kPackedTooSlow, own, other}});
     }
   }
 
   void pack(GandivaServer& server) {
-    const auto least_used = [&](const auto& may) {
+    const auto least_used = [&](const auto& jobs, const auto& may) {
       JobIndex best = kNoJob;
-      for (const JobIndex job : server.ring) {
+      for (const JobIndex job : jobs) {
         if (!may(job)) continue;
         if (best == kNoJob || view_->facts(job).gpu_utilisation < view_->facts(best).gpu_utilisation) best = job;
       }
       return best;
     };
-    const JobIndex guest = least_used([&](JobIndex job) {
-      return !entry(job).runs && !entry(job).unpackable && entry(job).changed != call_ &&
-             view_->executed_ns(job) >= quantum_ns_;
+    const auto may_host = [&](JobIndex job) {
+      return entry(job).changed != call_ && view_->progress(job).partner == kNoJob &&
+             view_->facts(job).gpu_memory_share < 1 && view_->executed_ns(job) >= quantum_ns_;
+    };
+    // Without a host nobody needs to look through those that wait.
+    if (std::none_of(server.running.begin(), server.running.end(), may_host)) return;
+    const JobIndex guest = least_used(server.ring, [&](JobIndex job) {
+      return !entry(job).unpackable && entry(job).changed != call_ && view_->executed_ns(job) >= quantum_ns_;
     });
     if (guest == kNoJob) return;
-    const JobIndex host = least_used([&](JobIndex job) {
-      return view_->is_running(job) && entry(job).runs && entry(job).changed != call_ &&
-             view_->progress(job).partner == kNoJob && view_->executed_ns(job) >= quantum_ns_ &&
-             gpus(job) == gpus(guest) && view_->facts(job).gpu_memory_share + view_->facts(guest).gpu_memory_share <= 1;
+    const JobIndex host = least_used(server.running, [&](JobIndex job) {
+      return may_host(job) && gpus(job) == gpus(guest) &&
+             view_->facts(job).gpu_memory_share + view_->facts(guest).gpu_memory_share <= 1;
     });
     if (host == kNoJob) return;
     entry(guest).runs = true;
     entry(guest).changed = entry(guest).packed = call_;
     entry(guest).host = host;
     entry(host).guest_since = call_;
+    servers_.start(entry(guest).server, guest);
     out_->push_back(
         {.action = Action::kPack,
          .job = guest,
@@ -270,7 +292,7 @@ class Gandiva : public Policy {
 
   // Suspended jobs of crowded servers go where GPUs are free.
   void migrate() {
-    if (free_.total() == 0) return;
+    if (free_.total() == 0 || servers_.with_room(1) < 0) return;
     std::vector<std::int32_t> crowded;
     for (std::size_t s = 0; s < servers_.all().size(); ++s) {
       if (servers_.all()[s].over_subscribed()) crowded.push_back(static_cast<std::int32_t>(s));
@@ -280,7 +302,8 @@ class Gandiva : public Policy {
     });
     for (const std::int32_t from : crowded) {
       for (const JobIndex job : std::vector<JobIndex>(servers_.at(from).ring.begin(), servers_.at(from).ring.end())) {
-        if (entry(job).runs || entry(job).changed == call_) continue;
+        if (free_.total() == 0) return;
+        if (entry(job).changed == call_) continue;
         const std::int32_t to = servers_.with_room(gpus(job));
         if (to < 0 || to == from || free_.on(to) < gpus(job)) continue;
         const double idle = free_.on(to);
@@ -304,7 +327,7 @@ class Gandiva : public Policy {
       if (target < 0 || server.room() > servers_.at(target).room()) target = static_cast<std::int32_t>(s);
     }
     if (target < 0 || room < wanted) return -1;
-    std::vector<JobIndex> small(servers_.at(target).ring.begin(), servers_.at(target).ring.end());
+    std::vector<JobIndex> small = servers_.at(target).running;
     std::stable_sort(small.begin(), small.end(), [&](JobIndex a, JobIndex b) { return gpus(a) < gpus(b); });
     struct Move {
       JobIndex job;
@@ -315,7 +338,7 @@ class Gandiva : public Policy {
     for (const GandivaServer& server : servers_.all()) rooms.push_back(server.room());
     for (const JobIndex job : small) {
       if (rooms[static_cast<std::size_t>(target)] >= wanted) break;
-      if (!entry(job).runs || entry(job).changed == call_ || view_->progress(job).partner != kNoJob) continue;
+      if (entry(job).changed == call_ || view_->progress(job).partner != kNoJob) continue;
       std::int32_t tightest = -1;
       for (std::size_t s = 0; s < rooms.size(); ++s) {
         if (static_cast<std::int32_t>(s) == target || rooms[s] < gpus(job)) continue;
@@ -333,6 +356,7 @@ class Gandiva : public Policy {
       const Allocation there = {{move.to, gpus(move.job)}};
       servers_.remove(target, move.job, gpus(move.job));
       servers_.add(move.to, move.job, gpus(move.job));
+      servers_.start(move.to, move.job);
       free_.give(view_->progress(move.job).allocation);
       free_.take(there);
       entry(move.job).server = move.to;
@@ -361,7 +385,7 @@ class Gandiva : public Policy {
   GandivaServers servers_;
   std::vector<Entry> entries_;  // by job
   std::deque<JobIndex> queue_;  // large jobs without servers
-  std::vector<JobIndex> chosen_;
+  std::vector<JobIndex> chosen_, kept_;
   bool slicing_ = false;
   TimeNs slice_ns_ = 0;
 };

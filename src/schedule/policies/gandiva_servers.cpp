@@ -75,18 +75,37 @@ std::vector<std::int32_t> GandivaServers::for_large(int gpus) const {
 
 void GandivaServers::add(std::int32_t server, JobIndex job, int gpus) {
   GandivaServer& target = at(server);
-  if (target.ring.empty()) target.affinity = gpus;
+  if (!target.has_jobs()) target.affinity = gpus;
   target.ring.push_back(job);
   target.load += gpus;
+  target.changed = true;
 }
 
 void GandivaServers::remove(std::int32_t server, JobIndex job, int gpus) {
   GandivaServer& source = at(server);
-  const auto found = std::find(source.ring.begin(), source.ring.end(), job);
-  ORRERY_CHECK(found != source.ring.end());
-  source.ring.erase(found);
+  if (std::erase(source.running, job) == 0) {
+    const auto found = std::find(source.ring.begin(), source.ring.end(), job);
+    ORRERY_CHECK(found != source.ring.end());
+    source.ring.erase(found);
+  }
   source.load -= gpus;
-  if (source.ring.empty()) source.affinity = 0;
+  source.changed = true;
+  if (!source.has_jobs()) source.affinity = 0;
+}
+
+void GandivaServers::start(std::int32_t server, JobIndex job) {
+  GandivaServer& target = at(server);
+  const auto found = std::find(target.ring.begin(), target.ring.end(), job);
+  ORRERY_CHECK(found != target.ring.end());
+  target.ring.erase(found);  // near the front
+  target.running.push_back(job);
+}
+
+void GandivaServers::suspend(std::int32_t server, JobIndex job) {
+  GandivaServer& target = at(server);
+  ORRERY_CHECK(std::erase(target.running, job) == 1);
+  target.ring.push_back(job);
+  target.changed = true;
 }
 
 }  // namespace orrery::schedule

@@ -11,13 +11,16 @@ namespace orrery::schedule {
 struct GandivaServer {
   int gpus = 0;
   bool up = true;
-  int affinity = 0;           // GPUs per job of its class; 0: none
-  int load = 0;               // GPUs of all its jobs, running or not
-  std::deque<JobIndex> ring;  // its jobs, next to run first
-  JobIndex large = kNoJob;    // a job of several servers, which takes turns with the ring
+  int affinity = 0;                 // GPUs per job of its class; 0: none
+  int load = 0;                     // GPUs of all its jobs, running or not
+  std::deque<JobIndex> ring;        // jobs that do not run, next to run first
+  std::vector<JobIndex> running{};  // in the order in which they started
+  bool changed = true;              // since fill() looked at it
+  JobIndex large = kNoJob;          // a job of several servers, which takes turns with the ring
   bool large_turn = false;
 
-  bool over_subscribed() const { return load > gpus || (large != kNoJob && !ring.empty()); }
+  bool over_subscribed() const { return load > gpus || (large != kNoJob && has_jobs()); }
+  bool has_jobs() const { return !ring.empty() || !running.empty(); }
   int room() const { return large != kNoJob || !up ? 0 : gpus - load; }
 };
 
@@ -38,6 +41,9 @@ class GandivaServers {
 
   void add(std::int32_t server, JobIndex job, int gpus);
   void remove(std::int32_t server, JobIndex job, int gpus);
+  // From the ring to the running jobs, and back to its end.
+  void start(std::int32_t server, JobIndex job);
+  void suspend(std::int32_t server, JobIndex job);
 
  private:
   std::vector<GandivaServer> servers_;

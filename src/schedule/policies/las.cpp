@@ -109,6 +109,25 @@ class Las : public Policy {
     }
   }
 
+  // Running jobs of a queue that do not fit when `deficit` GPUs are missing. Jobs with enough behind them all fit, so
+  // only the last few are walked.
+  void suspend_last(const Queue& queue, int deficit) {
+    last_.clear();
+    int sum = 0;
+    for (auto place = queue.running.rbegin(); place != queue.running.rend() && sum < deficit; ++place) {
+      last_.push_back(place->second);
+      sum += gpus(place->second);
+    }
+    int room = sum - deficit;
+    for (auto job = last_.rbegin(); job != last_.rend(); ++job) {
+      if (gpus(*job) <= room) {
+        room -= gpus(*job);
+      } else {
+        suspended_.push_back(*job);
+      }
+    }
+  }
+
   // Decides who starts and who stops, and puts every queue in order.
   void walk() {
     starting_.clear();
@@ -119,14 +138,9 @@ class Las : public Policy {
       if (queue.held <= room) {
         room -= queue.held;
       } else {
-        for (const auto& place : queue.running) {
-          if (gpus(place.second) <= room) {
-            room -= gpus(place.second);
-          } else {
-            suspended_.push_back(place.second);
-          }
-        }
+        suspend_last(queue, queue.held - room);
         for (const JobIndex job : suspended_) stop(job);
+        room -= queue.held;
       }
       while (const OrderKey* next = queue.waiting.first(room)) {
         const OrderKey key = *next;
@@ -205,7 +219,7 @@ class Las : public Policy {
   std::int64_t stamp_ = 0;
   std::int64_t front_stamp_ = 0;
   TimeNs wake_ns_ = kNever;
-  std::vector<JobIndex> demoted_, starting_, stopping_, suspended_;
+  std::vector<JobIndex> demoted_, starting_, stopping_, suspended_, last_;
 };
 
 }  // namespace

@@ -1,9 +1,7 @@
 #include "schedule/policies/preemptive_order.h"
 
 #include <algorithm>
-#include <iterator>
-#include <limits>
-#include <optional>
+#include <set>
 
 #include "base/check.h"
 #include "schedule/size_buckets.h"
@@ -105,86 +103,88 @@ class PreemptiveOrder : public Policy {
     wait(job, waiting_key(job, kWaitingKind, ++stamp_));
   }
 
-  using Iterator = std::set<OrderKey>::const_iterator;
   struct Cursor {
-    Iterator at, end;
+    std::set<OrderKey>::const_iterator at, end;
     int gpus = 0;
   };
 
-  // GPUs of running jobs behind `place`; stops counting at `enough`.
+  bool is_stopping(JobIndex job) const { return std::find(stopping_.begin(), stopping_.end(), job) != stopping_.end(); }
+
+  // GPUs of running jobs behind `place`, without those that will stop; stops counting at `enough`.
   int behind(const OrderKey& place, int enough) const {
     int sum = 0;
     for (const SizeBuckets::Bucket& bucket : running_.buckets()) {
       for (auto at = bucket.jobs.rbegin(); at != bucket.jobs.rend() && sum < enough; ++at) {
         if (current(*at) < place) break;
-        sum += bucket.gpus;
+        if (!is_stopping(at->job)) sum += bucket.gpus;
       }
     }
     return sum;
   }
 
-  // The first waiting job in order that fits at its place.
-  std::optional<OrderKey> first_change() {
-    heads_.clear();
-    for (const SizeBuckets::Bucket& bucket : waiting_.buckets()) {
-      if (!bucket.jobs.empty()) heads_.push_back(*bucket.jobs.begin());
-    }
-    std::sort(heads_.begin(), heads_.end());
-    for (const OrderKey& head : heads_) {
-      const int needed = gpus(head.job) - free_now();
-      if (needed <= 0 || behind(head, needed) >= needed) return head;
-    }
-    return std::nullopt;
+  // Whether a waiting job fits at its place when `slack` GPUs are left over behind everybody.
+  bool fits(const OrderKey& waiting, int slack) const {
+    const int needed = gpus(waiting.job) - slack;
+    return needed <= 0 || behind(waiting, needed) >= needed;
   }
 
-  void choose() {
-    const std::optional<OrderKey> from = first_change();
-    if (!from) return;
-    constexpr int kAll = std::numeric_limits<int>::max();
-    int running_left = behind(*from, kAll);
-    int room = free_now() + running_left;
-    waits_.clear();
-    runs_.clear();
-    for (const SizeBuckets::Bucket& bucket : waiting_.buckets()) {
-      // Sizes whose first job is before `from` did not fit there and fit nowhere behind.
-      if (bucket.jobs.empty() || *bucket.jobs.begin() < *from) continue;
-      waits_.push_back({bucket.jobs.begin(), bucket.jobs.end(), bucket.gpus});
-    }
+  // The first running job in order that does not fit when `deficit` GPUs are missing in the end: the one with less than
+  // that behind it.
+  OrderKey first_to_stop(int deficit) {
+    ends_.clear();
     for (const SizeBuckets::Bucket& bucket : running_.buckets()) {
-      auto at = bucket.jobs.end();  // from the back, because few are behind
-      while (at != bucket.jobs.begin() && !(current(*std::prev(at)) < *from)) --at;
-      if (at != bucket.jobs.end()) runs_.push_back({at, bucket.jobs.end(), bucket.gpus});
+      if (!bucket.jobs.empty()) ends_.push_back({bucket.jobs.rbegin(), bucket.jobs.rend(), bucket.gpus});
     }
-    while (true) {
-      Cursor* wait_next = nullptr;
-      for (Cursor& cursor : waits_) {
-        if (cursor.gpus > room || cursor.at == cursor.end) continue;
-        if (wait_next == nullptr || *cursor.at < *wait_next->at) wait_next = &cursor;
-      }
-      if (wait_next == nullptr && room >= running_left) return;  // everybody behind stays
-      Cursor* run_next = nullptr;
-      OrderKey run_key;
-      for (Cursor& cursor : runs_) {
+    OrderKey first;
+    for (int sum = 0; sum < deficit;) {
+      BackCursor* last = nullptr;
+      OrderKey last_key;
+      for (BackCursor& cursor : ends_) {
+        while (cursor.at != cursor.end && is_stopping(cursor.at->job)) ++cursor.at;
         if (cursor.at == cursor.end) continue;
         const OrderKey now = current(*cursor.at);
-        if (run_next != nullptr && run_key < now) continue;
-        run_next = &cursor;
-        run_key = now;
+        if (last != nullptr && now < last_key) continue;
+        last = &cursor;
+        last_key = now;
       }
-      if (wait_next == nullptr && run_next == nullptr) return;
-      if (run_next == nullptr || (wait_next != nullptr && *wait_next->at < run_key)) {
-        starting_.push_back(wait_next->at->job);
-        room -= wait_next->gpus;
-        ++wait_next->at;
+      ORRERY_CHECK(last != nullptr);
+      first = last_key;
+      sum += last->gpus;
+      ++last->at;
+    }
+    return first;
+  }
+
+  // Walks the order, but looks only at what can change: the first waiting job of every size, and running jobs at the
+  // end when others took their GPUs. What is free for a job only shrinks along the walk.
+  void choose() {
+    int slack = free_now();
+    waits_.clear();
+    for (const SizeBuckets::Bucket& bucket : waiting_.buckets()) {
+      if (!bucket.jobs.empty()) waits_.push_back({bucket.jobs.begin(), bucket.jobs.end(), bucket.gpus});
+    }
+    while (true) {
+      Cursor* next = nullptr;
+      for (Cursor& cursor : waits_) {
+        if (cursor.at == cursor.end) continue;
+        if (next == nullptr || *cursor.at < *next->at) next = &cursor;
+      }
+      if (slack < 0) {
+        const OrderKey stops = first_to_stop(-slack);
+        if (next == nullptr || stops < *next->at) {
+          stopping_.push_back(stops.job);
+          slack += gpus(stops.job);
+          continue;
+        }
+      }
+      if (next == nullptr) return;
+      if (!fits(*next->at, slack)) {
+        next->at = next->end;
         continue;
       }
-      running_left -= run_next->gpus;
-      if (run_next->gpus <= room) {
-        room -= run_next->gpus;
-      } else {
-        stopping_.push_back(run_next->at->job);
-      }
-      ++run_next->at;
+      starting_.push_back(next->at->job);
+      slack -= next->gpus;
+      ++next->at;
     }
   }
 
@@ -221,8 +221,12 @@ class PreemptiveOrder : public Policy {
   std::vector<OrderKey> keys_;  // by job
   SizeBuckets waiting_, running_;
   std::vector<JobIndex> starting_, stopping_;
-  std::vector<OrderKey> heads_;
-  std::vector<Cursor> waits_, runs_;
+  std::vector<Cursor> waits_;
+  struct BackCursor {
+    std::set<OrderKey>::const_reverse_iterator at, end;
+    int gpus = 0;
+  };
+  std::vector<BackCursor> ends_;
 };
 
 }  // namespace

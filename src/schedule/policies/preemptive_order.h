@@ -5,8 +5,9 @@
 // that passes a waiting one leaves it with less room than before, and two running jobs that change places both still
 // fit: the choice changes only when jobs arrive or end. Then
 // - a new job that fits into what is left over joins, and nobody else changes;
-// - otherwise only the first waiting job of each size can be the first to change something, and only if the free GPUs
-//   and those of running jobs behind it are enough. The walk starts there.
+// - otherwise only the first waiting job of each size can start, if the free GPUs and those of running jobs behind it
+// are
+//   enough; and only running jobs at the very end have to stop for it. Nobody else is looked at.
 //
 // Ties, for orders whose key changes while a job runs: waiting jobs by the time their key last changed, before running
 // jobs, before new ones. Among running jobs: those with more GPUs later where they move faster; otherwise the order in
