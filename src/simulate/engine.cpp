@@ -176,7 +176,7 @@ class Engine {
   Status ask(Policy& policy) {
     decisions_.clear();
     policy.decide(ledger_, {event_arrived_, event_ended_, event_evicted_, machines_changed_}, decisions_);
-    ++result_.events;
+    if (!events_pending() && !machines_changed_) ++result_.events;
     stalled_ = decisions_.empty() && !events_pending() && !machines_changed_ && policy.wake_at_ns() <= ledger_.now();
     if (running_ == 0 && decisions_.empty() && round_ns_ > 0) stalled_ = true;
     event_arrived_.clear();

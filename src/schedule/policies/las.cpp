@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/check.h"
-#include "schedule/size_buckets.h"
+#include "schedule/size_heaps.h"
 
 namespace orrery::schedule {
 
@@ -47,7 +47,7 @@ class Las : public Policy {
   struct Queue {
     int held = 0;  // GPUs of `running`
     std::set<std::pair<std::int64_t, JobIndex>> running;
-    SizeBuckets waiting;
+    SizeHeaps waiting;
     std::vector<JobIndex> tail;  // came in at this event
   };
   struct Due {
@@ -72,7 +72,7 @@ class Las : public Policy {
 
   void wait(JobIndex job, std::int64_t stamp) {
     entry(job).stamp = stamp;
-    queues_[entry(job).queue].waiting.insert(gpus(job), {.value = stamp, .job = job});
+    queues_[entry(job).queue].waiting.push(gpus(job), {.value = stamp, .job = job});
   }
   void wait_in_front(JobIndex job) { wait(job, --front_stamp_); }
 
@@ -144,7 +144,7 @@ class Las : public Policy {
       }
       while (const OrderKey* next = queue.waiting.first(room)) {
         const OrderKey key = *next;
-        queue.waiting.erase(gpus(key.job), key);
+        queue.waiting.pop(gpus(key.job));
         room -= gpus(key.job);
         run(key.job);
         starting_.push_back(key.job);

@@ -1,6 +1,6 @@
 #include "schedule/policies/ordered_start.h"
 
-#include "schedule/size_buckets.h"
+#include "schedule/size_heaps.h"
 
 namespace orrery::schedule {
 
@@ -29,7 +29,7 @@ class OrderedStart : public Policy {
         continue;
       }
       free.take(*allocation);
-      waiting_.erase(gpus, key);
+      waiting_.pop(gpus);
       decisions.push_back(
           {.job = key.job, .allocation = std::move(*allocation), .reason = {Why::kNextInOrder, to_seconds(key.value)}});
     }
@@ -37,13 +37,13 @@ class OrderedStart : public Policy {
 
  private:
   void wait(const ClusterView& view, JobIndex job) {
-    waiting_.insert(view.facts(job).gpus, {.value = key_(view, job), .first = job, .job = job});
+    waiting_.push(view.facts(job).gpus, {.value = key_(view, job), .first = job, .job = job});
   }
 
   std::string name_;
   StaticKey key_;
   std::unique_ptr<Placer> placer_;
-  SizeBuckets waiting_;
+  SizeHeaps waiting_;
 };
 
 }  // namespace

@@ -4,13 +4,13 @@
 #include <set>
 
 #include "base/check.h"
-#include "schedule/size_buckets.h"
+#include "schedule/size_heaps.h"
 
 namespace orrery::schedule {
 
 namespace {
 
-constexpr std::int64_t kWaitingKind = 0, kRunningKind = 1, kNewKind = 2;
+constexpr std::int64_t kWaitingKind = 0, kRunningKind = 1, kNewKind = 2;  // among equal values
 
 class PreemptiveOrder : public Policy {
  public:
@@ -21,6 +21,7 @@ class PreemptiveOrder : public Policy {
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     ++pass_;
+    stamp_ = 0;
     view_ = &view;
     keys_.resize(view.jobs());
     starting_.clear();
@@ -28,22 +29,22 @@ class PreemptiveOrder : public Policy {
     for (const JobIndex job : event.ended) leave(job);
     for (const JobIndex job : event.evicted) {
       leave(job);
-      wait(job, waiting_key(job, kWaitingKind, ++stamp_));
+      wait(job, waiting_key(job, false));
     }
     const bool only_arrivals = event.ended.empty() && event.evicted.empty() && !event.machines_changed;
     int wanted = 0;
     for (const JobIndex job : event.arrived) {
-      wait(job, waiting_key(job, kNewKind, job));
+      key(job) = waiting_key(job, true);
       wanted += gpus(job);
     }
-    if (wanted <= free_now() && (only_arrivals || waiting_.size() == event.arrived.size())) {
+    if (wanted <= free_now() && (only_arrivals || waiting_.empty())) {
       starting_.assign(event.arrived.begin(), event.arrived.end());
       std::sort(starting_.begin(), starting_.end(), [&](JobIndex a, JobIndex b) { return key(a) < key(b); });
     } else {
+      for (const JobIndex job : event.arrived) waiting_.push(gpus(job), key(job));
       choose();
     }
     apply(decisions);
-    for (const JobIndex job : event.arrived) settle(job);
   }
 
  private:
@@ -62,9 +63,22 @@ class PreemptiveOrder : public Policy {
     return {.value = value, .first = job, .job = job};
   }
 
-  OrderKey waiting_key(JobIndex job, std::int64_t kind, std::int64_t stamp) const {
+  // Waiting jobs with the same value stand in the order of the calls in which they began to wait; in one call those
+  // that had run before those that are new.
+  OrderKey waiting_key(JobIndex job, bool is_new) {
     if (!moves()) return static_key(job);
-    return {.value = view_->left_ns(job) * weight(job), .kind = kind, .first = stamp, .job = job};
+    return {.value = view_->left_ns(job) * weight(job),
+            .kind = kWaitingKind,
+            .first = 2 * pass_ + (is_new ? 1 : 0),
+            .second = ++stamp_,
+            .job = job};
+  }
+  bool is_new(const OrderKey& waiting) const { return moves() && waiting.first == 2 * pass_ + 1; }
+  // A waiting job's key, comparable with those of running jobs: a new one stands behind them.
+  OrderKey against_running(const OrderKey& waiting) const {
+    OrderKey result = waiting;
+    if (is_new(waiting)) result.kind = kNewKind;
+    return result;
   }
 
   // Its value is the time at which the work would be done, which does not change while it runs.
@@ -73,8 +87,8 @@ class PreemptiveOrder : public Policy {
     return {.value = view_->now() + view_->left_ns(job),
             .kind = kRunningKind,
             .rank = weight(job),
-            .first = was.kind == kNewKind ? pass_ : -pass_,
-            .second = was.first,
+            .first = is_new(was) ? pass_ : -pass_,
+            .second = (was.first << 31) + was.second,
             .job = job};
   }
 
@@ -88,32 +102,32 @@ class PreemptiveOrder : public Policy {
 
   void wait(JobIndex job, const OrderKey& new_key) {
     key(job) = new_key;
-    waiting_.insert(gpus(job), new_key);
+    waiting_.push(gpus(job), new_key);
   }
 
   void leave(JobIndex job) {
-    running_.erase(gpus(job), key(job));
+    set_of(gpus(job)).erase(key(job));
     held_ -= gpus(job);
   }
 
-  // A new job that still waits is not new any more.
-  void settle(JobIndex job) {
-    if (key(job).kind != kNewKind) return;
-    waiting_.erase(gpus(job), key(job));
-    wait(job, waiting_key(job, kWaitingKind, ++stamp_));
-  }
-
-  struct Cursor {
-    std::set<OrderKey>::const_iterator at, end;
+  // Running jobs that ask for the same number of GPUs; their order does not change while they run.
+  struct RunningSet {
     int gpus = 0;
+    std::set<OrderKey> jobs;
   };
+  std::set<OrderKey>& set_of(int gpus_wanted) {
+    for (RunningSet& of_size : running_) {
+      if (of_size.gpus == gpus_wanted) return of_size.jobs;
+    }
+    return running_.emplace_back(RunningSet{gpus_wanted, {}}).jobs;
+  }
 
   bool is_stopping(JobIndex job) const { return std::find(stopping_.begin(), stopping_.end(), job) != stopping_.end(); }
 
   // GPUs of running jobs behind `place`, without those that will stop; stops counting at `enough`.
   int behind(const OrderKey& place, int enough) const {
     int sum = 0;
-    for (const SizeBuckets::Bucket& bucket : running_.buckets()) {
+    for (const RunningSet& bucket : running_) {
       for (auto at = bucket.jobs.rbegin(); at != bucket.jobs.rend() && sum < enough; ++at) {
         if (current(*at) < place) break;
         if (!is_stopping(at->job)) sum += bucket.gpus;
@@ -125,14 +139,14 @@ class PreemptiveOrder : public Policy {
   // Whether a waiting job fits at its place when `slack` GPUs are left over behind everybody.
   bool fits(const OrderKey& waiting, int slack) const {
     const int needed = gpus(waiting.job) - slack;
-    return needed <= 0 || behind(waiting, needed) >= needed;
+    return needed <= 0 || behind(against_running(waiting), needed) >= needed;
   }
 
   // The first running job in order that does not fit when `deficit` GPUs are missing in the end: the one with less than
   // that behind it.
   OrderKey first_to_stop(int deficit) {
     ends_.clear();
-    for (const SizeBuckets::Bucket& bucket : running_.buckets()) {
+    for (const RunningSet& bucket : running_) {
       if (!bucket.jobs.empty()) ends_.push_back({bucket.jobs.rbegin(), bucket.jobs.rend(), bucket.gpus});
     }
     OrderKey first;
@@ -159,32 +173,30 @@ class PreemptiveOrder : public Policy {
   // end when others took their GPUs. What is free for a job only shrinks along the walk.
   void choose() {
     int slack = free_now();
-    waits_.clear();
-    for (const SizeBuckets::Bucket& bucket : waiting_.buckets()) {
-      if (!bucket.jobs.empty()) waits_.push_back({bucket.jobs.begin(), bucket.jobs.end(), bucket.gpus});
-    }
+    closed_.assign(waiting_.heaps().size(), false);
     while (true) {
-      Cursor* next = nullptr;
-      for (Cursor& cursor : waits_) {
-        if (cursor.at == cursor.end) continue;
-        if (next == nullptr || *cursor.at < *next->at) next = &cursor;
+      const SizeHeaps::Heap* next = nullptr;
+      for (std::size_t i = 0; i < closed_.size(); ++i) {
+        const SizeHeaps::Heap& heap = waiting_.heaps()[i];
+        if (closed_[i] || heap.empty()) continue;
+        if (next == nullptr || heap.top() < next->top()) next = &heap;
       }
       if (slack < 0) {
         const OrderKey stops = first_to_stop(-slack);
-        if (next == nullptr || stops < *next->at) {
+        if (next == nullptr || stops < against_running(next->top())) {
           stopping_.push_back(stops.job);
           slack += gpus(stops.job);
           continue;
         }
       }
       if (next == nullptr) return;
-      if (!fits(*next->at, slack)) {
-        next->at = next->end;
+      if (!fits(next->top(), slack)) {
+        closed_[static_cast<std::size_t>(next - waiting_.heaps().data())] = true;
         continue;
       }
-      starting_.push_back(next->at->job);
+      starting_.push_back(next->top().job);
       slack -= next->gpus;
-      ++next->at;
+      waiting_.pop(next->gpus);
     }
   }
 
@@ -203,12 +215,11 @@ class PreemptiveOrder : public Policy {
       decisions.push_back({.job = job,
                            .allocation = std::move(*allocation),
                            .reason = {Why::kNextInOrder, static_cast<double>(key(job).value) * 1e-9}});
-      waiting_.erase(gpus(job), key(job));
       key(job) = running_key(job, key(job));
-      running_.insert(gpus(job), key(job));
+      set_of(gpus(job)).insert(key(job));
       held_ += gpus(job);
     }
-    for (const JobIndex job : stopping_) wait(job, waiting_key(job, kWaitingKind, ++stamp_));
+    for (const JobIndex job : stopping_) wait(job, waiting_key(job, false));
   }
 
   std::string name_;
@@ -219,9 +230,10 @@ class PreemptiveOrder : public Policy {
   std::int64_t stamp_ = 0;
   int held_ = 0;
   std::vector<OrderKey> keys_;  // by job
-  SizeBuckets waiting_, running_;
+  SizeHeaps waiting_;
+  std::vector<RunningSet> running_;
+  std::vector<bool> closed_;  // sizes whose first job did not fit in this walk
   std::vector<JobIndex> starting_, stopping_;
-  std::vector<Cursor> waits_;
   struct BackCursor {
     std::set<OrderKey>::const_reverse_iterator at, end;
     int gpus = 0;

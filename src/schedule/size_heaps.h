@@ -3,39 +3,27 @@
 //
 // "Walk the order, start what fits, skip what does not" needs only the first job of every size: what is free only
 // shrinks during the walk, so when the first of a size does not fit, none behind it does. A walk then costs
-// O(started x sizes) instead of O(waiting).
+// O(started x sizes) instead of O(waiting), and a heap per size is enough.
 
-#include <compare>
-#include <cstdint>
-#include <limits>
-#include <set>
 #include <vector>
 
-#include "schedule/job_time.h"
+#include "schedule/order_key.h"
 
 namespace orrery::schedule {
 
-// A place in an order; smaller goes first. What the fields mean is up to the policy.
-struct OrderKey {
-  std::int64_t value = 0;
-  std::int64_t kind = 0;
-  std::int64_t rank = 0;
-  std::int64_t first = 0;
-  std::int64_t second = 0;
-  JobIndex job = kNoJob;
-
-  friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
-};
-
-class SizeBuckets {
+class SizeHeaps {
  public:
-  struct Bucket {
+  struct Heap {
     int gpus = 0;
-    std::set<OrderKey> jobs;
+    std::vector<OrderKey> keys;  // the smallest in front
+
+    bool empty() const { return keys.empty(); }
+    const OrderKey& top() const { return keys.front(); }
   };
 
-  void insert(int gpus, const OrderKey& key);
-  void erase(int gpus, const OrderKey& key);
+  void push(int gpus, const OrderKey& key);
+  // Takes out the first job of a size. Precondition: there is one.
+  void pop(int gpus);
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
   // Fewest GPUs that any of them needs; INT_MAX without any.
@@ -43,10 +31,12 @@ class SizeBuckets {
   // The first in order among jobs that need at most `gpus_max`; nullptr without any. Valid until the next change.
   const OrderKey* first(int gpus_max) const;
   // By increasing number of GPUs; some may be empty.
-  const std::vector<Bucket>& buckets() const { return buckets_; }
+  const std::vector<Heap>& heaps() const { return heaps_; }
 
  private:
-  std::vector<Bucket> buckets_;  // few: numbers of GPUs are mostly powers of two
+  std::vector<Heap>::iterator find(int gpus);
+
+  std::vector<Heap> heaps_;  // few: numbers of GPUs are mostly powers of two
   std::size_t count_ = 0;
 };
 
