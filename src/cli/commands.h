@@ -34,6 +34,7 @@ Command trace_compare_command();
 Command trace_convert_command();
 Command bursts_command();
 Command simulate_command();
+Command simulate_compare_command();
 Command workload_show_command();
 Command workload_convert_command();
 Command workload_generate_command();

@@ -38,7 +38,8 @@ Status run_oracle(Context& context, const OptionValues& options) {
   return Error::infeasible(fmt::format("{} of {} cases are beyond their bar", report.failed(), report.cases.size()));
 }
 
-simulate::RunSetup setup_of(const OptionValues& options, const ClusterChoice& cluster) {
+simulate::RunSetup setup_of(const OptionValues& options, const ClusterChoice& cluster,
+                            simulate::TimeNs last_submission_ns) {
   simulate::RunSetup setup;
   setup.machines = cluster.machines;
   setup.placement = options.text("placement");
@@ -52,6 +53,13 @@ simulate::RunSetup setup_of(const OptionValues& options, const ClusterChoice& cl
   setup.engine.costs.resume_ns = cost("resume-cost");
   setup.engine.costs.move_ns = cost("move-cost");
   if (options.has("round")) setup.engine.round_ns = cost("round");
+  setup.engine.costs.checkpoint_ns = cost("checkpoint");
+  if (options.has("mtbf")) {
+    // Twice the time of the submissions and a month: most runs end before.
+    const simulate::TimeNs until = 2 * last_submission_ns + schedule::from_seconds(30 * 86'400.0);
+    setup.engine.outages = simulate::random_outages(setup.machines.size(), options.duration("mtbf").value(),
+                                                    options.duration("repair").value(), until, setup.engine.seed);
+  }
   return setup;
 }
 
@@ -126,7 +134,7 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   if (arguments.words.empty()) return Error::invalid("TRACE is missing; or --oracle DIR");
   ORRERY_TRY(const simulate::WorkloadFile file, load_workload(context, arguments.words[0], options));
   ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
-  simulate::RunSetup setup = setup_of(options, cluster);
+  simulate::RunSetup setup = setup_of(options, cluster, file.workload.jobs.back().facts.submit_ns);
   setup.engine.keep_log = options.has("log");
   const std::vector<std::string> policies = options.texts("policy");
   Progress progress("simulating", static_cast<std::int64_t>(policies.size()),
@@ -181,13 +189,16 @@ Command simulate_command() {
                      choice_option("placement", "consolidated", {"consolidated", "most-free", "best-fit", "rack"},
                                    "where GPUs are taken from"),
                      integer_option("threads", 2, "runs at a time").bounds(1, 256),
-                     integer_option("seed", 1, "of prediction errors").bounds(0, 1e15),
+                     integer_option("seed", 1, "of prediction errors and failures").bounds(0, 1e15),
                      number_option("prediction-error", 0,
                                    "policies see run times times exp(N(0, this)) instead of the true ones")
                          .bounds(0, 5),
                      duration_option("start-cost", "0s", "without work when a job first starts"),
                      duration_option("resume-cost", "0s", "without work when a suspended job goes on"),
                      duration_option("move-cost", "0s", "without work when a job moves or is resized"),
+                     optional_duration("mtbf", "machines fail, on average after this time").bounds(1, 1e9),
+                     duration_option("repair", "1h", "and are down for this long, on average").bounds(1, 1e9),
+                     duration_option("checkpoint", "0s", "a failure loses the work since the last multiple of this"),
                      optional_duration("round", "ask policies at multiples of this only").bounds(0.001, 1e7),
                      number_option("elastic", 4, "optimus may give a job up to this many times the GPUs it asks for")
                          .bounds(1, 1e4),

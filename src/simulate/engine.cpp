@@ -284,6 +284,23 @@ class Engine {
 
 }  // namespace
 
+std::vector<Outage> random_outages(std::size_t machines, double mean_time_between_s, double mean_repair_s, TimeNs until,
+                                   std::uint64_t seed) {
+  std::vector<Outage> outages;
+  for (std::size_t m = 0; m < machines; ++m) {
+    Random random = Random(seed).split("outages").split(m);
+    double at_s = random.exponential(mean_time_between_s);
+    while (at_s < schedule::to_seconds(until)) {
+      // At least a millisecond, so that a machine is never down and up at one instant.
+      const double repaired_s = at_s + std::max(1e-3, random.exponential(mean_repair_s));
+      outages.push_back(
+          {schedule::from_seconds(at_s), schedule::from_seconds(repaired_s), static_cast<std::int32_t>(m)});
+      at_s = repaired_s + std::max(1e-3, random.exponential(mean_time_between_s));
+    }
+  }
+  return outages;
+}
+
 Result<RunResult> simulate(const Workload& workload, const std::vector<schedule::MachineView>& machines,
                            const SpeedModel& speed,
                            const std::function<Result<std::unique_ptr<Policy>>(const schedule::ClusterView&)>& policy,

@@ -29,6 +29,11 @@ struct Outage {
   std::int32_t machine = 0;
 };
 
+// Every machine fails after exponential times and is repaired for as long on average; the same seed gives the same
+// times. Until `until`; later failures are left out.
+std::vector<Outage> random_outages(std::size_t machines, double mean_time_between_s, double mean_repair_s, TimeNs until,
+                                   std::uint64_t seed);
+
 struct EngineOptions {
   Costs costs{};
   std::vector<Outage> outages{};

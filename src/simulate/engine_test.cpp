@@ -117,6 +117,16 @@ TEST(Engine, GandivaPacksJobsThatLeaveRoomForEachOther) {
   EXPECT_EQ(sliced.makespan_ns, 1200 * kSecond);
 }
 
+TEST(Engine, GandivaRunsJobsLargerThanAServerOneAfterTheOther) {
+  RunSetup setup;
+  setup.machines.assign(2, {.gpus = 1});
+  setup.engine.check_invariants = true;
+  const RunResult result = run(workload_of({job(0, 100, 2), job(1, 100, 2), job(2, 30, 1)}), setup, "gandiva");
+  EXPECT_TRUE(result.unfinished.empty());
+  // The small job takes turns with the first large one: large until 60 s, small until 90 s.
+  EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{130, 230, 90}));
+}
+
 TEST(Engine, PredictionErrorsChangeDecisionsNotWork) {
   GenerateOptions options;
   options.jobs = 200;

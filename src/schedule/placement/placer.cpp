@@ -9,8 +9,10 @@
 
 namespace orrery::schedule {
 
-FreeGpus::FreeGpus(const ClusterView& view) {
+void FreeGpus::assign(const ClusterView& view) {
+  free_.clear();
   free_.reserve(view.machines().size());
+  total_ = 0;
   for (const MachineView& machine : view.machines()) {
     free_.push_back(machine.up ? machine.free : 0);
     total_ += free_.back();

@@ -18,7 +18,8 @@ namespace orrery::schedule {
 class FreeGpus {
  public:
   FreeGpus() = default;
-  explicit FreeGpus(const ClusterView& view);
+  explicit FreeGpus(const ClusterView& view) { assign(view); }
+  void assign(const ClusterView& view);
 
   int total() const { return total_; }
   int on(std::int32_t machine) const { return free_[static_cast<std::size_t>(machine)]; }

@@ -17,12 +17,12 @@ class Fifo : public Policy {
     queue_.insert(queue_.begin(), event.evicted.begin(), event.evicted.end());
     queue_.insert(queue_.end(), event.arrived.begin(), event.arrived.end());
     if (queue_.empty() || view.facts(queue_.front()).gpus > view.free_gpus()) return;
-    FreeGpus free(view);
+    free_.assign(view);
     while (!queue_.empty()) {
       const JobIndex job = queue_.front();
-      auto allocation = placer_->place(view, free, job, view.facts(job).gpus);
+      auto allocation = placer_->place(view, free_, job, view.facts(job).gpus);
       if (!allocation) return;
-      free.take(*allocation);
+      free_.take(*allocation);
       decisions.push_back({.job = job,
                            .allocation = std::move(*allocation),
                            .reason = {Why::kNextInOrder, to_seconds(view.facts(job).submit_ns)}});
@@ -33,6 +33,7 @@ class Fifo : public Policy {
  private:
   std::unique_ptr<Placer> placer_;
   std::deque<JobIndex> queue_;
+  FreeGpus free_;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ class Gandiva : public Policy {
     ++call_;
     entries_.resize(view.jobs());
     if (servers_.all().empty() || event.machines_changed) servers_.update(view);
-    free_ = FreeGpus(view);
+    free_.assign(view);
     for (const JobIndex job : event.ended) leave(job);
     for (const JobIndex job : event.evicted) {
       leave(job);
@@ -65,7 +65,7 @@ class Gandiva : public Policy {
       if (entry(job).servers.empty()) queue_.push_back(job);
       for (const std::int32_t server : entry(job).servers) {
         servers_.at(server).large = job;
-        servers_.at(server).large_turn = false;
+        servers_.at(server).changed = true;
       }
       return;
     }
@@ -85,7 +85,7 @@ class Gandiva : public Policy {
     e.runs = false;
     for (const std::int32_t server : e.servers) {
       servers_.at(server).large = kNoJob;
-      servers_.at(server).large_turn = false;
+      servers_.at(server).changed = true;
     }
     e.servers.clear();
     if (e.server >= 0) servers_.remove(e.server, job, gpus(job));

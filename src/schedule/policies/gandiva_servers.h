@@ -17,7 +17,6 @@ struct GandivaServer {
   std::vector<JobIndex> running{};  // in the order in which they started
   bool changed = true;              // since fill() looked at it
   JobIndex large = kNoJob;          // a job of several servers, which takes turns with the ring
-  bool large_turn = false;
 
   bool over_subscribed() const { return load > gpus || (large != kNoJob && has_jobs()); }
   bool has_jobs() const { return !ring.empty() || !running.empty(); }

@@ -174,15 +174,15 @@ class Las : public Policy {
 
   void apply(std::vector<Decision>& decisions) {
     if (starting_.empty() && stopping_.empty()) return;
-    FreeGpus free(*view_);
+    free_.assign(*view_);
     for (const JobIndex job : stopping_) {
-      free.give(view_->progress(job).allocation);
+      free_.give(view_->progress(job).allocation);
       decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
     }
     for (const JobIndex job : starting_) {
-      auto allocation = placer_->place(*view_, free, job, gpus(job));
+      auto allocation = placer_->place(*view_, free_, job, gpus(job));
       ORRERY_CHECK(allocation.has_value());
-      free.take(*allocation);
+      free_.take(*allocation);
       decisions.push_back({.job = job,
                            .allocation = std::move(*allocation),
                            .reason = {Why::kQueue, static_cast<double>(entry(job).queue)}});
@@ -219,6 +219,7 @@ class Las : public Policy {
   std::int64_t stamp_ = 0;
   std::int64_t front_stamp_ = 0;
   TimeNs wake_ns_ = kNever;
+  FreeGpus free_;
   std::vector<JobIndex> demoted_, starting_, stopping_, suspended_, last_;
 };
 

@@ -17,18 +17,18 @@ class OrderedStart : public Policy {
     for (const JobIndex job : event.evicted) wait(view, job);
     for (const JobIndex job : event.arrived) wait(view, job);
     if (waiting_.smallest() > view.free_gpus()) return;
-    FreeGpus free(view);
-    int limit = free.total();
-    while (const OrderKey* next = waiting_.first(std::min(limit, free.total()))) {
+    free_.assign(view);
+    int limit = free_.total();
+    while (const OrderKey* next = waiting_.first(std::min(limit, free_.total()))) {
       const OrderKey key = *next;
       const int gpus = view.facts(key.job).gpus;
-      auto allocation = placer_->place(view, free, key.job, gpus);
+      auto allocation = placer_->place(view, free_, key.job, gpus);
       if (!allocation) {
         // What this placer cannot find for one job it cannot find for another of this size.
         limit = gpus - 1;
         continue;
       }
-      free.take(*allocation);
+      free_.take(*allocation);
       waiting_.pop(gpus);
       decisions.push_back(
           {.job = key.job, .allocation = std::move(*allocation), .reason = {Why::kNextInOrder, to_seconds(key.value)}});
@@ -44,6 +44,7 @@ class OrderedStart : public Policy {
   StaticKey key_;
   std::unique_ptr<Placer> placer_;
   SizeHeaps waiting_;
+  FreeGpus free_;
 };
 
 }  // namespace

@@ -92,12 +92,20 @@ class PreemptiveOrder : public Policy {
             .job = job};
   }
 
-  // A running job's key as of now, comparable with those of waiting jobs.
-  OrderKey current(const OrderKey& running) const {
-    if (!moves()) return running;
+  // The value of a running job as of now, comparable with those of waiting jobs.
+  std::int64_t value_now(const OrderKey& running, int of_gpus) const {
+    if (!moves()) return running.value;
+    return (running.value - view_->now()) * (rule_ == OrderRule::kRemainingService ? of_gpus : 1);
+  }
+  OrderKey current(const OrderKey& running, int of_gpus) const {
     OrderKey result = running;
-    result.value = (running.value - view_->now()) * weight(running.job);
+    result.value = value_now(running, of_gpus);
     return result;
+  }
+  // Whether a running job stands before `place`; values are mostly different, so the rest is rarely looked at.
+  bool stands_before(const OrderKey& running, int of_gpus, const OrderKey& place) const {
+    const std::int64_t value = value_now(running, of_gpus);
+    return value != place.value ? value < place.value : current(running, of_gpus) < place;
   }
 
   void wait(JobIndex job, const OrderKey& new_key) {
@@ -129,7 +137,7 @@ class PreemptiveOrder : public Policy {
     int sum = 0;
     for (const RunningSet& bucket : running_) {
       for (auto at = bucket.jobs.rbegin(); at != bucket.jobs.rend() && sum < enough; ++at) {
-        if (current(*at) < place) break;
+        if (stands_before(*at, bucket.gpus, place)) break;
         if (!is_stopping(at->job)) sum += bucket.gpus;
       }
     }
@@ -137,8 +145,8 @@ class PreemptiveOrder : public Policy {
   }
 
   // Whether a waiting job fits at its place when `slack` GPUs are left over behind everybody.
-  bool fits(const OrderKey& waiting, int slack) const {
-    const int needed = gpus(waiting.job) - slack;
+  bool fits(const OrderKey& waiting, int wanted, int slack) const {
+    const int needed = wanted - slack;
     return needed <= 0 || behind(against_running(waiting), needed) >= needed;
   }
 
@@ -156,10 +164,9 @@ class PreemptiveOrder : public Policy {
       for (BackCursor& cursor : ends_) {
         while (cursor.at != cursor.end && is_stopping(cursor.at->job)) ++cursor.at;
         if (cursor.at == cursor.end) continue;
-        const OrderKey now = current(*cursor.at);
-        if (last != nullptr && now < last_key) continue;
+        if (last != nullptr && stands_before(*cursor.at, cursor.gpus, last_key)) continue;
         last = &cursor;
-        last_key = now;
+        last_key = current(*cursor.at, cursor.gpus);
       }
       ORRERY_CHECK(last != nullptr);
       first = last_key;
@@ -190,7 +197,7 @@ class PreemptiveOrder : public Policy {
         }
       }
       if (next == nullptr) return;
-      if (!fits(next->top(), slack)) {
+      if (!fits(next->top(), next->gpus, slack)) {
         closed_[static_cast<std::size_t>(next - waiting_.heaps().data())] = true;
         continue;
       }
@@ -202,16 +209,16 @@ class PreemptiveOrder : public Policy {
 
   void apply(std::vector<Decision>& decisions) {
     if (starting_.empty() && stopping_.empty()) return;
-    FreeGpus free(*view_);
+    free_.assign(*view_);
     for (const JobIndex job : stopping_) {
-      free.give(view_->progress(job).allocation);
+      free_.give(view_->progress(job).allocation);
       decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
       leave(job);
     }
     for (const JobIndex job : starting_) {
-      auto allocation = placer_->place(*view_, free, job, gpus(job));
+      auto allocation = placer_->place(*view_, free_, job, gpus(job));
       ORRERY_CHECK(allocation.has_value());
-      free.take(*allocation);
+      free_.take(*allocation);
       decisions.push_back({.job = job,
                            .allocation = std::move(*allocation),
                            .reason = {Why::kNextInOrder, static_cast<double>(key(job).value) * 1e-9}});
@@ -234,6 +241,7 @@ class PreemptiveOrder : public Policy {
   std::vector<RunningSet> running_;
   std::vector<bool> closed_;  // sizes whose first job did not fit in this walk
   std::vector<JobIndex> starting_, stopping_;
+  FreeGpus free_;
   struct BackCursor {
     std::set<OrderKey>::const_reverse_iterator at, end;
     int gpus = 0;
