@@ -99,7 +99,9 @@ class Engine {
     return next == kNever ? next : std::max(next, ledger_.now());
   }
 
-  bool events_pending() const { return !event_arrived_.empty() || !event_ended_.empty() || !event_evicted_.empty(); }
+  bool events_pending() const {
+    return !event_arrived_.empty() || !event_ended_.empty() || !event_evicted_.empty() || machines_changed_;
+  }
 
   void advance_to(TimeNs next) {
     const double busy = ledger_.gpus() - ledger_.free_gpus();
@@ -176,8 +178,8 @@ class Engine {
   Status ask(Policy& policy) {
     decisions_.clear();
     policy.decide(ledger_, {event_arrived_, event_ended_, event_evicted_, machines_changed_}, decisions_);
-    if (!events_pending() && !machines_changed_) ++result_.events;
-    stalled_ = decisions_.empty() && !events_pending() && !machines_changed_ && policy.wake_at_ns() <= ledger_.now();
+    if (!events_pending()) ++result_.events;
+    stalled_ = decisions_.empty() && !events_pending() && policy.wake_at_ns() <= ledger_.now();
     if (running_ == 0 && decisions_.empty() && round_ns_ > 0) stalled_ = true;
     event_arrived_.clear();
     event_ended_.clear();

@@ -103,7 +103,7 @@ std::string input_section(const ReportInput& input) {
 std::string completion_svg(const ReportInput& input) {
   plot::LinePlot figure{.heading = {.title = "Jobs that ended within a time of their submission"},
                         .x = {.title = "Completion time", .unit = "s", .log = true},
-                        .y = {.title = "Jobs", .unit = "%"}};
+                        .y = {.title = "Jobs", .unit = "%", .minimum = 0, .maximum = 100}};
   for (const RunResult& run : input.runs) {
     std::vector<double> times;
     for (std::size_t j = 0; j < run.jobs.size(); ++j) {
@@ -125,7 +125,7 @@ std::string completion_svg(const ReportInput& input) {
 std::string utilisation_svg(const ReportInput& input) {
   plot::LinePlot figure{.heading = {.title = "GPUs in use"},
                         .x = {.title = "Time", .unit = "days"},
-                        .y = {.title = "GPUs in use", .unit = "%", .from_zero = true}};
+                        .y = {.title = "GPUs in use", .unit = "%", .minimum = 0, .maximum = 100}};
   for (const RunResult& run : input.runs) {
     figure.series.push_back({.name = run.policy, .points = over_time(run, &UsePoint::busy, 100.0 / input.gpus)});
   }
