@@ -117,7 +117,7 @@ Status write_files(Context& context, const simulate::ReportInput& report, const 
     ORRERY_TRY_VOID(context.write_file(options.text("log"), log_csv(report.file.workload, report.runs), options));
   }
   if (!options.has("plots")) return {};
-  const std::string folder = options.text("plots");
+  const std::string& folder = options.text("plots");
   ORRERY_TRY_VOID(context.env.files.make_directory(folder));
   ORRERY_TRY_VOID(context.write_file(folder + "/completion.svg", simulate::completion_svg(report), options));
   ORRERY_TRY_VOID(context.write_file(folder + "/utilisation.svg", simulate::utilisation_svg(report), options));

@@ -90,14 +90,16 @@ void ClusterLedger::book(JobIndex job) {
 
 void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
   const JobFacts& f = facts(job);
-  const double share = 1.0 / std::max(1, gpus_in(allocation));
+  const bool more_than_gpus = f.cpus > 0 || f.memory > 0;
+  const double share = more_than_gpus ? 1.0 / std::max(1, gpus_in(allocation)) : 0;
   for (const Slice& slice : allocation) {
     MachineView& machine = machines_[static_cast<std::size_t>(slice.machine)];
     machine.free -= sign * slice.gpus;
     free_ -= sign * slice.gpus;
+    ORRERY_CHECK(machine.free >= 0 && machine.free <= machine.gpus);
+    if (!more_than_gpus) continue;
     machine.cpus_free -= sign * f.cpus * share * slice.gpus;
     machine.memory_free -= sign * f.memory * share * slice.gpus;
-    ORRERY_CHECK(machine.free >= 0 && machine.free <= machine.gpus);
   }
 }
 

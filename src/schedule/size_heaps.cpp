@@ -8,24 +8,35 @@
 
 namespace orrery::schedule {
 
-std::vector<SizeHeaps::Heap>::iterator SizeHeaps::find(int gpus) {
-  return std::lower_bound(heaps_.begin(), heaps_.end(), gpus,
-                          [](const Heap& heap, int wanted) { return heap.gpus < wanted; });
+std::size_t SizeHeaps::place_of(int gpus) const {
+  std::size_t place = 0;
+  while (place < heaps_.size() && heaps_[place].gpus < gpus) ++place;
+  return place;
 }
 
 void SizeHeaps::push(int gpus, const OrderKey& key) {
-  auto heap = find(gpus);
-  if (heap == heaps_.end() || heap->gpus != gpus) heap = heaps_.insert(heap, Heap{gpus, {}});
-  heap->keys.push_back(key);
-  std::push_heap(heap->keys.begin(), heap->keys.end(), std::greater<>());
+  const std::size_t place = place_of(gpus);
+  if (place == heaps_.size() || heaps_[place].gpus != gpus) {
+    heaps_.insert(heaps_.begin() + static_cast<std::ptrdiff_t>(place), Heap{gpus, {}});
+  }
+  std::vector<OrderKey>& keys = heaps_[place].keys;
+  keys.push_back(key);
+  std::push_heap(keys.begin(), keys.end(), std::greater<>());
   ++count_;
 }
 
+const OrderKey& SizeHeaps::top(int gpus) const {
+  const std::size_t place = place_of(gpus);
+  ORRERY_CHECK(place < heaps_.size() && heaps_[place].gpus == gpus && !heaps_[place].empty());
+  return heaps_[place].top();
+}
+
 void SizeHeaps::pop(int gpus) {
-  const auto heap = find(gpus);
-  ORRERY_CHECK(heap != heaps_.end() && heap->gpus == gpus && !heap->empty());
-  std::pop_heap(heap->keys.begin(), heap->keys.end(), std::greater<>());
-  heap->keys.pop_back();
+  const std::size_t place = place_of(gpus);
+  ORRERY_CHECK(place < heaps_.size() && heaps_[place].gpus == gpus && !heaps_[place].empty());
+  std::vector<OrderKey>& keys = heaps_[place].keys;
+  std::pop_heap(keys.begin(), keys.end(), std::greater<>());
+  keys.pop_back();
   --count_;
 }
 

@@ -22,6 +22,8 @@ class SizeHeaps {
   };
 
   void push(int gpus, const OrderKey& key);
+  // The first job of a size. Precondition: there is one.
+  const OrderKey& top(int gpus) const;
   // Takes out the first job of a size. Precondition: there is one.
   void pop(int gpus);
   bool empty() const { return count_ == 0; }
@@ -34,7 +36,7 @@ class SizeHeaps {
   const std::vector<Heap>& heaps() const { return heaps_; }
 
  private:
-  std::vector<Heap>::iterator find(int gpus);
+  std::size_t place_of(int gpus) const;
 
   std::vector<Heap> heaps_;  // few: numbers of GPUs are mostly powers of two
   std::size_t count_ = 0;

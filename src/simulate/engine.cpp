@@ -236,8 +236,10 @@ class Engine {
     double rate = speed_.rate(ledger_, job, p.allocation);
     if (p.partner != schedule::kNoJob) rate *= speed_.packed_share(ledger_, job, p.partner);
     ledger_.set_rate(job, rate);
-    ends_.remove(job);
-    if (!(rate > 0)) return;
+    if (!(rate > 0)) {
+      ends_.remove(job);
+      return;
+    }
     const TimeNs left = std::max<TimeNs>(0, true_work(job) - p.done_ns);
     const TimeNs takes = rate == 1 ? left : static_cast<TimeNs>(std::ceil(static_cast<double>(left) / rate));
     ends_.set(job, std::max(ledger_.now(), p.resumes_ns) + takes);

@@ -12,7 +12,7 @@ namespace orrery::simulate {
 
 namespace {
 
-constexpr double kHour_s = 3600, kDay_s = 86'400;
+constexpr double kHourS = 3600, kDayS = 86'400;
 
 // How much above its average the rate is at a time of day.
 double rate_factor(Arrivals arrivals, double at_s) {
@@ -21,10 +21,10 @@ double rate_factor(Arrivals arrivals, double at_s) {
       return 1;
     case Arrivals::kDiurnal:
       // Between 0.4 and 1.6, highest at three in the afternoon.
-      return 1 + 0.6 * std::cos(2 * std::numbers::pi * (at_s / kDay_s - 15.0 / 24));
+      return 1 + 0.6 * std::cos(2 * std::numbers::pi * (at_s / kDayS - 15.0 / 24));
     case Arrivals::kBursts:
       // The first six minutes of every hour.
-      return std::fmod(at_s, kHour_s) < kHour_s / 10 ? 10 / 1.9 : 1 / 1.9;
+      return std::fmod(at_s, kHourS) < kHourS / 10 ? 10 / 1.9 : 1 / 1.9;
   }
   return 1;
 }
@@ -50,7 +50,7 @@ void draw_philly(Random& random, JobFacts& facts) {
   // Shares of the real trace.
   static constexpr Size kSizes[] = {{1, 0.952}, {2, 0.976}, {4, 0.992}, {8, 0.9987}, {16, 1}};
   facts.gpus = draw_gpus(random, kSizes);
-  const double seconds = std::clamp(std::exp(6.9 + 2.2 * random.normal()), 10.0, 30 * kDay_s);
+  const double seconds = std::clamp(std::exp(6.9 + 2.2 * random.normal()), 10.0, 30 * kDayS);
   facts.work_ns = schedule::from_seconds(seconds);
   facts.gpu_utilisation = random.uniform(0.2, 1.0);
   facts.gpu_memory_share = random.uniform(0.1, 1.0);
@@ -62,13 +62,13 @@ void draw_optimus(Random& random, TraceJob& job) {
   job.model = kModels[random.below(std::size(kModels))];
   job.facts.gpus = 1 + static_cast<int>(random.below(4));
   job.facts.gpus_max = 16;
-  job.facts.work_ns = schedule::from_seconds(std::exp(random.uniform(std::log(20 * 60.0), std::log(2 * kDay_s))));
+  job.facts.work_ns = schedule::from_seconds(std::exp(random.uniform(std::log(20 * 60.0), std::log(2 * kDayS))));
 }
 
 void draw_polimi(Random& random, JobFacts& facts) {
   static constexpr Size kSizes[] = {{1, 0.4}, {2, 0.7}, {4, 0.9}, {8, 1}};
   facts.gpus = draw_gpus(random, kSizes);
-  const double seconds = random.uniform(0.5, 10) * kDay_s;
+  const double seconds = random.uniform(0.5, 10) * kDayS;
   facts.work_ns = schedule::from_seconds(seconds);
   facts.deadline_ns = facts.submit_ns + schedule::from_seconds(seconds * random.uniform(1, 3));
   facts.priority = static_cast<double>(1 + random.below(5));
@@ -85,7 +85,7 @@ Workload generate(const GenerateOptions& options) {
   double at = 0;
   while (workload.jobs.size() < options.jobs) {
     // Thinning: candidates at the highest rate, kept as often as the rate now is of it.
-    at += arrivals.exponential(kHour_s / highest);
+    at += arrivals.exponential(kHourS / highest);
     const double share = rate_factor(options.arrivals, at) / highest_factor(options.arrivals);
     if (arrivals.uniform() >= share) continue;
     Random random = Random(options.seed).split("jobs").split(workload.jobs.size());

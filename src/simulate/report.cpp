@@ -11,7 +11,7 @@ namespace orrery::simulate {
 namespace {
 
 constexpr std::size_t kCurvePoints = 300;
-constexpr double kDay_s = 86'400;
+constexpr double kDayS = 86'400;
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -46,7 +46,7 @@ std::vector<plot::Point> over_time(const RunResult& run, std::int32_t UsePoint::
       current = run.use[at].*value;
     }
     sum += current * (end - from);
-    points.push_back({(begin + width / 2) * 1e-9 / kDay_s, sum / width * scale});
+    points.push_back({(begin + width / 2) * 1e-9 / kDayS, sum / width * scale});
   }
   return points;
 }

@@ -9,6 +9,7 @@
 //    each found a place, else it waits.
 // Equal numbers of both on the fewest servers cross the network least. Ties: earlier job; lower server.
 
+#include <cstdint>
 #include <set>
 #include <vector>
 

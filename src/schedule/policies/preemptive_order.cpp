@@ -24,6 +24,7 @@ class PreemptiveOrder : public Policy {
     stamp_ = 0;
     view_ = &view;
     keys_.resize(view.jobs());
+    places_.resize(view.jobs());
     starting_.clear();
     stopping_.clear();
     for (const JobIndex job : event.ended) leave(job);
@@ -41,8 +42,13 @@ class PreemptiveOrder : public Policy {
       starting_.assign(event.arrived.begin(), event.arrived.end());
       std::sort(starting_.begin(), starting_.end(), [&](JobIndex a, JobIndex b) { return key(a) < key(b); });
     } else {
-      for (const JobIndex job : event.arrived) waiting_.push(gpus(job), key(job));
-      choose();
+      bool comes_first = false;
+      for (const JobIndex job : event.arrived) {
+        waiting_.push(gpus(job), key(job));
+        comes_first = comes_first || waiting_.top(gpus(job)).job == job;
+      }
+      // Without GPUs that became free, those who did not fit before do not fit now.
+      if (!only_arrivals || comes_first) choose();
     }
     apply(decisions);
   }
@@ -114,7 +120,7 @@ class PreemptiveOrder : public Policy {
   }
 
   void leave(JobIndex job) {
-    set_of(gpus(job)).erase(key(job));
+    set_of(gpus(job)).erase(places_[static_cast<std::size_t>(job)]);
     held_ -= gpus(job);
   }
 
@@ -223,7 +229,7 @@ class PreemptiveOrder : public Policy {
                            .allocation = std::move(*allocation),
                            .reason = {Why::kNextInOrder, static_cast<double>(key(job).value) * 1e-9}});
       key(job) = running_key(job, key(job));
-      set_of(gpus(job)).insert(key(job));
+      places_[static_cast<std::size_t>(job)] = set_of(gpus(job)).insert(key(job)).first;
       held_ += gpus(job);
     }
     for (const JobIndex job : stopping_) wait(job, waiting_key(job, false));
@@ -236,7 +242,8 @@ class PreemptiveOrder : public Policy {
   std::int64_t pass_ = 0;
   std::int64_t stamp_ = 0;
   int held_ = 0;
-  std::vector<OrderKey> keys_;  // by job
+  std::vector<OrderKey> keys_;                        // by job
+  std::vector<std::set<OrderKey>::iterator> places_;  // by job that runs: where it is in running_
   SizeHeaps waiting_;
   std::vector<RunningSet> running_;
   std::vector<bool> closed_;  // sizes whose first job did not fit in this walk

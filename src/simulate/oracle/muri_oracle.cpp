@@ -19,7 +19,7 @@ namespace orrery::simulate {
 namespace {
 
 constexpr double kTolerance = 0.15;
-constexpr double kRound_s = 360;
+constexpr double kRoundS = 360;
 constexpr int kGpusPerMachine = 8, kSimulatedMachines = 8;
 
 const std::map<std::string, std::string, std::less<>> kNames = {{"SRTF", "srtf"},         {"SRSF", "srsf"},
@@ -49,7 +49,7 @@ Result<std::vector<OracleCase>> run_case(const OracleInput& input, const Instanc
   const std::vector<schedule::MachineView> machines(static_cast<std::size_t>(instance.machines),
                                                     {.gpus = kGpusPerMachine});
   EngineOptions options;
-  if (instance.real) options.round_ns = schedule::from_seconds(kRound_s);
+  if (instance.real) options.round_ns = schedule::from_seconds(kRoundS);
   const double start = input.now_s();
   ORRERY_TRY(const RunResult run, simulate(
                                       file.workload, machines, CurveSpeed({}),
