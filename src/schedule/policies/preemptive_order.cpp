@@ -1,6 +1,7 @@
 #include "schedule/policies/preemptive_order.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "base/check.h"
@@ -153,7 +154,9 @@ class PreemptiveOrder : public Policy {
   // Whether a waiting job fits at its place when `slack` GPUs are left over behind everybody.
   bool fits(const OrderKey& waiting, int wanted, int slack) const {
     const int needed = wanted - slack;
-    return needed <= 0 || behind(against_running(waiting), needed) >= needed;
+    if (needed <= 0) return true;
+    // Mostly nobody runs behind a job that waits.
+    return waiting.value <= last_value_ && behind(against_running(waiting), needed) >= needed;
   }
 
   // The first running job in order that does not fit when `deficit` GPUs are missing in the end: the one with less than
@@ -186,6 +189,11 @@ class PreemptiveOrder : public Policy {
   // end when others took their GPUs. What is free for a job only shrinks along the walk.
   void choose() {
     int slack = free_now();
+    last_value_ = std::numeric_limits<std::int64_t>::min();
+    for (const RunningSet& of_size : running_) {
+      if (of_size.jobs.empty()) continue;
+      last_value_ = std::max(last_value_, value_now(*of_size.jobs.rbegin(), of_size.gpus));
+    }
     closed_.assign(waiting_.heaps().size(), false);
     while (true) {
       const SizeHeaps::Heap* next = nullptr;
@@ -246,7 +254,8 @@ class PreemptiveOrder : public Policy {
   std::vector<std::set<OrderKey>::iterator> places_;  // by job that runs: where it is in running_
   SizeHeaps waiting_;
   std::vector<RunningSet> running_;
-  std::vector<bool> closed_;  // sizes whose first job did not fit in this walk
+  std::int64_t last_value_ = 0;  // of the running job that stands last, in this walk
+  std::vector<bool> closed_;     // sizes whose first job did not fit in this walk
   std::vector<JobIndex> starting_, stopping_;
   FreeGpus free_;
   struct BackCursor {
