@@ -38,8 +38,7 @@ Result<std::vector<MachineCount>> parse_machines(const std::string& text) {
 }
 
 Result<BatchProblem> read_problem(const OracleInput& input, const std::vector<MachineCount>& machines) {
-  const std::vector<std::string> paths = {"cases.csv", "cases_30pct_deadlines.csv", "cases_20pct_deadlines.csv"};
-  ORRERY_TRY(const std::string path, find_input(input, "hydra_pai", paths));
+  ORRERY_TRY(const std::string path, find_input_named(input, "hydra_pai", "cases"));
   ORRERY_TRY(const CsvTable table, read_csv_file(input.files, path));
   BatchProblem problem;
   for (const MachineCount& type : machines) problem.machines.push_back(type.count);

@@ -17,6 +17,9 @@ Result<std::vector<OracleCase>> run_muri_oracle(const OracleInput& input, const 
 Result<std::string> find_input(const OracleInput& input, const std::string& subfolder,
                                const std::vector<std::string>& paths);
 
+// The first CSV file whose name begins with `prefix`, in the same folders.
+Result<std::string> find_input_named(const OracleInput& input, const std::string& subfolder, std::string_view prefix);
+
 // "name" of "name.expected_end_times.csv.gz" for the suffix ".expected_end_times.csv"; nothing for other names.
 std::optional<std::string> stem_of(const std::string& name, std::string_view suffix);
 

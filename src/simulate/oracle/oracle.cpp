@@ -44,14 +44,36 @@ std::optional<std::string> stem_of(const std::string& name, std::string_view suf
   return std::string(text);
 }
 
-Result<std::string> find_input(const OracleInput& input, const std::string& subfolder,
-                               const std::vector<std::string>& paths) {
+namespace {
+
+std::vector<std::string> folders_of(const OracleInput& input, const std::string& subfolder) {
   std::vector<std::string> folders = {input.folder};
   for (const std::string& root : {input.data, input.fallback}) {
     if (root.empty()) continue;
     folders.push_back(root);
     folders.push_back(root + "/" + subfolder);
   }
+  return folders;
+}
+
+}  // namespace
+
+Result<std::string> find_input_named(const OracleInput& input, const std::string& subfolder, std::string_view prefix) {
+  const std::vector<std::string> folders = folders_of(input, subfolder);
+  for (const std::string& folder : folders) {
+    const auto names = input.files.list(folder);
+    if (!names) continue;
+    for (const std::string& name : *names) {
+      if (name.starts_with(prefix) && stem_of(name, ".csv")) return folder + "/" + name;
+    }
+  }
+  return Error::not_found(
+      fmt::format("no {}*.csv in {}; give the folder of inputs with --data", prefix, fmt::join(folders, ", ")));
+}
+
+Result<std::string> find_input(const OracleInput& input, const std::string& subfolder,
+                               const std::vector<std::string>& paths) {
+  const std::vector<std::string> folders = folders_of(input, subfolder);
   for (const std::string& folder : folders) {
     for (const std::string& path : paths) {
       const std::string full = folder + "/" + path;
@@ -75,7 +97,9 @@ Result<OracleReport> run_oracle(const OracleInput& input) {
   } else if (any([](const std::string& name) { return name.starts_with("published_"); })) {
     report.kind = "allox-hydra";
     ORRERY_TRY(report.cases, run_batch_oracle(input, names));
-  } else if (any([](const std::string& name) { return name.starts_with("testbed_"); })) {
+  } else if (any([](const std::string& name) {
+               return name.starts_with("testbed_") || name.starts_with("simulated.csv");
+             })) {
     report.kind = "muri";
     ORRERY_TRY(report.cases, run_muri_oracle(input, names));
   } else {
