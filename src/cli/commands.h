@@ -35,6 +35,11 @@ Command trace_summary_command();
 Command trace_compare_command();
 Command trace_convert_command();
 Command bursts_command();
+Command simulate_command();
+Command simulate_compare_command();
+Command workload_show_command();
+Command workload_convert_command();
+Command workload_generate_command();
 Command completion_command();
 Command reference_command();
 

@@ -1,0 +1,102 @@
+#include "cli/workloads.h"
+
+#include <fmt/format.h>
+#include <map>
+
+#include "base/text.h"
+#include "base/yaml.h"
+#include "env/files.h"
+#include "hardware/cluster_file.h"
+#include "simulate/data_file.h"
+
+namespace orrery::cli {
+
+using simulate::WorkloadFile;
+
+std::vector<OptionRecord> workload_options() {
+  std::vector<std::string> formats = {"auto"};
+  for (const simulate::WorkloadFormat& format : simulate::workload_formats()) formats.push_back(format.name);
+  return {
+      choice_option("format", "auto", formats, "form of the trace; auto looks at its columns"),
+      text_option("speeds", "", "speeds for traces that give steps: Gavel's JSON, or a folder with applications.csv")
+          .in("PATH"),
+      flag_option("strict", "stop at the first bad row instead of skipping and counting it")};
+}
+
+namespace {
+
+Result<simulate::SpeedTable> load_speeds(Context& context, const std::string& path) {
+  if (context.env.files.exists(path + "/applications.csv")) {
+    ORRERY_TRY(const simulate::Applications applications, simulate::read_applications(context.env.files, path, "aws"));
+    return simulate::SpeedTable::of(applications);
+  }
+  ORRERY_TRY(const std::string json, simulate::read_data_file(context.env.files, path));
+  return simulate::SpeedTable::parse(json);
+}
+
+constexpr int kMachinesMax = 1 << 20;
+
+}  // namespace
+
+Result<WorkloadFile> load_workload(Context& context, const std::string& path, const OptionValues& options) {
+  simulate::ReadOptions read;
+  read.format = options.text("format");
+  read.strict = options.flag("strict");
+  if (options.has("speeds")) {
+    ORRERY_TRY(read.speeds, load_speeds(context, options.text("speeds")));
+  }
+  ORRERY_TRY(const std::string text, simulate::read_data_file(context.env.files, path));
+  return simulate::read_workload(text, path, read);
+}
+
+std::string problems_text(const WorkloadFile& file, std::size_t shown) {
+  std::string text;
+  if (file.out_of_order) text += "submissions were not in order of time and were sorted\n";
+  if (file.skipped == 0) return text;
+  text += fmt::format("skipped {} of {} rows:\n", format_whole(static_cast<double>(file.skipped)),
+                      format_whole(static_cast<double>(file.rows)));
+  for (std::size_t i = 0; i < std::min(shown, file.problems.size()); ++i) {
+    text += fmt::format("  line {}: {}\n", file.problems[i].line, file.problems[i].what);
+  }
+  if (file.skipped > shown)
+    text += fmt::format("  and {} more; orrery workload show --problems lists them\n", file.skipped - shown);
+  return text;
+}
+
+Result<ClusterChoice> load_cluster(Context& context, const std::string& choice) {
+  ClusterChoice result;
+  const std::size_t cross = choice.find('x');
+  const auto machines = cross == std::string::npos ? std::nullopt : parse_number(choice.substr(0, cross));
+  const auto each = cross == std::string::npos ? std::nullopt : parse_number(choice.substr(cross + 1));
+  if (machines && each) {
+    if (*machines < 1 || *machines > kMachinesMax || *each < 1 || *each > 1024) {
+      return Error::invalid(
+          fmt::format("cluster: {} is not 1 to {} machines with 1 to 1024 GPUs", choice, kMachinesMax));
+    }
+    result.machines.assign(static_cast<std::size_t>(*machines), {.gpus = static_cast<std::int32_t>(*each)});
+    result.gpus = static_cast<int>(*machines) * static_cast<int>(*each);
+    result.text = fmt::format("{:.0f} machines with {:.0f} GPUs", *machines, *each);
+    return result;
+  }
+  if (!context.env.files.exists(choice)) {
+    return Error::not_found(
+        fmt::format("cluster: no file {}; give a cluster file or MACHINESxGPUS such as 32x8", quote(choice)));
+  }
+  ORRERY_TRY(const std::string yaml, context.env.files.read(choice, kYamlBytesMax));
+  ORRERY_TRY(const hardware::Cluster cluster, hardware::read_cluster(yaml, choice));
+  std::map<std::string_view, std::int32_t> devices;
+  for (const hardware::MachineGroup& group : cluster.machines) {
+    const auto device = devices.emplace(group.machine.device->name, static_cast<std::int32_t>(devices.size()));
+    schedule::MachineView machine;
+    machine.gpus = group.machine.device_count;
+    machine.device = device.first->second;
+    machine.cpus = group.machine.cpu_cores;
+    machine.memory = group.machine.memory.value() / gibibytes(1).value();
+    result.machines.insert(result.machines.end(), static_cast<std::size_t>(group.count), machine);
+    result.gpus += group.count * machine.gpus;
+  }
+  result.text = fmt::format("{} ({} machines)", cluster.name, result.machines.size());
+  return result;
+}
+
+}  // namespace orrery::cli

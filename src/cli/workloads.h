@@ -1,0 +1,26 @@
+#pragma once
+// Workload files and clusters of command lines, as `simulate` and `workload` share them.
+
+#include "cli/command.h"
+#include "schedule/cluster_view.h"
+#include "simulate/readers/reader.h"
+
+namespace orrery::cli {
+
+// --format, --speeds and --strict.
+std::vector<OptionRecord> workload_options();
+
+Result<simulate::WorkloadFile> load_workload(Context& context, const std::string& path, const OptionValues& options);
+
+// How many rows were skipped and why, for people.
+std::string problems_text(const simulate::WorkloadFile& file, std::size_t shown);
+
+struct ClusterChoice {
+  std::vector<schedule::MachineView> machines;
+  std::string text;  // "32 machines with 8 GPUs"
+  int gpus = 0;
+};
+// "32x8": machines x GPUs; or a cluster file.
+Result<ClusterChoice> load_cluster(Context& context, const std::string& choice);
+
+}  // namespace orrery::cli

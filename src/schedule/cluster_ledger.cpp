@@ -1,0 +1,220 @@
+#include "schedule/cluster_ledger.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace orrery::schedule {
+
+ClusterLedger::ClusterLedger(std::vector<MachineView> machines) {
+  machines_ = std::move(machines);
+  for (MachineView& machine : machines_) {
+    machine.free = machine.gpus;
+    machine.cpus_free = machine.cpus;
+    machine.memory_free = machine.memory;
+    gpus_ += machine.gpus;
+  }
+  free_ = gpus_;
+}
+
+void ClusterLedger::reserve_jobs(std::size_t count) {
+  facts_.reserve(count);
+  progress_.reserve(count);
+}
+
+JobIndex ClusterLedger::add(const JobFacts& facts) {
+  facts_.push_back(facts);
+  progress_.emplace_back();
+  return static_cast<JobIndex>(facts_.size() - 1);
+}
+
+void ClusterLedger::admit(JobIndex job) {
+  ORRERY_CHECK(changed(job).state == JobState::kUnknown);
+  changed(job).state = JobState::kWaiting;
+}
+
+void ClusterLedger::advance_to(TimeNs now) {
+  ORRERY_CHECK(now >= now_);
+  now_ = now;
+}
+
+namespace {
+
+Error refuse(const Decision& decision, std::string_view what) {
+  return Error::internal(fmt::format("cannot {} job {}: {}", to_string(decision.action), decision.job, what));
+}
+
+}  // namespace
+
+Status ClusterLedger::check_release(const Decision& decision) const {
+  if (decision.job < 0 || static_cast<std::size_t>(decision.job) >= facts_.size()) {
+    return refuse(decision, "no such job");
+  }
+  if (progress(decision.job).state == JobState::kEnded) return refuse(decision, "it has ended");
+  const bool running = is_running(decision.job);
+  if (takes_only(decision.action) && running) return refuse(decision, "it runs already");
+  if (!takes_only(decision.action) && decision.action != Action::kStop && !running) {
+    return refuse(decision, "it does not run");
+  }
+  return {};
+}
+
+Status ClusterLedger::check_take(const Decision& decision) const {
+  if (decision.action == Action::kPack) {
+    if (decision.other < 0 || !is_running(decision.other)) return refuse(decision, "the other job does not run");
+    if (progress(decision.other).partner != kNoJob) return refuse(decision, "the other job shares its GPUs already");
+    return {};
+  }
+  if (decision.allocation.empty()) return refuse(decision, "no GPUs are given");
+  for (const Slice& slice : decision.allocation) {
+    if (slice.machine < 0 || static_cast<std::size_t>(slice.machine) >= machines_.size()) {
+      return refuse(decision, "no such machine");
+    }
+    const MachineView& machine = machines_[static_cast<std::size_t>(slice.machine)];
+    const int room = machine.up ? machine.free : 0;
+    if (slice.gpus <= 0 || slice.gpus > room) {
+      return refuse(decision, fmt::format("machine {} has {} GPUs for it, not {}", slice.machine, room, slice.gpus));
+    }
+  }
+  return {};
+}
+
+void ClusterLedger::book(JobIndex job) {
+  const TimeNs executed = executed_ns(job), done = done_ns(job);
+  JobProgress& p = changed(job);
+  p.executed_ns = executed;
+  p.done_ns = done;
+  p.since_ns = now_;
+}
+
+void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
+  const JobFacts& f = facts(job);
+  const bool more_than_gpus = f.cpus > 0 || f.memory > 0;
+  const double share = more_than_gpus ? 1.0 / std::max(1, gpus_in(allocation)) : 0;
+  for (const Slice& slice : allocation) {
+    MachineView& machine = machines_[static_cast<std::size_t>(slice.machine)];
+    machine.free -= sign * slice.gpus;
+    free_ -= sign * slice.gpus;
+    ORRERY_CHECK(machine.free >= 0 && machine.free <= machine.gpus);
+    if (!more_than_gpus) continue;
+    machine.cpus_free -= sign * f.cpus * share * slice.gpus;
+    machine.memory_free -= sign * f.memory * share * slice.gpus;
+  }
+}
+
+void ClusterLedger::start(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes) {
+  JobProgress& p = changed(job);
+  ORRERY_CHECK(p.state == JobState::kWaiting || p.state == JobState::kSuspended);
+  hold(job, allocation, +1);
+  p.allocation = allocation;
+  p.state = JobState::kRunning;
+  p.rate = rate;
+  p.since_ns = now_;
+  p.resumes_ns = resumes;
+  p.first_start_ns = std::min(p.first_start_ns, now_);
+  ++p.starts;
+}
+
+void ClusterLedger::pack(JobIndex guest, JobIndex host, double rate, TimeNs resumes) {
+  const Allocation shared = progress(host).allocation;
+  JobProgress& p = changed(guest);
+  ORRERY_CHECK(p.state == JobState::kWaiting || p.state == JobState::kSuspended);
+  ORRERY_CHECK(is_running(host) && progress(host).partner == kNoJob);
+  p.allocation = shared;
+  p.state = JobState::kRunning;
+  p.rate = rate;
+  p.since_ns = now_;
+  p.resumes_ns = resumes;
+  p.first_start_ns = std::min(p.first_start_ns, now_);
+  ++p.starts;
+  p.partner = host;
+  p.is_guest = true;
+  changed(host).partner = guest;
+}
+
+void ClusterLedger::suspend(JobIndex job) {
+  ORRERY_CHECK(is_running(job));
+  book(job);
+  JobProgress& p = changed(job);
+  if (p.partner != kNoJob) {
+    // The other one keeps the GPUs, and is counted for them from now on.
+    JobProgress& other = changed(p.partner);
+    if (!p.is_guest) {
+      hold(job, p.allocation, -1);
+      hold(p.partner, other.allocation, +1);
+    }
+    other.partner = kNoJob;
+    other.is_guest = false;
+  } else {
+    hold(job, p.allocation, -1);
+  }
+  p.partner = kNoJob;
+  p.is_guest = false;
+  p.allocation.clear();
+  p.rate = 0;
+  p.state = JobState::kSuspended;
+}
+
+void ClusterLedger::end(JobIndex job) {
+  if (is_running(job)) suspend(job);
+  changed(job).state = JobState::kEnded;
+}
+
+void ClusterLedger::set_rate(JobIndex job, double rate) {
+  ORRERY_CHECK(is_running(job) && rate >= 0);
+  book(job);
+  changed(job).rate = rate;
+}
+
+void ClusterLedger::lose_work(JobIndex job, TimeNs kept_ns) {
+  ORRERY_CHECK(!is_running(job));
+  JobProgress& p = changed(job);
+  p.done_ns = std::min(p.done_ns, kept_ns);
+}
+
+void ClusterLedger::set_predicted_work(JobIndex job, TimeNs work_ns) {
+  facts_[static_cast<std::size_t>(job)].work_ns = work_ns;
+}
+
+void ClusterLedger::set_machine_up(std::int32_t machine, bool up) {
+  MachineView& changed_machine = machines_[static_cast<std::size_t>(machine)];
+  if (changed_machine.up == up) return;
+  ORRERY_CHECK(changed_machine.free == changed_machine.gpus || up);
+  changed_machine.up = up;
+  // A machine that is down has no GPUs to give.
+  gpus_ += up ? changed_machine.gpus : -changed_machine.gpus;
+  free_ += up ? changed_machine.gpus : -changed_machine.gpus;
+}
+
+Status ClusterLedger::check_invariants() const {
+  std::vector<int> held(machines_.size(), 0);
+  for (std::size_t j = 0; j < progress_.size(); ++j) {
+    const JobProgress& p = progress_[j];
+    const bool running = p.state == JobState::kRunning;
+    if (running == p.allocation.empty()) {
+      return Error::internal(fmt::format("job {}: {} GPUs do not go with its state", j, gpus_in(p.allocation)));
+    }
+    if (p.done_ns < 0 || p.executed_ns < 0) return Error::internal(fmt::format("job {}: negative progress", j));
+    if (p.is_guest) continue;
+    for (const Slice& slice : p.allocation) held[static_cast<std::size_t>(slice.machine)] += slice.gpus;
+  }
+  int free = 0, all = 0;
+  for (std::size_t m = 0; m < machines_.size(); ++m) {
+    const MachineView& machine = machines_[m];
+    if (machine.up) {
+      free += machine.free;
+      all += machine.gpus;
+    } else if (held[m] > 0) {
+      return Error::internal(fmt::format("machine {} is down and has jobs", m));
+    }
+    if (held[m] + machine.free != machine.gpus || machine.free < 0) {
+      return Error::internal(
+          fmt::format("machine {}: {} of {} GPUs held, {} free", m, held[m], machine.gpus, machine.free));
+    }
+  }
+  if (free != free_ || all != gpus_) return Error::internal("the sum of free GPUs is wrong");
+  return {};
+}
+
+}  // namespace orrery::schedule

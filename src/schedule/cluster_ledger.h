@@ -1,0 +1,53 @@
+#pragma once
+// The books of a cluster: who holds which GPUs. Kept by whoever carries out decisions; policies see it as ClusterView.
+//
+// Every change is checked: a GPU is never given twice, work never shrinks. A wrong change is a defect of the caller.
+
+#include "base/result.h"
+#include "schedule/cluster_view.h"
+#include "schedule/decision.h"
+
+namespace orrery::schedule {
+
+class ClusterLedger : public ClusterView {
+ public:
+  explicit ClusterLedger(std::vector<MachineView> machines);
+
+  void reserve_jobs(std::size_t count);
+  // Adds a job that nobody has submitted yet.
+  JobIndex add(const JobFacts& facts);
+  // It is submitted, and waits.
+  void admit(JobIndex job);
+  // Time never goes back.
+  void advance_to(TimeNs now);
+
+  // Whether `decision` can be carried out now; the error says why not. Decisions of one call are carried out together:
+  // check_release before anybody lets go of GPUs, check_take when everybody has.
+  Status check_release(const Decision& decision) const;
+  Status check_take(const Decision& decision) const;
+
+  // A waiting or suspended job takes `allocation`; it works from `resumes` on with `rate`.
+  void start(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes);
+  // A running job lets go of its GPUs and keeps its work.
+  void suspend(JobIndex job);
+  // A running or waiting job is over.
+  void end(JobIndex job);
+  // Books work until now, then goes on with another rate.
+  void set_rate(JobIndex job, double rate);
+  // Two running jobs share the GPUs of `host`, which `guest` then holds too.
+  void pack(JobIndex guest, JobIndex host, double rate, TimeNs resumes);
+  // Work done is at most what it was: a crash loses what was not saved.
+  void lose_work(JobIndex job, TimeNs kept_ns);
+  void set_predicted_work(JobIndex job, TimeNs work_ns);
+  void set_machine_up(std::int32_t machine, bool up);
+
+  // Holds for every reachable state; tests call it after every event. The error names the machine or job.
+  Status check_invariants() const;
+
+ private:
+  void book(JobIndex job);
+  void hold(JobIndex job, const Allocation& allocation, int sign);
+  JobProgress& changed(JobIndex job) { return progress_[static_cast<std::size_t>(job)]; }
+};
+
+}  // namespace orrery::schedule

@@ -1,0 +1,83 @@
+#pragma once
+// What a policy sees: machines with their free GPUs, and jobs with their progress. Times are those of the view, never
+// of a clock, so a policy cannot tell a simulated cluster from a real one.
+//
+// Whoever carries out decisions keeps a ClusterLedger (cluster_ledger.h), which is a ClusterView that can change.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schedule/allocation.h"
+#include "schedule/job_time.h"
+
+namespace orrery::schedule {
+
+enum class JobState : std::uint8_t { kUnknown, kWaiting, kRunning, kSuspended, kEnded };
+
+// A job as policies know it. `work` is time on the GPUs asked for: a job with work of one hour runs one hour on them.
+struct JobFacts {
+  TimeNs submit_ns = 0;
+  TimeNs work_ns = 0;           // predicted, which may be wrong
+  TimeNs deadline_ns = kNever;  // by which it should have ended
+  std::int32_t gpus = 1;        // asked for; a gang: all or none
+  std::int32_t gpus_max = 0;    // more than `gpus`: elastic up to this many
+  std::int32_t device = -1;     // the device type it must have; -1: any
+  std::int32_t tenant = 0;
+  double priority = 0;          // higher goes first
+  double gpu_utilisation = 1;   // share of a GPU it keeps busy when alone
+  double gpu_memory_share = 1;  // of one GPU's memory
+  double cpus = 0, memory = 0;  // of a machine, in its units; 0: not said
+};
+
+struct JobProgress {
+  JobState state = JobState::kUnknown;
+  Allocation allocation;
+  double rate = 0;         // work per time while it runs
+  TimeNs since_ns = 0;     // when the figures below were true
+  TimeNs resumes_ns = 0;   // no work is done before: it restarts or is moved
+  TimeNs executed_ns = 0;  // time on GPUs
+  TimeNs done_ns = 0;      // work
+  TimeNs first_start_ns = kNever;
+  std::int32_t starts = 0;
+  JobIndex partner = kNoJob;  // shares GPUs with this job
+  bool is_guest = false;      // of the two, the one that came later; its GPUs are counted with the other
+};
+
+struct MachineView {
+  std::int32_t gpus = 0;
+  std::int32_t free = 0;    // GPUs nobody holds; packed jobs count once
+  std::int32_t device = 0;  // type
+  std::int32_t rack = 0;
+  double cpus = 0, memory = 0;  // 0: not said
+  double cpus_free = 0, memory_free = 0;
+  bool up = true;
+};
+
+class ClusterView {
+ public:
+  TimeNs now() const { return now_; }
+  int gpus() const { return gpus_; }
+  int free_gpus() const { return free_; }
+  std::span<const MachineView> machines() const { return machines_; }
+  std::size_t jobs() const { return facts_.size(); }
+  const JobFacts& facts(JobIndex job) const { return facts_[static_cast<std::size_t>(job)]; }
+  const JobProgress& progress(JobIndex job) const { return progress_[static_cast<std::size_t>(job)]; }
+
+  bool is_running(JobIndex job) const { return progress(job).state == JobState::kRunning; }
+  // Time on GPUs until now.
+  TimeNs executed_ns(JobIndex job) const;
+  // Work done until now, and work predicted to be left; the latter is negative for a job that was underestimated.
+  TimeNs done_ns(JobIndex job) const;
+  TimeNs left_ns(JobIndex job) const { return facts(job).work_ns - done_ns(job); }
+
+ protected:
+  TimeNs now_ = 0;
+  int gpus_ = 0;
+  int free_ = 0;
+  std::vector<MachineView> machines_;
+  std::vector<JobFacts> facts_;
+  std::vector<JobProgress> progress_;
+};
+
+}  // namespace orrery::schedule

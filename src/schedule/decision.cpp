@@ -1,0 +1,66 @@
+#include "schedule/decision.h"
+
+#include <fmt/format.h>
+
+namespace orrery::schedule {
+
+std::string_view to_string(Action action) {
+  switch (action) {
+    case Action::kStart:
+      return "start";
+    case Action::kSuspend:
+      return "suspend";
+    case Action::kMigrate:
+      return "migrate";
+    case Action::kResize:
+      return "resize";
+    case Action::kPack:
+      return "pack";
+    case Action::kUnpack:
+      return "unpack";
+    case Action::kStop:
+      return "stop";
+  }
+  return "";
+}
+
+std::string to_string(const Reason& reason) {
+  const double a = reason.a, b = reason.b;
+  switch (reason.why) {
+    case Why::kNextInOrder:
+      return fmt::format("next in order (key {:.6g})", a);
+    case Why::kFitsBeside:
+      return fmt::format("fits into {:.0f} free GPUs that jobs before it cannot use", a);
+    case Why::kOvertaken:
+      return "a job before it in the order needs its GPUs";
+    case Why::kQueue:
+      return fmt::format("in queue {:.0f} of attained service", a);
+    case Why::kServedLeast:
+      return fmt::format("its tenant has the smallest dominant share ({:.4f})", a);
+    case Why::kAligned:
+      return fmt::format("best combined score ({:.4g})", a);
+    case Why::kMarginalGain:
+      return fmt::format("marginal gain of {:.4g} s, from {:.0f} GPUs", a, b);
+    case Why::kFewerServers:
+      return fmt::format("together on {1:.0f} servers instead of {0:.0f}", a, b);
+    case Why::kTimeSlice:
+      return fmt::format("its turn ended after {:.0f} s", a);
+    case Why::kPackedRates:
+      return fmt::format("packed rates {:.2f} + {:.2f} beat time slicing", a, b);
+    case Why::kPackedTooSlow:
+      return fmt::format("packed rates {:.2f} + {:.2f} are worse than time slicing", a, b);
+    case Why::kIdleGpus:
+      return fmt::format("{:.0f} idle GPUs on its server", a);
+    case Why::kMatched:
+      return fmt::format("matched to place {:.0f} from the end, {:.1f} s there", a, b);
+    case Why::kDeadlineFirst:
+      return fmt::format("deadlines first, {:.1f} s to spare", a);
+    case Why::kMachineFailed:
+      return fmt::format("machine {:.0f} failed", a);
+    case Why::kTooLarge:
+      return fmt::format("asks for {:.0f} GPUs, the cluster has {:.0f}", a, b);
+  }
+  return "";
+}
+
+}  // namespace orrery::schedule

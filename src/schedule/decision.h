@@ -1,0 +1,71 @@
+#pragma once
+// What a policy wants done, and why.
+
+#include <string>
+#include <string_view>
+
+#include "schedule/allocation.h"
+#include "schedule/job_time.h"
+
+namespace orrery::schedule {
+
+enum class Action : std::uint8_t {
+  kStart,    // a waiting or suspended job takes GPUs
+  kSuspend,  // a running job lets go of its GPUs and keeps its work
+  kMigrate,  // a running job moves to as many GPUs elsewhere
+  kResize,   // a running job goes on with another number of GPUs
+  kPack,     // a job shares the GPUs of another
+  kUnpack,   // a packed job leaves the GPUs it shares
+  kStop,     // a job ends without having finished
+};
+
+std::string_view to_string(Action action);
+
+// Whether the job lets go of its GPUs, and whether it takes some; resizing and migrating do both.
+constexpr bool releases(Action action) {
+  return action != Action::kStart && action != Action::kPack;
+}
+constexpr bool takes(Action action) {
+  return action == Action::kStart || action == Action::kMigrate || action == Action::kResize || action == Action::kPack;
+}
+constexpr bool takes_only(Action action) {
+  return takes(action) && !releases(action);
+}
+
+// Why, as a kind and up to two figures: cheap to make a million times a second, text only when somebody asks.
+enum class Why : std::uint8_t {
+  kNextInOrder,    // a: place in the order's key, seconds
+  kFitsBeside,     // earlier jobs wait for more GPUs than are free; a: GPUs free
+  kOvertaken,      // a job before it in the order needs the GPUs
+  kQueue,          // a: queue of attained service
+  kServedLeast,    // a: dominant share
+  kAligned,        // a: alignment score
+  kMarginalGain,   // a: gain in seconds per unit of the dominant resource, b: GPUs before
+  kFewerServers,   // a: servers before, b: after
+  kTimeSlice,      // a: seconds it has run in this turn
+  kPackedRates,    // a + b: rates of the two, of running alone
+  kPackedTooSlow,  // the same
+  kIdleGpus,       // a: idle GPUs on its server
+  kMatched,        // a: position from the end of its machine's queue, b: its runtime there
+  kDeadlineFirst,  // a: seconds to spare
+  kMachineFailed,  // a: machine
+  kTooLarge,       // a: GPUs asked for, b: GPUs there are
+};
+
+struct Reason {
+  Why why = Why::kNextInOrder;
+  double a = 0;
+  double b = 0;
+};
+
+std::string to_string(const Reason& reason);
+
+struct Decision {
+  Action action = Action::kStart;
+  JobIndex job = kNoJob;
+  JobIndex other = kNoJob;  // of kPack: whose GPUs
+  Allocation allocation{};  // of kStart, kMigrate, kResize
+  Reason reason{};
+};
+
+}  // namespace orrery::schedule

@@ -1,0 +1,184 @@
+#include "schedule/placement/placer.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace orrery::schedule {
+
+void FreeGpus::assign(const ClusterView& view) {
+  free_.clear();
+  free_.reserve(view.machines().size());
+  total_ = 0;
+  for (const MachineView& machine : view.machines()) {
+    free_.push_back(machine.up ? machine.free : 0);
+    total_ += free_.back();
+  }
+}
+
+void FreeGpus::take(const Allocation& allocation) {
+  for (const Slice& slice : allocation) {
+    free_[static_cast<std::size_t>(slice.machine)] -= slice.gpus;
+    ORRERY_CHECK(free_[static_cast<std::size_t>(slice.machine)] >= 0);
+    total_ -= slice.gpus;
+  }
+}
+
+void FreeGpus::give(const Allocation& allocation) {
+  for (const Slice& slice : allocation) {
+    free_[static_cast<std::size_t>(slice.machine)] += slice.gpus;
+    total_ += slice.gpus;
+  }
+}
+
+namespace {
+
+class MostFreePlacer : public Placer {
+ public:
+  std::string_view name() const override { return "most-free"; }
+
+  std::optional<Allocation> place(const ClusterView&, const FreeGpus& free, JobIndex, int gpus) override {
+    if (free.total() < gpus) return std::nullopt;
+    left_.assign(free.by_machine().begin(), free.by_machine().end());
+    Allocation result;
+    while (gpus > 0) {
+      const auto most = std::max_element(left_.begin(), left_.end());
+      const int taken = std::min(*most, gpus);
+      result.push_back({static_cast<std::int32_t>(most - left_.begin()), taken});
+      *most = 0;
+      gpus -= taken;
+    }
+    return result;
+  }
+
+ private:
+  std::vector<std::int32_t> left_;
+};
+
+// The machine with the fewest free GPUs among those with at least `gpus`; -1 if there is none.
+std::int32_t tightest(std::span<const std::int32_t> free, int gpus) {
+  std::int32_t best = -1;
+  for (std::size_t m = 0; m < free.size(); ++m) {
+    if (free[m] < gpus) continue;
+    if (best < 0 || free[m] < free[static_cast<std::size_t>(best)]) best = static_cast<std::int32_t>(m);
+    if (free[m] == gpus) return best;
+  }
+  return best;
+}
+
+// Machines from the emptiest on, the last one as tight as possible.
+Allocation spread_least(std::vector<std::int32_t>& left, int gpus) {
+  Allocation result;
+  while (gpus > 0) {
+    std::int32_t machine = tightest(left, gpus);
+    if (machine < 0) machine = static_cast<std::int32_t>(std::max_element(left.begin(), left.end()) - left.begin());
+    std::int32_t& there = left[static_cast<std::size_t>(machine)];
+    const int taken = std::min(there, gpus);
+    result.push_back({machine, taken});
+    there = 0;
+    gpus -= taken;
+  }
+  return result;
+}
+
+class ConsolidatedPlacer : public Placer {
+ public:
+  std::string_view name() const override { return "consolidated"; }
+
+  std::optional<Allocation> place(const ClusterView&, const FreeGpus& free, JobIndex, int gpus) override {
+    if (free.total() < gpus) return std::nullopt;
+    left_.assign(free.by_machine().begin(), free.by_machine().end());
+    return spread_least(left_, gpus);
+  }
+
+ private:
+  std::vector<std::int32_t> left_;
+};
+
+class BestFitPlacer : public Placer {
+ public:
+  std::string_view name() const override { return "best-fit"; }
+
+  std::optional<Allocation> place(const ClusterView& view, const FreeGpus& free, JobIndex, int gpus) override {
+    const std::int32_t one = tightest(free.by_machine(), gpus);
+    if (one >= 0) return Allocation{{one, gpus}};
+    int largest = 0;
+    for (const MachineView& machine : view.machines()) largest = std::max(largest, machine.gpus);
+    if (gpus <= largest) return std::nullopt;
+    // Larger than any machine: whole empty ones, and the rest where it fits best.
+    left_.assign(free.by_machine().begin(), free.by_machine().end());
+    Allocation result;
+    for (std::size_t m = 0; m < left_.size() && gpus >= largest; ++m) {
+      if (left_[m] != largest) continue;
+      result.push_back({static_cast<std::int32_t>(m), largest});
+      left_[m] = 0;
+      gpus -= largest;
+    }
+    if (gpus >= largest) return std::nullopt;
+    if (gpus == 0) return result;
+    const std::int32_t rest = tightest(left_, gpus);
+    if (rest < 0) return std::nullopt;
+    result.push_back({rest, gpus});
+    return result;
+  }
+
+ private:
+  std::vector<std::int32_t> left_;
+};
+
+class RackPlacer : public Placer {
+ public:
+  std::string_view name() const override { return "rack"; }
+
+  std::optional<Allocation> place(const ClusterView& view, const FreeGpus& free, JobIndex, int gpus) override {
+    if (free.total() < gpus) return std::nullopt;
+    const auto machines = view.machines();
+    std::map<std::int32_t, int> racks;
+    for (std::size_t m = 0; m < machines.size(); ++m) racks[machines[m].rack] += free.by_machine()[m];
+    // The fullest rack that has room; without one, the whole cluster.
+    std::int32_t rack = -1;
+    int room = 0;
+    for (const auto& entry : racks) {
+      if (entry.second < gpus || (rack >= 0 && entry.second >= room)) continue;
+      rack = entry.first;
+      room = entry.second;
+    }
+    left_.assign(free.by_machine().begin(), free.by_machine().end());
+    for (std::size_t m = 0; m < machines.size() && rack >= 0; ++m) {
+      if (machines[m].rack != rack) left_[m] = 0;
+    }
+    return spread_least(left_, gpus);
+  }
+
+ private:
+  std::vector<std::int32_t> left_;
+};
+
+}  // namespace
+
+std::unique_ptr<Placer> make_most_free_placer() {
+  return std::make_unique<MostFreePlacer>();
+}
+std::unique_ptr<Placer> make_consolidated_placer() {
+  return std::make_unique<ConsolidatedPlacer>();
+}
+std::unique_ptr<Placer> make_best_fit_placer() {
+  return std::make_unique<BestFitPlacer>();
+}
+std::unique_ptr<Placer> make_rack_placer() {
+  return std::make_unique<RackPlacer>();
+}
+
+Result<std::unique_ptr<Placer>> make_placer(std::string_view name) {
+  if (name == "most-free") return make_most_free_placer();
+  if (name == "consolidated") return make_consolidated_placer();
+  if (name == "best-fit") return make_best_fit_placer();
+  if (name == "rack") return make_rack_placer();
+  const std::vector<std::string> names = {"most-free", "consolidated", "best-fit", "rack"};
+  return Error::not_found(fmt::format("no placement {}{}", quote(name), did_you_mean(name, names)));
+}
+
+}  // namespace orrery::schedule

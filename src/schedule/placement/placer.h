@@ -1,0 +1,56 @@
+#pragma once
+// Where the GPUs of a job come from. A policy decides who runs with how many GPUs; a placer finds them.
+//
+// A placer works on its own copy of what is free, so that several jobs can be placed before any decision is carried
+// out.
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "schedule/cluster_view.h"
+
+namespace orrery::schedule {
+
+// Free GPUs by machine; machines that are down have none.
+class FreeGpus {
+ public:
+  FreeGpus() = default;
+  explicit FreeGpus(const ClusterView& view) { assign(view); }
+  void assign(const ClusterView& view);
+
+  int total() const { return total_; }
+  int on(std::int32_t machine) const { return free_[static_cast<std::size_t>(machine)]; }
+  std::span<const std::int32_t> by_machine() const { return free_; }
+  void take(const Allocation& allocation);
+  void give(const Allocation& allocation);
+
+ private:
+  std::vector<std::int32_t> free_;
+  int total_ = 0;
+};
+
+class Placer {
+ public:
+  virtual ~Placer() = default;
+  virtual std::string_view name() const = 0;
+  // `gpus` of the free GPUs; nothing if this placer would rather wait. Never changes `free`.
+  virtual std::optional<Allocation> place(const ClusterView& view, const FreeGpus& free, JobIndex job, int gpus) = 0;
+};
+
+// Fills the machine with most free GPUs first, the lowest number on ties. Always succeeds if enough GPUs are free.
+std::unique_ptr<Placer> make_most_free_placer();
+// As few machines as possible: the fullest machine the job fits on alone, else whole machines from the emptiest on and
+// the rest best fit. Always succeeds if enough GPUs are free.
+std::unique_ptr<Placer> make_consolidated_placer();
+// Only on one machine (or on whole empty machines for larger jobs), the fullest that has room; else the job waits.
+std::unique_ptr<Placer> make_best_fit_placer();
+// Like consolidated, but prefers machines of one rack.
+std::unique_ptr<Placer> make_rack_placer();
+
+// "most-free", "consolidated", "best-fit", "rack".
+Result<std::unique_ptr<Placer>> make_placer(std::string_view name);
+
+}  // namespace orrery::schedule

@@ -1,0 +1,102 @@
+#include "schedule/policies.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "schedule/placement/placer.h"
+#include "schedule/policies/drf.h"
+#include "schedule/policies/edf.h"
+#include "schedule/policies/fifo.h"
+#include "schedule/policies/first_fit.h"
+#include "schedule/policies/gandiva.h"
+#include "schedule/policies/gittins.h"
+#include "schedule/policies/optimus.h"
+#include "schedule/policies/priority.h"
+#include "schedule/policies/sjf.h"
+#include "schedule/policies/srsf.h"
+#include "schedule/policies/srtf.h"
+#include "schedule/policies/tetris.h"
+#include "schedule/policies/tiresias.h"
+
+namespace orrery::schedule {
+
+namespace {
+
+using PlacerMaker = std::unique_ptr<Policy> (*)(std::unique_ptr<Placer>);
+
+struct ListPolicy {
+  std::string_view name;
+  PlacerMaker make;
+  bool preemptive;
+};
+constexpr ListPolicy kListPolicies[] = {
+    {"fifo", make_fifo, false},        {"first-fit", make_first_fit, false},
+    {"sjf", make_sjf, false},          {"srtf", make_srtf, true},
+    {"srsf", make_srsf, true},         {"edf", make_edf, true},
+    {"priority", make_priority, true}, {"drf", make_drf, false},
+    {"tetris", make_tetris, false},
+};
+
+}  // namespace
+
+const std::vector<PolicyInfo>& all_policies() {
+  static const std::vector<PolicyInfo> kPolicies = {
+      {"fifo", "strictly in order of arrival"},
+      {"first-fit", "in order of arrival, later jobs that fit may start"},
+      {"sjf", "shortest job first, without preemption"},
+      {"srtf", "shortest remaining time first, preemptive"},
+      {"srsf", "shortest remaining time x GPUs first, preemptive"},
+      {"edf", "earliest deadline first, preemptive"},
+      {"priority", "highest priority first, preemptive"},
+      {"las", "2D-LAS: least attained GPU time first, in three queues"},
+      {"gittins", "2D-Gittins: likeliest to end soon first, from a sample of past jobs"},
+      {"tiresias", "2D-LAS in rounds with two queues"},
+      {"drf", "smallest dominant share of a tenant first"},
+      {"tetris", "best packing and shortest remaining work together"},
+      {"optimus", "GPUs where they save most time; elastic, in rounds"},
+      {"gandiva", "affinity, time slicing, packing, migration"},
+  };
+  return kPolicies;
+}
+
+Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyInputs& inputs) {
+  ORRERY_TRY(std::unique_ptr<Placer> placer, make_placer(inputs.placement));
+  const bool may_wait = inputs.placement == "best-fit";
+  for (const ListPolicy& policy : kListPolicies) {
+    if (policy.name != name) continue;
+    if (policy.preemptive && may_wait) {
+      return Error::invalid(
+          fmt::format("{} counts GPUs, so it needs a placement that always succeeds; best-fit may "
+                      "rather wait, take consolidated",
+                      name));
+    }
+    return policy.make(std::move(placer));
+  }
+  if (may_wait && name != "gandiva") {
+    return Error::invalid(fmt::format("{} needs a placement that always succeeds, such as consolidated", name));
+  }
+  if (name == "las") return make_las(inputs.las, std::move(placer));
+  if (name == "tiresias") {
+    TiresiasOptions options;
+    if (inputs.round_s > 0) options.round_s = inputs.round_s;
+    return make_tiresias(options, std::move(placer));
+  }
+  if (name == "gittins") {
+    auto index = GittinsIndex::make(inputs.service_sample_gpu_s, inputs.las.limits_gpu_s.front());
+    if (!index) return std::move(index).error().with_context("gittins");
+    return make_gittins(inputs.las, std::move(*index), std::move(placer));
+  }
+  if (name == "optimus") {
+    if (inputs.scaling == nullptr) return Error::invalid("optimus needs a scaling model");
+    OptimusOptions options;
+    if (inputs.round_s > 0) options.round_s = inputs.round_s;
+    return make_optimus(options, *inputs.scaling, std::move(placer));
+  }
+  if (name == "gandiva") return make_gandiva({});
+  std::vector<std::string> names;
+  for (const PolicyInfo& policy : all_policies()) names.push_back(policy.name);
+  return Error::not_found(
+      fmt::format("no policy {}{} (policies: {})", quote(name), did_you_mean(name, names), fmt::join(names, ", ")));
+}
+
+}  // namespace orrery::schedule

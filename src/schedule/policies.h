@@ -1,0 +1,35 @@
+#pragma once
+// Policies by name, for command lines and files.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "schedule/policies/las.h"
+#include "schedule/policy.h"
+#include "schedule/scaling_model.h"
+
+namespace orrery::schedule {
+
+// What policies may need beyond the view.
+struct PolicyInputs {
+  std::string placement = "consolidated";
+  const ScalingModel* scaling = nullptr;       // for optimus; borrowed
+  std::vector<double> service_sample_gpu_s{};  // of past jobs, for gittins
+  LasOptions las{};
+  double round_s = 0;  // of policies that work in rounds; 0: their own
+};
+
+struct PolicyInfo {
+  std::string name;
+  std::string summary;
+};
+
+const std::vector<PolicyInfo>& all_policies();
+
+// The error names the nearest policy, or what is missing.
+Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyInputs& inputs);
+
+}  // namespace orrery::schedule

@@ -1,0 +1,52 @@
+#pragma once
+// A batch of jobs that are all there, each on one machine from start to end: the world of AlloX and Hydra.
+
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+
+namespace orrery::schedule {
+
+inline constexpr double kNoDeadline = std::numeric_limits<double>::infinity();
+
+struct BatchJob {
+  std::vector<double> runtime_s;  // by type of machine; above 0
+  double deadline_s = kNoDeadline;
+};
+
+struct BatchProblem {
+  std::vector<int> machines;  // of each type
+  std::vector<BatchJob> jobs;
+};
+
+struct BatchPlace {
+  int type = -1;
+  int machine = -1;  // of its type
+  int order = -1;    // from the start of the machine's queue
+  double start_s = 0;
+  double end_s = 0;
+};
+
+struct BatchPlan {
+  std::vector<BatchPlace> places;  // by job
+  double total_s = 0;              // sum of completion times
+  double overrun_s = 0;            // sum of what jobs end after their deadline
+  int late = 0;                    // jobs that do
+};
+
+// Machines of every type, at least one job, and every runtime finite and above 0.
+Status validate(const BatchProblem& problem);
+
+// A machine's queue: jobs in the order in which they run.
+struct BatchQueue {
+  int type = 0;
+  int machine = 0;
+  std::vector<int> jobs;
+};
+
+// Times and sums of queues that together hold every job once.
+BatchPlan plan_of(const BatchProblem& problem, std::span<const BatchQueue> queues);
+
+}  // namespace orrery::schedule

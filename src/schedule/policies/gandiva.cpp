@@ -1,0 +1,399 @@
+#include "schedule/policies/gandiva.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "schedule/placement/placer.h"
+#include "schedule/policies/gandiva_servers.h"
+
+namespace orrery::schedule {
+
+namespace {
+
+class Gandiva : public Policy {
+ public:
+  explicit Gandiva(const GandivaOptions& options) : options_(options), quantum_ns_(from_seconds(options.quantum_s)) {}
+
+  std::string_view name() const override { return "gandiva"; }
+  TimeNs wake_at_ns() const override { return slicing_ ? slice_ns_ : kNever; }
+
+  void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    view_ = &view;
+    out_ = &decisions;
+    ++call_;
+    entries_.resize(view.jobs());
+    if (servers_.all().empty() || event.machines_changed) servers_.update(view);
+    free_.assign(view);
+    for (const JobIndex job : event.ended) leave(job);
+    for (const JobIndex job : event.evicted) {
+      leave(job);
+      come(job);
+    }
+    for (const JobIndex job : event.arrived) come(job);
+    for (std::size_t waiting = queue_.size(); waiting > 0; --waiting) {
+      const JobIndex job = queue_.front();
+      queue_.pop_front();
+      come(job);
+    }
+    if (event.machines_changed) leave_dead_servers();
+    if (slicing_ && view.now() >= slice_ns_) slice();
+    if (options_.migration && !event.ended.empty()) migrate();
+    for (std::size_t s = 0; s < servers_.all().size(); ++s) fill(static_cast<std::int32_t>(s));
+    schedule_slice();
+  }
+
+ private:
+  struct Entry {
+    std::int32_t server = -1;             // of a job that fits on one
+    std::vector<std::int32_t> servers{};  // of a large job
+    std::int64_t changed = 0;             // the call that started or suspended it
+    std::int64_t packed = 0;              // the call that put it on the GPUs of `host`
+    std::int64_t guest_since = 0;         // the call that put another on its GPUs
+    JobIndex host = kNoJob;
+    bool runs = false;        // after the decisions so far
+    bool unpackable = false;  // sharing was tried and did not pay
+  };
+
+  int gpus(JobIndex job) const { return view_->facts(job).gpus; }
+  Entry& entry(JobIndex job) { return entries_[static_cast<std::size_t>(job)]; }
+
+  // Where a job belongs from now on; it starts with fill() or its turn.
+  void come(JobIndex job) {
+    const int wanted = gpus(job);
+    if (wanted > servers_.largest()) {
+      entry(job).servers = servers_.for_large(wanted);
+      if (entry(job).servers.empty()) queue_.push_back(job);
+      for (const std::int32_t server : entry(job).servers) {
+        servers_.at(server).large = job;
+        servers_.at(server).changed = true;
+      }
+      return;
+    }
+    std::int32_t server = servers_.with_room(wanted);
+    if (server < 0 && options_.migration) server = defragment(wanted);
+    if (server < 0) server = servers_.to_share(wanted);
+    if (server < 0) {
+      queue_.push_back(job);
+      return;
+    }
+    entry(job).server = server;
+    servers_.add(server, job, wanted);
+  }
+
+  void leave(JobIndex job) {
+    Entry& e = entry(job);
+    e.runs = false;
+    for (const std::int32_t server : e.servers) {
+      servers_.at(server).large = kNoJob;
+      servers_.at(server).changed = true;
+    }
+    e.servers.clear();
+    if (e.server >= 0) servers_.remove(e.server, job, gpus(job));
+    e.server = -1;
+  }
+
+  // Suspended jobs of a server that is down go elsewhere.
+  void leave_dead_servers() {
+    for (GandivaServer& server : servers_.all()) {
+      if (server.up) continue;
+      for (const JobIndex job : std::vector<JobIndex>(server.ring.begin(), server.ring.end())) {
+        leave(job);
+        come(job);
+      }
+    }
+  }
+
+  void start(JobIndex job, const Allocation& allocation, const Reason& reason) {
+    free_.take(allocation);
+    entry(job).runs = true;
+    entry(job).changed = call_;
+    if (entry(job).server >= 0) servers_.start(entry(job).server, job);
+    out_->push_back({.job = job, .allocation = allocation, .reason = reason});
+  }
+
+  void suspend(JobIndex job) {
+    const JobProgress& progress = view_->progress(job);
+    // A guest, or a host whose guest stays, leaves no GPU free.
+    const JobIndex partner = progress.partner;
+    const bool keeps = partner != kNoJob && entry(partner).runs;
+    if (!keeps) free_.give(progress.allocation);
+    entry(job).runs = false;
+    entry(job).changed = call_;
+    if (entry(job).server >= 0) servers_.suspend(entry(job).server, job);
+    for (const std::int32_t server : entry(job).servers) servers_.at(server).changed = true;
+    const double ran = to_seconds(view_->now() - progress.since_ns);
+    out_->push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kTimeSlice, ran}});
+  }
+
+  // Starts jobs of a server that wait and fit, without disturbing anybody.
+  void fill(std::int32_t s) {
+    GandivaServer& server = servers_.at(s);
+    if (!server.changed || !server.up) return;
+    server.changed = false;
+    if (server.large != kNoJob) fill_large(server.large);
+    if (server.large != kNoJob && entry(server.large).runs) return;
+    // Starting takes a job out of the ring, so its place is looked at again.
+    for (std::size_t i = 0; i < server.ring.size() && free_.on(s) > 0;) {
+      const JobIndex job = server.ring[i];
+      if (entry(job).changed == call_ || gpus(job) > free_.on(s)) {
+        ++i;
+        continue;
+      }
+      start(job, {{s, gpus(job)}}, {Why::kNextInOrder, to_seconds(view_->facts(job).submit_ns)});
+    }
+  }
+
+  // A large job runs when all its servers are free, which slice() sees to.
+  void fill_large(JobIndex job) {
+    Entry& e = entry(job);
+    if (e.runs || e.changed == call_) return;
+    Allocation allocation;
+    int left = gpus(job);
+    for (const std::int32_t server : e.servers) {
+      const int taken = std::min(left, free_.on(server));
+      if (taken < std::min(left, servers_.at(server).gpus)) return;
+      allocation.push_back({server, taken});
+      left -= taken;
+    }
+    if (left == 0) start(job, allocation, {Why::kNextInOrder, to_seconds(view_->facts(job).submit_ns)});
+  }
+
+  void slice() {
+    for (std::size_t s = 0; s < servers_.all().size(); ++s) {
+      GandivaServer& server = servers_.all()[s];
+      if (server.large != kNoJob) {
+        slice_large(server.large);
+      } else if (server.up && server.over_subscribed()) {
+        rotate(static_cast<std::int32_t>(s));
+      }
+    }
+  }
+
+  // All servers of a large job change turns together.
+  void slice_large(JobIndex job) {
+    if (entry(job).changed == call_) return;
+    bool contended = false;
+    for (const std::int32_t s : entry(job).servers) contended = contended || servers_.at(s).has_jobs();
+    if (!contended) return;
+    if (entry(job).runs) {
+      suspend(job);
+      return;
+    }
+    for (const std::int32_t s : entry(job).servers) {
+      for (const JobIndex other : std::vector<JobIndex>(servers_.at(s).running)) suspend(other);
+      for (const JobIndex other : servers_.at(s).ring) entry(other).changed = call_;
+    }
+    fill_large(job);
+  }
+
+  // Whether it runs on the GPUs of another job, after the decisions so far.
+  bool is_guest(JobIndex job) {
+    const Entry& e = entry(job);
+    return e.runs && (e.packed == call_ || (view_->progress(job).is_guest && e.changed != call_));
+  }
+  JobIndex host_of(JobIndex guest) {
+    return entry(guest).packed == call_ ? entry(guest).host : view_->progress(guest).partner;
+  }
+
+  void rotate(std::int32_t s) {
+    GandivaServer& server = servers_.at(s);
+    judge_packs(server);
+    if (options_.packing) pack(server);
+    int room = server.gpus;
+    kept_.clear();
+    // Jobs that came here in this call stay, and those that have just got a guest.
+    for (const JobIndex job : server.running) {
+      const bool came = entry(job).changed == call_ && !is_guest(job);
+      if (!came && entry(job).guest_since != call_) continue;
+      room -= gpus(job);
+      kept_.push_back(job);
+    }
+    chosen_.clear();
+    for (const JobIndex job : server.ring) {
+      if (room == 0) break;
+      if (gpus(job) > room || entry(job).changed == call_) continue;
+      room -= gpus(job);
+      chosen_.push_back(job);
+    }
+    // What is left over goes to those that ran, in turn.
+    for (const JobIndex job : server.running) {
+      if (gpus(job) > room || is_guest(job) || is_in(kept_, job)) continue;
+      room -= gpus(job);
+      kept_.push_back(job);
+    }
+    for (const JobIndex job : std::vector<JobIndex>(server.running)) {
+      if (is_in(kept_, job) || (is_guest(job) && is_in(kept_, host_of(job)))) continue;
+      suspend(job);
+    }
+    for (const JobIndex job : chosen_) {
+      start(job, {{s, gpus(job)}}, {Why::kNextInOrder, to_seconds(view_->facts(job).submit_ns)});
+    }
+    // Those that stay go behind those that start, so that everybody's turn ends.
+    for (const JobIndex job : kept_) {
+      std::erase(server.running, job);
+      server.running.push_back(job);
+    }
+  }
+
+  static bool is_in(const std::vector<JobIndex>& jobs, JobIndex job) {
+    return std::find(jobs.begin(), jobs.end(), job) != jobs.end();
+  }
+
+  // Pairs that shared GPUs for a quantum: was it worth it?
+  void judge_packs(GandivaServer& server) {
+    for (const JobIndex job : std::vector<JobIndex>(server.running)) {
+      const JobProgress& progress = view_->progress(job);
+      if (!progress.is_guest) continue;
+      const double own = progress.rate, other = view_->progress(progress.partner).rate;
+      if (packing_pays(own, other)) continue;
+      entry(job).unpackable = true;
+      entry(job).runs = false;
+      entry(job).changed = call_;
+      servers_.suspend(entry(job).server, job);
+      out_->push_back({.action = Action::kUnpack, .job = job, .reason = {Why::kPackedTooSlow, own, other}});
+    }
+  }
+
+  void pack(GandivaServer& server) {
+    const auto least_used = [&](const auto& jobs, const auto& may) {
+      JobIndex best = kNoJob;
+      for (const JobIndex job : jobs) {
+        if (!may(job)) continue;
+        if (best == kNoJob || view_->facts(job).gpu_utilisation < view_->facts(best).gpu_utilisation) best = job;
+      }
+      return best;
+    };
+    const auto may_host = [&](JobIndex job) {
+      return entry(job).changed != call_ && view_->progress(job).partner == kNoJob &&
+             view_->facts(job).gpu_memory_share < 1 && view_->executed_ns(job) >= quantum_ns_;
+    };
+    // Without a host nobody needs to look through those that wait.
+    if (std::none_of(server.running.begin(), server.running.end(), may_host)) return;
+    const JobIndex guest = least_used(server.ring, [&](JobIndex job) {
+      return !entry(job).unpackable && entry(job).changed != call_ && view_->executed_ns(job) >= quantum_ns_;
+    });
+    if (guest == kNoJob) return;
+    const JobIndex host = least_used(server.running, [&](JobIndex job) {
+      return may_host(job) && gpus(job) == gpus(guest) &&
+             view_->facts(job).gpu_memory_share + view_->facts(guest).gpu_memory_share <= 1;
+    });
+    if (host == kNoJob) return;
+    entry(guest).runs = true;
+    entry(guest).changed = entry(guest).packed = call_;
+    entry(guest).host = host;
+    entry(host).guest_since = call_;
+    servers_.start(entry(guest).server, guest);
+    out_->push_back(
+        {.action = Action::kPack,
+         .job = guest,
+         .other = host,
+         .reason = {Why::kPackedRates, view_->facts(host).gpu_utilisation, view_->facts(guest).gpu_utilisation}});
+  }
+
+  // Suspended jobs of crowded servers go where GPUs are free.
+  void migrate() {
+    if (free_.total() == 0 || servers_.with_room(1) < 0) return;
+    std::vector<std::int32_t> crowded;
+    for (std::size_t s = 0; s < servers_.all().size(); ++s) {
+      if (servers_.all()[s].over_subscribed()) crowded.push_back(static_cast<std::int32_t>(s));
+    }
+    std::stable_sort(crowded.begin(), crowded.end(), [&](std::int32_t a, std::int32_t b) {
+      return servers_.at(a).load - servers_.at(a).gpus > servers_.at(b).load - servers_.at(b).gpus;
+    });
+    for (const std::int32_t from : crowded) {
+      for (const JobIndex job : std::vector<JobIndex>(servers_.at(from).ring.begin(), servers_.at(from).ring.end())) {
+        if (free_.total() == 0) return;
+        if (entry(job).changed == call_) continue;
+        const std::int32_t to = servers_.with_room(gpus(job));
+        if (to < 0 || to == from || free_.on(to) < gpus(job)) continue;
+        const double idle = free_.on(to);
+        servers_.remove(from, job, gpus(job));
+        servers_.add(to, job, gpus(job));
+        entry(job).server = to;
+        start(job, {{to, gpus(job)}}, {Why::kIdleGpus, idle});
+        if (!servers_.at(from).over_subscribed()) break;
+      }
+    }
+  }
+
+  // Moves small jobs off the server with most free GPUs until `wanted` fit there; -1 if that cannot be done.
+  std::int32_t defragment(int wanted) {
+    std::int32_t target = -1;
+    int room = 0;
+    for (std::size_t s = 0; s < servers_.all().size(); ++s) {
+      const GandivaServer& server = servers_.all()[s];
+      room += std::max(0, server.room());
+      if (server.gpus < wanted || server.room() <= 0) continue;
+      if (target < 0 || server.room() > servers_.at(target).room()) target = static_cast<std::int32_t>(s);
+    }
+    if (target < 0 || room < wanted) return -1;
+    std::vector<JobIndex> small = servers_.at(target).running;
+    std::stable_sort(small.begin(), small.end(), [&](JobIndex a, JobIndex b) { return gpus(a) < gpus(b); });
+    struct Move {
+      JobIndex job;
+      std::int32_t to;
+    };
+    std::vector<Move> moves;
+    std::vector<int> rooms;
+    for (const GandivaServer& server : servers_.all()) rooms.push_back(server.room());
+    for (const JobIndex job : small) {
+      if (rooms[static_cast<std::size_t>(target)] >= wanted) break;
+      if (entry(job).changed == call_ || view_->progress(job).partner != kNoJob) continue;
+      std::int32_t tightest = -1;
+      for (std::size_t s = 0; s < rooms.size(); ++s) {
+        if (static_cast<std::int32_t>(s) == target || rooms[s] < gpus(job)) continue;
+        if (free_.on(static_cast<std::int32_t>(s)) < gpus(job)) continue;
+        if (tightest < 0 || rooms[s] < rooms[static_cast<std::size_t>(tightest)])
+          tightest = static_cast<std::int32_t>(s);
+      }
+      if (tightest < 0) continue;
+      moves.push_back({job, tightest});
+      rooms[static_cast<std::size_t>(tightest)] -= gpus(job);
+      rooms[static_cast<std::size_t>(target)] += gpus(job);
+    }
+    if (rooms[static_cast<std::size_t>(target)] < wanted) return -1;
+    for (const Move& move : moves) {
+      const Allocation there = {{move.to, gpus(move.job)}};
+      servers_.remove(target, move.job, gpus(move.job));
+      servers_.add(move.to, move.job, gpus(move.job));
+      servers_.start(move.to, move.job);
+      free_.give(view_->progress(move.job).allocation);
+      free_.take(there);
+      entry(move.job).server = move.to;
+      entry(move.job).changed = call_;
+      out_->push_back({.action = Action::kMigrate,
+                       .job = move.job,
+                       .allocation = there,
+                       .reason = {Why::kIdleGpus, static_cast<double>(wanted)}});
+    }
+    return target;
+  }
+
+  void schedule_slice() {
+    const bool needed = std::any_of(servers_.all().begin(), servers_.all().end(),
+                                    [](const GandivaServer& server) { return server.over_subscribed(); });
+    if (needed && (!slicing_ || view_->now() >= slice_ns_)) slice_ns_ = (view_->now() / quantum_ns_ + 1) * quantum_ns_;
+    slicing_ = needed;
+  }
+
+  GandivaOptions options_;
+  TimeNs quantum_ns_;
+  const ClusterView* view_ = nullptr;  // of the call, as the next two
+  std::vector<Decision>* out_ = nullptr;
+  FreeGpus free_;
+  std::int64_t call_ = 0;
+  GandivaServers servers_;
+  std::vector<Entry> entries_;  // by job
+  std::deque<JobIndex> queue_;  // large jobs without servers
+  std::vector<JobIndex> chosen_, kept_;
+  bool slicing_ = false;
+  TimeNs slice_ns_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_gandiva(const GandivaOptions& options) {
+  return std::make_unique<Gandiva>(options);
+}
+
+}  // namespace orrery::schedule

@@ -1,0 +1,52 @@
+#pragma once
+// The servers of Gandiva: which jobs belong to which, and where a new one should go (Algorithm 1). No decisions here.
+
+#include <deque>
+#include <vector>
+
+#include "schedule/cluster_view.h"
+
+namespace orrery::schedule {
+
+struct GandivaServer {
+  int gpus = 0;
+  bool up = true;
+  int affinity = 0;                 // GPUs per job of its class; 0: none
+  int load = 0;                     // GPUs of all its jobs, running or not
+  std::deque<JobIndex> ring;        // jobs that do not run, next to run first
+  std::vector<JobIndex> running{};  // in the order in which they started
+  bool changed = true;              // since fill() looked at it
+  JobIndex large = kNoJob;          // a job of several servers, which takes turns with the ring
+
+  bool over_subscribed() const { return load > gpus || (large != kNoJob && has_jobs()); }
+  bool has_jobs() const { return !ring.empty() || !running.empty(); }
+  int room() const { return large != kNoJob || !up ? 0 : gpus - load; }
+};
+
+class GandivaServers {
+ public:
+  void update(const ClusterView& view);
+
+  std::vector<GandivaServer>& all() { return servers_; }
+  GandivaServer& at(std::int32_t server) { return servers_[static_cast<std::size_t>(server)]; }
+  int largest() const { return largest_; }
+
+  // Steps 1 of gandiva.h without defragmentation: a server with room, or -1.
+  std::int32_t with_room(int gpus) const;
+  // The least loaded server that could hold it when others are suspended; -1 if none is large enough.
+  std::int32_t to_share(int gpus) const;
+  // The fewest servers that together hold `gpus`, none with a large job; empty if there are not enough.
+  std::vector<std::int32_t> for_large(int gpus) const;
+
+  void add(std::int32_t server, JobIndex job, int gpus);
+  void remove(std::int32_t server, JobIndex job, int gpus);
+  // From the ring to the running jobs, and back to its end.
+  void start(std::int32_t server, JobIndex job);
+  void suspend(std::int32_t server, JobIndex job);
+
+ private:
+  std::vector<GandivaServer> servers_;
+  int largest_ = 0;
+};
+
+}  // namespace orrery::schedule

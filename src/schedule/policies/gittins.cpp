@@ -1,0 +1,139 @@
+#include "schedule/policies/gittins.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace orrery::schedule {
+
+namespace {
+
+class Gittins : public Policy {
+ public:
+  Gittins(const LasOptions& options, GittinsIndex index, std::unique_ptr<Placer> placer)
+      : options_(options),
+        index_(std::move(index)),
+        placer_(std::move(placer)),
+        queues_(options.limits_gpu_s.size() + 1) {}
+
+  std::string_view name() const override { return "gittins"; }
+
+  void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    view_ = &view;
+    if (entries_.size() < view.jobs()) entries_.resize(view.jobs());
+    for (const JobIndex job : event.ended) remove(job);
+    for (const JobIndex job : event.arrived) {
+      entry(job) = {};
+      queues_[0].push_back(job);
+      live_.push_back(job);
+    }
+    demote();
+    for (const JobIndex job : live_) entry(job).rank = index_.rank(attained_gpu_s(job));
+    walk(decisions);
+    wake_ns_ = next_demotion();
+  }
+
+  TimeNs wake_at_ns() const override { return wake_ns_; }
+
+ private:
+  struct Entry {
+    std::size_t queue = 0;
+    double rank = 0;
+  };
+
+  int gpus(JobIndex job) const { return view_->facts(job).gpus; }
+  Entry& entry(JobIndex job) { return entries_[static_cast<std::size_t>(job)]; }
+  double attained_gpu_s(JobIndex job) const { return to_seconds(view_->executed_ns(job)) * gpus(job); }
+
+  void remove(JobIndex job) {
+    std::erase(queues_[entry(job).queue], job);
+    std::erase(live_, job);
+  }
+
+  void demote() {
+    for (const JobIndex job : live_) {
+      Entry& e = entry(job);
+      if (!view_->is_running(job) || e.queue + 1 == queues_.size()) continue;
+      if (attained_gpu_s(job) < options_.limits_gpu_s[e.queue]) continue;
+      std::erase(queues_[e.queue], job);
+      queues_[++e.queue].push_back(job);
+    }
+  }
+
+  void walk(std::vector<Decision>& decisions) {
+    int room = view_->gpus();
+    FreeGpus free(*view_);
+    std::vector<JobIndex> starting;
+    for (std::vector<JobIndex>& queue : queues_) {
+      std::stable_sort(queue.begin(), queue.end(), [&](JobIndex a, JobIndex b) {
+        if (entry(a).rank != entry(b).rank) return entry(a).rank > entry(b).rank;
+        return view_->facts(a).submit_ns < view_->facts(b).submit_ns;
+      });
+      std::vector<JobIndex> running, waiting;
+      for (const JobIndex job : queue) {
+        const bool fits = gpus(job) <= room;
+        (fits ? running : waiting).push_back(job);
+        if (fits) room -= gpus(job);
+        if (fits && !view_->is_running(job)) starting.push_back(job);
+        if (!fits && view_->is_running(job)) {
+          free.give(view_->progress(job).allocation);
+          decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
+        }
+      }
+      queue = std::move(running);
+      queue.insert(queue.end(), waiting.begin(), waiting.end());
+    }
+    running_.clear();
+    for (const std::vector<JobIndex>& queue : queues_) {
+      for (const JobIndex job : queue) {
+        if (view_->is_running(job)) running_.push_back(job);
+      }
+    }
+    for (const Decision& decision : decisions) std::erase(running_, decision.job);
+    for (const JobIndex job : starting) {
+      auto allocation = placer_->place(*view_, free, job, gpus(job));
+      ORRERY_CHECK(allocation.has_value());
+      free.take(*allocation);
+      running_.push_back(job);
+      decisions.push_back({.job = job,
+                           .allocation = std::move(*allocation),
+                           .reason = {Why::kQueue, static_cast<double>(entry(job).queue), entry(job).rank}});
+    }
+  }
+
+  TimeNs next_demotion() {
+    TimeNs next = kNever;
+    for (const JobIndex job : running_) {
+      const Entry& e = entry(job);
+      if (e.queue + 1 == queues_.size()) continue;
+      const TimeNs limit = from_seconds(options_.limits_gpu_s[e.queue]);
+      const TimeNs executed = view_->executed_ns(job);
+      const std::int64_t by = gpus(job);
+      TimeNs in = std::max<TimeNs>(0, (limit - executed * by + by - 1) / by);
+      if (options_.jumps_of_simulator) {
+        const std::int64_t left_s = std::max<std::int64_t>(0, (limit - executed) / kSecondNs);
+        in = (left_s + by - 1) / by * kSecondNs;
+      }
+      next = std::min(next, view_->now() + in);
+    }
+    return next;
+  }
+
+  LasOptions options_;
+  GittinsIndex index_;
+  std::unique_ptr<Placer> placer_;
+  const ClusterView* view_ = nullptr;
+  std::vector<std::vector<JobIndex>> queues_;
+  std::vector<JobIndex> live_;     // unfinished, in order of arrival
+  std::vector<JobIndex> running_;  // after the decisions of this call
+  std::vector<Entry> entries_;     // by job
+  TimeNs wake_ns_ = kNever;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_gittins(const LasOptions& options, GittinsIndex index, std::unique_ptr<Placer> placer) {
+  return std::make_unique<Gittins>(options, std::move(index), std::move(placer));
+}
+
+}  // namespace orrery::schedule

@@ -1,0 +1,25 @@
+#pragma once
+// 2D-Gittins: like 2D-LAS (las.h), but inside a queue the job most likely to end soon for its service goes first.
+//
+// Assumes: gangs; a sample of the service past jobs needed; preemption keeps the work done.
+// 1. and 2. as in las.h: new jobs into queue 0, one queue on when the limit is reached.
+// 3. Sort every queue by Gittins rank (gittins_index.h) of attained service, highest first, then earlier submission.
+// 4. Walk the queues in order: who still fits runs, others are skipped or suspended.
+// 5. Put running jobs of each queue before waiting ones. Asked again as in las.h.
+// Ties beyond submission: as the queue stood. Source: SymbioticLab/Tiresias ("dlas-gpu-gittins"), every end time of
+// which it reproduces. O(n log n) per event: ranks change as jobs run.
+
+#include <memory>
+#include <vector>
+
+#include "schedule/placement/placer.h"
+#include "schedule/policies/gittins_index.h"
+#include "schedule/policies/las.h"
+#include "schedule/policy.h"
+
+namespace orrery::schedule {
+
+// `options.count_gpus` must be true.
+std::unique_ptr<Policy> make_gittins(const LasOptions& options, GittinsIndex index, std::unique_ptr<Placer> placer);
+
+}  // namespace orrery::schedule

@@ -1,0 +1,232 @@
+#include "schedule/policies/las.h"
+
+#include <algorithm>
+#include <queue>
+#include <set>
+
+#include "base/check.h"
+#include "schedule/size_heaps.h"
+
+namespace orrery::schedule {
+
+namespace {
+
+class Las : public Policy {
+ public:
+  Las(const LasOptions& options, std::unique_ptr<Placer> placer)
+      : options_(options), placer_(std::move(placer)), queues_(options.limits_gpu_s.size() + 1) {
+    for (const double limit : options.limits_gpu_s) limits_.push_back(from_seconds(limit));
+  }
+
+  std::string_view name() const override { return options_.count_gpus ? "las" : "las-time"; }
+
+  void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    view_ = &view;
+    entries_.resize(view.jobs());
+    for (const JobIndex job : event.ended) stop(job);
+    for (const JobIndex job : event.evicted) {
+      stop(job);
+      wait_in_front(job);
+    }
+    for (const JobIndex job : event.arrived) queues_[0].tail.push_back(job);
+    demote();
+    walk();
+    apply(decisions);
+    wake_ns_ = next_demotion();
+  }
+
+  TimeNs wake_at_ns() const override { return wake_ns_; }
+
+ private:
+  struct Entry {
+    std::size_t queue = 0;
+    std::int64_t stamp = 0;  // its place among the running or the waiting of its queue
+    std::uint32_t turn = 0;  // counts starts, suspensions and demotions; older due times are void
+    bool running = false;
+  };
+  struct Queue {
+    int held = 0;  // GPUs of `running`
+    std::set<std::pair<std::int64_t, JobIndex>> running;
+    SizeHeaps waiting;
+    std::vector<JobIndex> tail;  // came in at this event
+  };
+  struct Due {
+    TimeNs at_ns = 0;
+    JobIndex job = kNoJob;
+    std::uint32_t turn = 0;
+    friend bool operator>(const Due& a, const Due& b) { return std::pair(a.at_ns, a.job) > std::pair(b.at_ns, b.job); }
+  };
+
+  int gpus(JobIndex job) const { return view_->facts(job).gpus; }
+  std::int64_t weight(JobIndex job) const { return options_.count_gpus ? gpus(job) : 1; }
+  Entry& entry(JobIndex job) { return entries_[static_cast<std::size_t>(job)]; }
+
+  void stop(JobIndex job) {
+    Entry& e = entry(job);
+    Queue& queue = queues_[e.queue];
+    ORRERY_CHECK(queue.running.erase({e.stamp, job}) == 1);
+    queue.held -= gpus(job);
+    e.running = false;
+    ++e.turn;
+  }
+
+  void wait(JobIndex job, std::int64_t stamp) {
+    entry(job).stamp = stamp;
+    queues_[entry(job).queue].waiting.push(gpus(job), {.value = stamp, .job = job});
+  }
+  void wait_in_front(JobIndex job) { wait(job, --front_stamp_); }
+
+  void run(JobIndex job) {
+    Entry& e = entry(job);
+    e.stamp = ++stamp_;
+    e.running = true;
+    queues_[e.queue].running.insert({e.stamp, job});
+    queues_[e.queue].held += gpus(job);
+  }
+
+  void watch(JobIndex job) {
+    Entry& e = entry(job);
+    ++e.turn;
+    if (e.queue >= limits_.size()) return;
+    const TimeNs left = limits_[e.queue] - view_->executed_ns(job) * weight(job);
+    const TimeNs in = left <= 0 ? 0 : (left + weight(job) - 1) / weight(job);
+    due_.push({view_->now() + in, job, e.turn});
+  }
+
+  void demote() {
+    demoted_.clear();
+    while (!due_.empty() && due_.top().at_ns <= view_->now()) {
+      const Due due = due_.top();
+      due_.pop();
+      if (entry(due.job).turn == due.turn) demoted_.push_back(due.job);
+    }
+    std::sort(demoted_.begin(), demoted_.end());
+    for (const JobIndex job : demoted_) {
+      stop(job);
+      entry(job).running = true;  // it keeps its GPUs unless the walk takes them
+      ++entry(job).queue;
+      queues_[entry(job).queue].tail.push_back(job);
+    }
+  }
+
+  // Running jobs of a queue that do not fit when `deficit` GPUs are missing. Jobs with enough behind them all fit, so
+  // only the last few are walked.
+  void suspend_last(const Queue& queue, int deficit) {
+    last_.clear();
+    int sum = 0;
+    for (auto place = queue.running.rbegin(); place != queue.running.rend() && sum < deficit; ++place) {
+      last_.push_back(place->second);
+      sum += gpus(place->second);
+    }
+    int room = sum - deficit;
+    for (auto job = last_.rbegin(); job != last_.rend(); ++job) {
+      if (gpus(*job) <= room) {
+        room -= gpus(*job);
+      } else {
+        suspended_.push_back(*job);
+      }
+    }
+  }
+
+  // Decides who starts and who stops, and puts every queue in order.
+  void walk() {
+    starting_.clear();
+    stopping_.clear();
+    int room = view_->gpus();
+    for (Queue& queue : queues_) {
+      suspended_.clear();
+      if (queue.held <= room) {
+        room -= queue.held;
+      } else {
+        suspend_last(queue, queue.held - room);
+        for (const JobIndex job : suspended_) stop(job);
+        room -= queue.held;
+      }
+      while (const OrderKey* next = queue.waiting.first(room)) {
+        const OrderKey key = *next;
+        queue.waiting.pop(gpus(key.job));
+        room -= gpus(key.job);
+        run(key.job);
+        starting_.push_back(key.job);
+      }
+      for (const JobIndex job : queue.tail) {
+        const bool was_running = entry(job).running;
+        if (gpus(job) <= room) {
+          room -= gpus(job);
+          run(job);
+          if (was_running) {
+            watch(job);
+          } else {
+            starting_.push_back(job);
+          }
+          continue;
+        }
+        entry(job).running = false;
+        if (was_running) stopping_.push_back(job);
+        wait(job, ++stamp_);
+      }
+      queue.tail.clear();
+      // Suspended jobs stood before everybody who waits.
+      for (auto job = suspended_.rbegin(); job != suspended_.rend(); ++job) wait_in_front(*job);
+      stopping_.insert(stopping_.end(), suspended_.begin(), suspended_.end());
+    }
+  }
+
+  void apply(std::vector<Decision>& decisions) {
+    if (starting_.empty() && stopping_.empty()) return;
+    free_.assign(*view_);
+    for (const JobIndex job : stopping_) {
+      free_.give(view_->progress(job).allocation);
+      decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
+    }
+    for (const JobIndex job : starting_) {
+      auto allocation = placer_->place(*view_, free_, job, gpus(job));
+      ORRERY_CHECK(allocation.has_value());
+      free_.take(*allocation);
+      decisions.push_back({.job = job,
+                           .allocation = std::move(*allocation),
+                           .reason = {Why::kQueue, static_cast<double>(entry(job).queue)}});
+      watch(job);
+    }
+  }
+
+  TimeNs next_demotion() {
+    if (options_.jumps_of_simulator) return next_jump_of_simulator();
+    while (!due_.empty() && entry(due_.top().job).turn != due_.top().turn) due_.pop();
+    return due_.empty() ? kNever : std::max(due_.top().at_ns, view_->now());
+  }
+
+  TimeNs next_jump_of_simulator() const {
+    TimeNs next = kNever;
+    for (std::size_t q = 0; q < limits_.size(); ++q) {
+      for (const auto& place : queues_[q].running) {
+        const std::int64_t left_s = (limits_[q] - view_->executed_ns(place.second)) / kSecondNs;
+        const std::int64_t by = weight(place.second);
+        const std::int64_t in_s = left_s <= 0 ? 0 : (left_s + by - 1) / by;
+        next = std::min(next, view_->now() + in_s * kSecondNs);
+      }
+    }
+    return next;
+  }
+
+  LasOptions options_;
+  std::unique_ptr<Placer> placer_;
+  std::vector<TimeNs> limits_;  // GPU time
+  const ClusterView* view_ = nullptr;
+  std::vector<Queue> queues_;
+  std::vector<Entry> entries_;  // by job
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+  std::int64_t stamp_ = 0;
+  std::int64_t front_stamp_ = 0;
+  TimeNs wake_ns_ = kNever;
+  FreeGpus free_;
+  std::vector<JobIndex> demoted_, starting_, stopping_, suspended_, last_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_las(const LasOptions& options, std::unique_ptr<Placer> placer) {
+  return std::make_unique<Las>(options, std::move(placer));
+}
+
+}  // namespace orrery::schedule

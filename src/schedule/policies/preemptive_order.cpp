@@ -1,0 +1,274 @@
+#include "schedule/policies/preemptive_order.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "base/check.h"
+#include "schedule/size_heaps.h"
+
+namespace orrery::schedule {
+
+namespace {
+
+constexpr std::int64_t kWaitingKind = 0, kRunningKind = 1, kNewKind = 2;  // among equal values
+
+class PreemptiveOrder : public Policy {
+ public:
+  PreemptiveOrder(std::string name, OrderRule rule, std::unique_ptr<Placer> placer)
+      : name_(std::move(name)), rule_(rule), placer_(std::move(placer)) {}
+
+  std::string_view name() const override { return name_; }
+
+  void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    ++pass_;
+    stamp_ = 0;
+    view_ = &view;
+    keys_.resize(view.jobs());
+    places_.resize(view.jobs());
+    starting_.clear();
+    stopping_.clear();
+    for (const JobIndex job : event.ended) leave(job);
+    for (const JobIndex job : event.evicted) {
+      leave(job);
+      wait(job, waiting_key(job, false));
+    }
+    const bool only_arrivals = event.ended.empty() && event.evicted.empty() && !event.machines_changed;
+    int wanted = 0;
+    for (const JobIndex job : event.arrived) {
+      key(job) = waiting_key(job, true);
+      wanted += gpus(job);
+    }
+    if (wanted <= free_now() && (only_arrivals || waiting_.empty())) {
+      starting_.assign(event.arrived.begin(), event.arrived.end());
+      std::sort(starting_.begin(), starting_.end(), [&](JobIndex a, JobIndex b) { return key(a) < key(b); });
+    } else {
+      bool comes_first = false;
+      for (const JobIndex job : event.arrived) {
+        waiting_.push(gpus(job), key(job));
+        comes_first = comes_first || waiting_.top(gpus(job)).job == job;
+      }
+      // Without GPUs that became free, those who did not fit before do not fit now.
+      if (!only_arrivals || comes_first) choose();
+    }
+    apply(decisions);
+  }
+
+ private:
+  bool moves() const { return rule_ == OrderRule::kRemainingTime || rule_ == OrderRule::kRemainingService; }
+  int gpus(JobIndex job) const { return view_->facts(job).gpus; }
+  OrderKey& key(JobIndex job) { return keys_[static_cast<std::size_t>(job)]; }
+  // GPUs that none of our running jobs holds.
+  int free_now() const { return view_->gpus() - held_; }
+
+  std::int64_t weight(JobIndex job) const { return rule_ == OrderRule::kRemainingService ? gpus(job) : 1; }
+
+  OrderKey static_key(JobIndex job) const {
+    const JobFacts& facts = view_->facts(job);
+    const std::int64_t value =
+        rule_ == OrderRule::kDeadline ? facts.deadline_ns : -static_cast<std::int64_t>(facts.priority * 1e6);
+    return {.value = value, .first = job, .job = job};
+  }
+
+  // Waiting jobs with the same value stand in the order of the calls in which they began to wait; in one call those
+  // that had run before those that are new.
+  OrderKey waiting_key(JobIndex job, bool is_new) {
+    if (!moves()) return static_key(job);
+    return {.value = view_->left_ns(job) * weight(job),
+            .kind = kWaitingKind,
+            .first = 2 * pass_ + (is_new ? 1 : 0),
+            .second = ++stamp_,
+            .job = job};
+  }
+  bool is_new(const OrderKey& waiting) const { return moves() && waiting.first == 2 * pass_ + 1; }
+  // A waiting job's key, comparable with those of running jobs: a new one stands behind them.
+  OrderKey against_running(const OrderKey& waiting) const {
+    OrderKey result = waiting;
+    if (is_new(waiting)) result.kind = kNewKind;
+    return result;
+  }
+
+  // Its value is the time at which the work would be done, which does not change while it runs.
+  OrderKey running_key(JobIndex job, const OrderKey& was) const {
+    if (!moves()) return static_key(job);
+    return {.value = view_->now() + view_->left_ns(job),
+            .kind = kRunningKind,
+            .rank = weight(job),
+            .first = is_new(was) ? pass_ : -pass_,
+            .second = (was.first << 31) + was.second,
+            .job = job};
+  }
+
+  // The value of a running job as of now, comparable with those of waiting jobs.
+  std::int64_t value_now(const OrderKey& running, int of_gpus) const {
+    if (!moves()) return running.value;
+    return (running.value - view_->now()) * (rule_ == OrderRule::kRemainingService ? of_gpus : 1);
+  }
+  OrderKey current(const OrderKey& running, int of_gpus) const {
+    OrderKey result = running;
+    result.value = value_now(running, of_gpus);
+    return result;
+  }
+  // Whether a running job stands before `place`; values are mostly different, so the rest is rarely looked at.
+  bool stands_before(const OrderKey& running, int of_gpus, const OrderKey& place) const {
+    const std::int64_t value = value_now(running, of_gpus);
+    return value != place.value ? value < place.value : current(running, of_gpus) < place;
+  }
+
+  void wait(JobIndex job, const OrderKey& new_key) {
+    key(job) = new_key;
+    waiting_.push(gpus(job), new_key);
+  }
+
+  void leave(JobIndex job) {
+    set_of(gpus(job)).erase(places_[static_cast<std::size_t>(job)]);
+    held_ -= gpus(job);
+  }
+
+  // Running jobs that ask for the same number of GPUs; their order does not change while they run.
+  struct RunningSet {
+    int gpus = 0;
+    std::set<OrderKey> jobs;
+  };
+  std::set<OrderKey>& set_of(int gpus_wanted) {
+    for (RunningSet& of_size : running_) {
+      if (of_size.gpus == gpus_wanted) return of_size.jobs;
+    }
+    return running_.emplace_back(RunningSet{gpus_wanted, {}}).jobs;
+  }
+
+  bool is_stopping(JobIndex job) const { return std::find(stopping_.begin(), stopping_.end(), job) != stopping_.end(); }
+
+  // GPUs of running jobs behind `place`, without those that will stop; stops counting at `enough`.
+  int behind(const OrderKey& place, int enough) const {
+    int sum = 0;
+    for (const RunningSet& bucket : running_) {
+      for (auto at = bucket.jobs.rbegin(); at != bucket.jobs.rend() && sum < enough; ++at) {
+        if (stands_before(*at, bucket.gpus, place)) break;
+        if (!is_stopping(at->job)) sum += bucket.gpus;
+      }
+    }
+    return sum;
+  }
+
+  // Whether a waiting job fits at its place when `slack` GPUs are left over behind everybody.
+  bool fits(const OrderKey& waiting, int wanted, int slack) const {
+    const int needed = wanted - slack;
+    if (needed <= 0) return true;
+    // Mostly nobody runs behind a job that waits.
+    return waiting.value <= last_value_ && behind(against_running(waiting), needed) >= needed;
+  }
+
+  // The first running job in order that does not fit when `deficit` GPUs are missing in the end: the one with less than
+  // that behind it.
+  OrderKey first_to_stop(int deficit) {
+    ends_.clear();
+    for (const RunningSet& bucket : running_) {
+      if (!bucket.jobs.empty()) ends_.push_back({bucket.jobs.rbegin(), bucket.jobs.rend(), bucket.gpus});
+    }
+    OrderKey first;
+    for (int sum = 0; sum < deficit;) {
+      BackCursor* last = nullptr;
+      OrderKey last_key;
+      for (BackCursor& cursor : ends_) {
+        while (cursor.at != cursor.end && is_stopping(cursor.at->job)) ++cursor.at;
+        if (cursor.at == cursor.end) continue;
+        if (last != nullptr && stands_before(*cursor.at, cursor.gpus, last_key)) continue;
+        last = &cursor;
+        last_key = current(*cursor.at, cursor.gpus);
+      }
+      ORRERY_CHECK(last != nullptr);
+      first = last_key;
+      sum += last->gpus;
+      ++last->at;
+    }
+    return first;
+  }
+
+  // Walks the order, but looks only at what can change: the first waiting job of every size, and running jobs at the
+  // end when others took their GPUs. What is free for a job only shrinks along the walk.
+  void choose() {
+    int slack = free_now();
+    last_value_ = std::numeric_limits<std::int64_t>::min();
+    for (const RunningSet& of_size : running_) {
+      if (of_size.jobs.empty()) continue;
+      last_value_ = std::max(last_value_, value_now(*of_size.jobs.rbegin(), of_size.gpus));
+    }
+    closed_.assign(waiting_.heaps().size(), false);
+    while (true) {
+      const SizeHeaps::Heap* next = nullptr;
+      for (std::size_t i = 0; i < closed_.size(); ++i) {
+        const SizeHeaps::Heap& heap = waiting_.heaps()[i];
+        if (closed_[i] || heap.empty()) continue;
+        if (next == nullptr || heap.top() < next->top()) next = &heap;
+      }
+      if (slack < 0) {
+        const OrderKey stops = first_to_stop(-slack);
+        if (next == nullptr || stops < against_running(next->top())) {
+          stopping_.push_back(stops.job);
+          slack += gpus(stops.job);
+          continue;
+        }
+      }
+      if (next == nullptr) return;
+      if (!fits(next->top(), next->gpus, slack)) {
+        closed_[static_cast<std::size_t>(next - waiting_.heaps().data())] = true;
+        continue;
+      }
+      starting_.push_back(next->top().job);
+      slack -= next->gpus;
+      waiting_.pop(next->gpus);
+    }
+  }
+
+  void apply(std::vector<Decision>& decisions) {
+    if (starting_.empty() && stopping_.empty()) return;
+    free_.assign(*view_);
+    for (const JobIndex job : stopping_) {
+      free_.give(view_->progress(job).allocation);
+      decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
+      leave(job);
+    }
+    for (const JobIndex job : starting_) {
+      auto allocation = placer_->place(*view_, free_, job, gpus(job));
+      ORRERY_CHECK(allocation.has_value());
+      free_.take(*allocation);
+      decisions.push_back({.job = job,
+                           .allocation = std::move(*allocation),
+                           .reason = {Why::kNextInOrder, static_cast<double>(key(job).value) * 1e-9}});
+      key(job) = running_key(job, key(job));
+      places_[static_cast<std::size_t>(job)] = set_of(gpus(job)).insert(key(job)).first;
+      held_ += gpus(job);
+    }
+    for (const JobIndex job : stopping_) wait(job, waiting_key(job, false));
+  }
+
+  std::string name_;
+  OrderRule rule_;
+  std::unique_ptr<Placer> placer_;
+  const ClusterView* view_ = nullptr;  // of the call
+  std::int64_t pass_ = 0;
+  std::int64_t stamp_ = 0;
+  int held_ = 0;
+  std::vector<OrderKey> keys_;                        // by job
+  std::vector<std::set<OrderKey>::iterator> places_;  // by job that runs: where it is in running_
+  SizeHeaps waiting_;
+  std::vector<RunningSet> running_;
+  std::int64_t last_value_ = 0;  // of the running job that stands last, in this walk
+  std::vector<bool> closed_;     // sizes whose first job did not fit in this walk
+  std::vector<JobIndex> starting_, stopping_;
+  FreeGpus free_;
+  struct BackCursor {
+    std::set<OrderKey>::const_reverse_iterator at, end;
+    int gpus = 0;
+  };
+  std::vector<BackCursor> ends_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_preemptive_order(std::string name, OrderRule rule, std::unique_ptr<Placer> placer) {
+  return std::make_unique<PreemptiveOrder>(std::move(name), rule, std::move(placer));
+}
+
+}  // namespace orrery::schedule

@@ -1,0 +1,76 @@
+#include "schedule/policies/tiresias.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace orrery::schedule {
+
+namespace {
+
+class Tiresias : public Policy {
+ public:
+  Tiresias(const TiresiasOptions& options, std::unique_ptr<Placer> placer)
+      : options_(options), placer_(std::move(placer)), queues_(options.limits_gpu_s.size() + 1) {}
+
+  std::string_view name() const override { return "tiresias"; }
+  TimeNs round_ns() const override { return from_seconds(options_.round_s); }
+
+  void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    for (const JobIndex job : event.ended) {
+      for (auto& queue : queues_) std::erase(queue, job);
+    }
+    queues_[0].insert(queues_[0].end(), event.arrived.begin(), event.arrived.end());
+    demote(view);
+    FreeGpus free(view);
+    std::vector<JobIndex> starting;
+    int room = view.gpus();
+    for (const auto& queue : queues_) {
+      for (const JobIndex job : queue) {
+        const int gpus = view.facts(job).gpus;
+        const bool fits = gpus <= room;
+        if (fits) room -= gpus;
+        if (fits && !view.is_running(job)) starting.push_back(job);
+        if (!fits && view.is_running(job)) {
+          free.give(view.progress(job).allocation);
+          decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
+        }
+      }
+    }
+    for (const JobIndex job : starting) {
+      auto allocation = placer_->place(view, free, job, view.facts(job).gpus);
+      ORRERY_CHECK(allocation.has_value());
+      free.take(*allocation);
+      const bool first = std::find(queues_[0].begin(), queues_[0].end(), job) != queues_[0].end();
+      decisions.push_back(
+          {.job = job, .allocation = std::move(*allocation), .reason = {Why::kQueue, first ? 0.0 : 1.0}});
+    }
+  }
+
+ private:
+  void demote(const ClusterView& view) {
+    // From the last queue on, so that nobody moves twice.
+    for (std::size_t q = queues_.size() - 1; q-- > 0;) {
+      std::vector<JobIndex> moved;
+      for (const JobIndex job : queues_[q]) {
+        const double attained = to_seconds(view.executed_ns(job)) * view.facts(job).gpus;
+        if (view.is_running(job) && attained >= options_.limits_gpu_s[q]) moved.push_back(job);
+      }
+      std::sort(moved.begin(), moved.end());
+      for (const JobIndex job : moved) std::erase(queues_[q], job);
+      queues_[q + 1].insert(queues_[q + 1].end(), moved.begin(), moved.end());
+    }
+  }
+
+  TiresiasOptions options_;
+  std::unique_ptr<Placer> placer_;
+  std::vector<std::vector<JobIndex>> queues_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_tiresias(const TiresiasOptions& options, std::unique_ptr<Placer> placer) {
+  return std::make_unique<Tiresias>(options, std::move(placer));
+}
+
+}  // namespace orrery::schedule

@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+
+#include "schedule/cluster_ledger.h"
+#include "schedule/placement/placer.h"
+#include "schedule/policies.h"
+#include "schedule/policies/gandiva.h"
+#include "schedule/policies/gittins_index.h"
+
+namespace orrery::schedule {
+namespace {
+
+ClusterLedger two_machines() {
+  return ClusterLedger({{.gpus = 4}, {.gpus = 4}});
+}
+
+TEST(ClusterLedger, BooksWorkByRateAndTime) {
+  ClusterLedger ledger = two_machines();
+  const JobIndex job = ledger.add({.work_ns = 100, .gpus = 2});
+  ledger.admit(job);
+  ledger.start(job, {{0, 2}}, 0.5, 10);
+  ledger.advance_to(30);
+  EXPECT_EQ(ledger.executed_ns(job), 30);
+  EXPECT_EQ(ledger.done_ns(job), 10);  // half speed, and nothing before 10
+  ledger.suspend(job);
+  ledger.advance_to(50);
+  EXPECT_EQ(ledger.left_ns(job), 90);
+  EXPECT_EQ(ledger.free_gpus(), 8);
+  EXPECT_TRUE(ledger.check_invariants().has_value());
+}
+
+TEST(ClusterLedger, RefusesGpusThatAreTaken) {
+  ClusterLedger ledger = two_machines();
+  const JobIndex first = ledger.add({.gpus = 3}), second = ledger.add({.gpus = 2});
+  ledger.admit(first);
+  ledger.admit(second);
+  ledger.start(first, {{0, 3}}, 1, 0);
+  EXPECT_FALSE(ledger.check_take({.job = second, .allocation = {{0, 2}}}).has_value());
+  EXPECT_TRUE(ledger.check_take({.job = second, .allocation = {{1, 2}}}).has_value());
+  EXPECT_FALSE(ledger.check_release({.action = Action::kSuspend, .job = second}).has_value());
+  EXPECT_FALSE(ledger.check_release({.action = Action::kStart, .job = first}).has_value());
+}
+
+TEST(ClusterLedger, AGuestKeepsTheGpusOfItsHost) {
+  ClusterLedger ledger = two_machines();
+  const JobIndex host = ledger.add({.gpus = 4}), guest = ledger.add({.gpus = 4});
+  ledger.admit(host);
+  ledger.admit(guest);
+  ledger.start(host, {{0, 4}}, 1, 0);
+  ledger.pack(guest, host, 1, 0);
+  EXPECT_EQ(ledger.free_gpus(), 4);
+  ledger.end(host);
+  EXPECT_EQ(ledger.free_gpus(), 4);
+  EXPECT_TRUE(ledger.check_invariants().has_value());
+  ledger.end(guest);
+  EXPECT_EQ(ledger.free_gpus(), 8);
+  EXPECT_TRUE(ledger.check_invariants().has_value());
+}
+
+TEST(ClusterLedger, AMachineThatIsDownHasNoGpus) {
+  ClusterLedger ledger = two_machines();
+  ledger.set_machine_up(0, false);
+  EXPECT_EQ(ledger.gpus(), 4);
+  EXPECT_EQ(FreeGpus(ledger).on(0), 0);
+  ledger.set_machine_up(0, true);
+  EXPECT_EQ(ledger.free_gpus(), 8);
+}
+
+Allocation placed(std::string_view placer, std::vector<int> free, int gpus) {
+  std::vector<MachineView> machines;
+  for (std::size_t m = 0; m < free.size(); ++m) machines.push_back({.gpus = 8, .rack = static_cast<int>(m / 2)});
+  ClusterLedger ledger(machines);
+  for (std::size_t m = 0; m < free.size(); ++m) {
+    if (free[m] == 8) continue;
+    const JobIndex job = ledger.add({.gpus = 8 - free[m]});
+    ledger.admit(job);
+    ledger.start(job, {{static_cast<std::int32_t>(m), 8 - free[m]}}, 1, 0);
+  }
+  auto made = make_placer(placer);
+  return (*made)->place(ledger, FreeGpus(ledger), 0, gpus).value_or(Allocation{});
+}
+
+TEST(Placers, TakeWhatTheirNamesSay) {
+  EXPECT_EQ(placed("most-free", {2, 5, 3, 5}, 7), (Allocation{{1, 5}, {3, 2}}));
+  EXPECT_EQ(placed("consolidated", {2, 5, 3, 5}, 3), (Allocation{{2, 3}}));
+  EXPECT_EQ(placed("consolidated", {2, 5, 3, 5}, 7), (Allocation{{1, 5}, {0, 2}}));
+  EXPECT_EQ(placed("best-fit", {2, 5, 3, 5}, 7), Allocation{});
+  EXPECT_EQ(placed("best-fit", {8, 5, 3, 5}, 11), (Allocation{{0, 8}, {2, 3}}));
+  // Machines 0 and 1 are one rack, 2 and 3 the other; eight GPUs fit only into the second.
+  EXPECT_EQ(placed("rack", {2, 5, 3, 5}, 8), (Allocation{{3, 5}, {2, 3}}));
+}
+
+TEST(GittinsIndex, FollowsItsFormula) {
+  // D = 10, 20, 40, quantum 15. Below the first value a = 9: i = 0, k = #(D <= 24) = 2; P = 2/3 = 0.66667,
+  // E = (10 + 20 + 15) / 3 = 15, rank = 44444.6667.
+  const std::vector<double> sample = {20, 10, 40};
+  const auto index = GittinsIndex::make(sample, 15);
+  ASSERT_TRUE(index.has_value());
+  EXPECT_DOUBLE_EQ(index->rank(0), 44444.6667);
+  EXPECT_DOUBLE_EQ(index->rank(41), 0);
+  EXPECT_FALSE(GittinsIndex::make(std::vector<double>{1}, 15).has_value());
+}
+
+TEST(Gandiva, PacksWhenItBeatsTakingTurns) {
+  EXPECT_TRUE(packing_pays(0.8, 0.3));
+  EXPECT_FALSE(packing_pays(0.5, 0.5));
+}
+
+TEST(Policies, AreFoundByName) {
+  PolicyInputs inputs;
+  for (const PolicyInfo& policy : all_policies()) {
+    if (policy.name == "optimus" || policy.name == "gittins") continue;
+    EXPECT_TRUE(make_policy(policy.name, inputs).has_value()) << policy.name;
+  }
+  const auto wrong = make_policy("srft", inputs);
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_NE(wrong.error().message().find("srtf"), std::string::npos);
+  inputs.placement = "best-fit";
+  EXPECT_FALSE(make_policy("srtf", inputs).has_value());
+  EXPECT_TRUE(make_policy("fifo", inputs).has_value());
+}
+
+TEST(Reasons, ReadLikeSentences) {
+  EXPECT_EQ(to_string(Reason{Why::kQueue, 1}), "in queue 1 of attained service");
+  EXPECT_EQ(to_string(Reason{Why::kFewerServers, 3, 1}), "together on 1 servers instead of 3");
+}
+
+}  // namespace
+}  // namespace orrery::schedule

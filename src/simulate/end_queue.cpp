@@ -1,0 +1,62 @@
+#include "simulate/end_queue.h"
+
+#include <algorithm>
+
+namespace orrery::simulate {
+
+void EndQueue::put(std::size_t place, const Entry& entry) {
+  heap_[place] = entry;
+  places_[static_cast<std::size_t>(entry.job)] = static_cast<std::int32_t>(place);
+}
+
+void EndQueue::sift_up(std::size_t place) {
+  const Entry entry = heap_[place];
+  while (place > 0) {
+    const std::size_t parent = (place - 1) / 2;
+    if (!entry.before(heap_[parent])) break;
+    put(place, heap_[parent]);
+    place = parent;
+  }
+  put(place, entry);
+}
+
+void EndQueue::sift_down(std::size_t place) {
+  const Entry entry = heap_[place];
+  while (true) {
+    std::size_t child = 2 * place + 1;
+    if (child >= heap_.size()) break;
+    if (child + 1 < heap_.size() && heap_[child + 1].before(heap_[child])) ++child;
+    if (!heap_[child].before(entry)) break;
+    put(place, heap_[child]);
+    place = child;
+  }
+  put(place, entry);
+}
+
+void EndQueue::set(schedule::JobIndex job, schedule::TimeNs at_ns) {
+  const std::int32_t place = places_[static_cast<std::size_t>(job)];
+  if (place == kOut) {
+    heap_.push_back({at_ns, job});
+    sift_up(heap_.size() - 1);
+    return;
+  }
+  const auto at = static_cast<std::size_t>(place);
+  heap_[at].at_ns = at_ns;
+  sift_up(at);
+  sift_down(static_cast<std::size_t>(places_[static_cast<std::size_t>(job)]));
+}
+
+void EndQueue::remove(schedule::JobIndex job) {
+  const std::int32_t place = places_[static_cast<std::size_t>(job)];
+  if (place == kOut) return;
+  places_[static_cast<std::size_t>(job)] = kOut;
+  const Entry last = heap_.back();
+  heap_.pop_back();
+  if (last.job == job) return;
+  const auto at = static_cast<std::size_t>(place);
+  put(at, last);
+  sift_up(at);
+  sift_down(static_cast<std::size_t>(places_[static_cast<std::size_t>(last.job)]));
+}
+
+}  // namespace orrery::simulate

@@ -1,0 +1,89 @@
+#pragma once
+// The simulated cluster: plays a workload against a policy, event by event.
+//
+// Order of events, total and the same every time: by time; at one instant jobs end first (by index), then machines come
+// back and fail, then jobs arrive (in order of submission), then the policy is asked once. A policy that works in
+// rounds is asked at multiples of its round only. O(log n) per event apart from what the policy does.
+
+#include <functional>
+#include <optional>
+
+#include "schedule/cluster_ledger.h"
+#include "schedule/policy.h"
+#include "simulate/speed_model.h"
+#include "simulate/workload.h"
+
+namespace orrery::simulate {
+
+// What changes cost. No work is done meanwhile, but GPUs are held.
+struct Costs {
+  TimeNs first_start_ns = 0;
+  TimeNs resume_ns = 0;      // start again after a suspension or failure
+  TimeNs move_ns = 0;        // migrate or resize
+  TimeNs checkpoint_ns = 0;  // a failure loses the work since the last multiple of this; 0: none is lost
+};
+
+struct Outage {
+  TimeNs fails_ns = 0;
+  TimeNs returns_ns = kNever;
+  std::int32_t machine = 0;
+};
+
+// Every machine fails after exponential times and is repaired for as long on average; the same seed gives the same
+// times. Until `until`; later failures are left out.
+std::vector<Outage> random_outages(std::size_t machines, double mean_time_between_s, double mean_repair_s, TimeNs until,
+                                   std::uint64_t seed);
+
+struct EngineOptions {
+  Costs costs{};
+  std::vector<Outage> outages{};
+  TimeNs round_ns = 0;  // the policy is asked at multiples of this only; 0: as it says itself
+  // Predicted work is true work times exp(N(0, sigma)), by job and seed.
+  double prediction_sigma = 0;
+  std::uint64_t seed = 1;
+  bool keep_log = false;          // RunResult::log
+  bool check_invariants = false;  // after every event; slow
+};
+
+struct JobOutcome {
+  TimeNs first_start_ns = kNever;
+  TimeNs end_ns = kNever;  // kNever: see RunResult::never_ran
+  TimeNs executed_ns = 0;
+  std::int32_t starts = 0;
+  std::int32_t moves = 0;  // migrations and resizings
+};
+
+struct LoggedDecision {
+  TimeNs at_ns = 0;
+  schedule::Decision decision;
+};
+
+struct UsePoint {
+  TimeNs at_ns = 0;
+  std::int32_t busy = 0;     // GPUs
+  std::int32_t waiting = 0;  // jobs
+  std::int32_t running = 0;  // jobs
+};
+
+struct RunResult {
+  std::string policy;
+  std::vector<JobOutcome> jobs;      // as in the workload
+  std::vector<JobIndex> too_large;   // ask for more GPUs than the cluster has
+  std::vector<JobIndex> unfinished;  // the policy left them waiting when nothing else was to come
+  std::vector<LoggedDecision> log;
+  std::vector<UsePoint> use;  // thinned out: at most a few thousand points
+  double busy_gpu_ns = 0;
+  TimeNs makespan_ns = 0;
+  std::int64_t events = 0;  // arrivals, ends and wake-ups
+  std::int64_t decisions = 0;
+  std::uint64_t decision_hash = 0;  // of every decision with its time, in order
+};
+
+// `machines` as at the start, all GPUs free. `policy` makes the policy, which may look at the view while the run lasts.
+// An error is a decision that cannot be carried out.
+Result<RunResult> simulate(
+    const Workload& workload, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,
+    const std::function<Result<std::unique_ptr<schedule::Policy>>(const schedule::ClusterView&)>& policy,
+    const EngineOptions& options = {});
+
+}  // namespace orrery::simulate

@@ -1,0 +1,216 @@
+#include "simulate/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "simulate/generate.h"
+#include "simulate/runner.h"
+#include "simulate/summary.h"
+
+namespace orrery::simulate {
+namespace {
+
+constexpr TimeNs kSecond = schedule::kSecondNs;
+
+TraceJob job(double submit_s, double length_s, int gpus) {
+  TraceJob result;
+  result.id = std::to_string(submit_s);
+  result.facts.submit_ns = schedule::from_seconds(submit_s);
+  result.facts.work_ns = schedule::from_seconds(length_s);
+  result.facts.gpus = gpus;
+  return result;
+}
+
+Workload workload_of(std::vector<TraceJob> jobs) {
+  Workload workload;
+  workload.jobs = std::move(jobs);
+  workload.tenants = {""};
+  return workload;
+}
+
+RunSetup pool(int gpus) {
+  RunSetup setup;
+  setup.machines = {{.gpus = gpus}};
+  setup.engine.check_invariants = true;
+  return setup;
+}
+
+RunResult run(const Workload& workload, const RunSetup& setup, std::string_view policy) {
+  auto result = run_policy(workload, setup, policy);
+  EXPECT_TRUE(result.has_value()) << result.error().to_string();
+  return std::move(*result);
+}
+
+std::vector<TimeNs> ends_s(const RunResult& result) {
+  std::vector<TimeNs> ends;
+  for (const JobOutcome& outcome : result.jobs) ends.push_back(outcome.end_ns / kSecond);
+  return ends;
+}
+
+TEST(Engine, FifoHoldsBackWhatFirstFitLetsPass) {
+  // Two GPUs: the first takes one for 10 s, the second wants both, the third would fit beside the first.
+  const Workload workload = workload_of({job(0, 10, 1), job(1, 5, 2), job(2, 3, 1)});
+  EXPECT_EQ(ends_s(run(workload, pool(2), "fifo")), (std::vector<TimeNs>{10, 15, 18}));
+  EXPECT_EQ(ends_s(run(workload, pool(2), "first-fit")), (std::vector<TimeNs>{10, 15, 5}));
+}
+
+TEST(Engine, PreemptionKeepsWorkAndCostsWhatItIsSaidToCost) {
+  // The short job comes at 4 and takes the GPU for 2 s; the long one then has 6 s left, and 1 s to resume.
+  const Workload workload = workload_of({job(0, 10, 1), job(4, 2, 1)});
+  EXPECT_EQ(ends_s(run(workload, pool(1), "srtf")), (std::vector<TimeNs>{12, 6}));
+  RunSetup costly = pool(1);
+  costly.engine.costs.resume_ns = kSecond;
+  const RunResult result = run(workload, costly, "srtf");
+  EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{13, 6}));
+  EXPECT_EQ(result.jobs[0].starts, 2);
+}
+
+TEST(Engine, JobsThatNeverFitAreReported) {
+  const Workload workload = workload_of({job(0, 10, 3), job(1, 5, 1)});
+  for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
+    const RunResult result = run(workload, pool(2), policy.name);
+    EXPECT_EQ(result.too_large, std::vector<JobIndex>{0}) << policy.name;
+    EXPECT_TRUE(result.unfinished.empty()) << policy.name;
+    EXPECT_NE(result.jobs[1].end_ns, kNever) << policy.name;
+  }
+}
+
+TEST(Engine, AFailureLosesWorkSinceTheLastCheckpoint) {
+  RunSetup setup;
+  setup.machines = {{.gpus = 1}, {.gpus = 1}};
+  setup.engine.check_invariants = true;
+  setup.engine.costs.checkpoint_ns = 4 * kSecond;
+  setup.engine.outages = {{6 * kSecond, 20 * kSecond, 0}};
+  // The job loses 2 of 6 s and goes on with the other machine: 6 + (10 - 4) = 12.
+  const RunResult result = run(workload_of({job(0, 10, 1)}), setup, "fifo");
+  EXPECT_EQ(ends_s(result), std::vector<TimeNs>{12});
+  EXPECT_EQ(result.jobs[0].starts, 2);
+}
+
+TEST(Engine, OptimusSharesGpusByMarginalGain) {
+  RunSetup setup = pool(4);
+  setup.elastic = 4;
+  setup.round_s = 1;
+  setup.curve.serial_share = 0;
+  // Alone, the job gets all four GPUs at the first round and needs a quarter of its time.
+  const RunResult result = run(workload_of({job(0, 40, 1)}), setup, "optimus");
+  EXPECT_EQ(ends_s(result), std::vector<TimeNs>{10});
+}
+
+TEST(Engine, GandivaSharesAServerOverTime) {
+  // Two jobs of 300 s on one GPU take turns of 60 s: 60 + … the first ends in its fifth turn, at 540 s.
+  const RunResult result = run(workload_of({job(0, 300, 1), job(0, 300, 1)}), pool(1), "gandiva");
+  EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{540, 600}));
+  EXPECT_EQ(result.jobs[1].first_start_ns, 60 * kSecond);
+}
+
+TEST(Engine, GandivaPacksJobsThatLeaveRoomForEachOther) {
+  Workload workload = workload_of({job(0, 600, 1), job(0, 600, 1)});
+  for (TraceJob& each : workload.jobs) {
+    each.facts.gpu_utilisation = 0.3;
+    each.facts.gpu_memory_share = 0.4;
+  }
+  const RunResult packed = run(workload, pool(1), "gandiva");
+  for (TraceJob& each : workload.jobs) each.facts.gpu_memory_share = 0.9;
+  const RunResult sliced = run(workload, pool(1), "gandiva");
+  EXPECT_LT(packed.makespan_ns, 900 * kSecond);
+  EXPECT_EQ(sliced.makespan_ns, 1200 * kSecond);
+}
+
+TEST(Engine, GandivaRunsJobsLargerThanAServerOneAfterTheOther) {
+  RunSetup setup;
+  setup.machines.assign(2, {.gpus = 1});
+  setup.engine.check_invariants = true;
+  const RunResult result = run(workload_of({job(0, 100, 2), job(1, 100, 2), job(2, 30, 1)}), setup, "gandiva");
+  EXPECT_TRUE(result.unfinished.empty());
+  // The small job takes turns with the first large one: large until 60 s, small until 90 s.
+  EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{130, 230, 90}));
+}
+
+TEST(Engine, PredictionErrorsChangeDecisionsNotWork) {
+  GenerateOptions options;
+  options.jobs = 200;
+  const Workload workload = generate(options);
+  RunSetup setup = pool(16);
+  const RunResult exact = run(workload, setup, "srtf");
+  setup.engine.prediction_sigma = 1;
+  const RunResult wrong = run(workload, setup, "srtf");
+  EXPECT_NE(exact.decision_hash, wrong.decision_hash);
+  for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
+    EXPECT_EQ(wrong.jobs[j].executed_ns, workload.jobs[j].facts.work_ns);
+  }
+}
+
+Workload crowded(std::uint64_t seed) {
+  GenerateOptions options;
+  options.jobs = 150;
+  options.rate_per_h = 400;
+  options.seed = seed;
+  return generate(options);
+}
+
+TEST(Engine, EveryPolicyEndsEveryJobAndConservesWork) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const Workload workload = crowded(seed);
+    RunSetup setup;
+    setup.machines.assign(3, {.gpus = 8});
+    setup.engine.check_invariants = true;
+    for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
+      const RunResult result = run(workload, setup, policy.name);
+      EXPECT_TRUE(result.unfinished.empty()) << policy.name << " seed " << seed;
+      for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
+        const JobFacts& facts = workload.jobs[j].facts;
+        if (facts.gpus > 24) continue;
+        const JobOutcome& outcome = result.jobs[j];
+        ASSERT_NE(outcome.end_ns, kNever) << policy.name;
+        EXPECT_GE(outcome.first_start_ns, facts.submit_ns) << policy.name;
+        // Elastic and packed jobs have other speeds; all others run exactly as long as they are.
+        const bool rigid = policy.name != "optimus" && policy.name != "gandiva";
+        if (rigid) {
+          EXPECT_EQ(outcome.executed_ns, facts.work_ns);
+        }
+      }
+      EXPECT_LE(result.busy_gpu_ns, 24.0 * static_cast<double>(result.makespan_ns) * (1 + 1e-9)) << policy.name;
+    }
+  }
+}
+
+TEST(Engine, PoliciesSurviveFailures) {
+  const Workload workload = crowded(9);
+  RunSetup setup;
+  setup.machines.assign(3, {.gpus = 8});
+  setup.engine.check_invariants = true;
+  setup.engine.costs.checkpoint_ns = 60 * kSecond;
+  for (int i = 0; i < 10; ++i) {
+    setup.engine.outages.push_back({(600 + 900 * i) * kSecond, (900 + 900 * i) * kSecond, i % 3});
+  }
+  for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
+    const RunResult result = run(workload, setup, policy.name);
+    EXPECT_TRUE(result.unfinished.empty()) << policy.name;
+  }
+}
+
+TEST(Engine, ThreadsDoNotChangeDecisions) {
+  const Workload workload = crowded(4);
+  RunSetup setup;
+  setup.machines.assign(3, {.gpus = 8});
+  const std::vector<std::string> policies = {"fifo", "srtf", "las", "gandiva", "optimus", "tiresias"};
+  const auto one = run_policies(workload, setup, policies, 1, {}),
+             four = run_policies(workload, setup, policies, 4, {});
+  ASSERT_TRUE(one.has_value() && four.has_value());
+  for (std::size_t p = 0; p < policies.size(); ++p) {
+    EXPECT_EQ((*one)[p].decision_hash, (*four)[p].decision_hash) << policies[p];
+    EXPECT_NE((*one)[p].decision_hash, 0u);
+  }
+}
+
+TEST(Engine, UnderLoadShortestFirstHasTheShortestMean) {
+  const Workload workload = crowded(5);
+  const RunSetup setup = pool(16);
+  const double srtf = summarise(workload, run(workload, setup, "srtf"), 16, 0).mean_s;
+  EXPECT_LT(srtf, summarise(workload, run(workload, setup, "fifo"), 16, 0).mean_s);
+  EXPECT_LT(srtf, summarise(workload, run(workload, setup, "las"), 16, 0).mean_s);
+}
+
+}  // namespace
+}  // namespace orrery::simulate

@@ -1,0 +1,31 @@
+#pragma once
+// Made-up workloads with known properties.
+//
+// Arrivals: Poisson (a constant rate), diurnal (the rate swings by a factor of 4 over a day, highest in the afternoon),
+// bursts (a tenth of the time has ten times the rate). Sizes and lengths:
+//   philly   what the Philly trace is like: most jobs have one GPU, lengths are log-normal over five decades
+//   optimus  the mix of the Optimus paper: nine models, minutes to days, one to a few GPUs asked for, all elastic
+//   polimi   the Politecnico generator: jobs of half a day to ten days, one to eight GPUs, a deadline of one to three
+//   times
+//            the length for each
+// The same options and seed give the same workload.
+
+#include "simulate/workload.h"
+
+namespace orrery::simulate {
+
+enum class Arrivals { kPoisson, kDiurnal, kBursts };
+enum class Mix { kPhilly, kOptimus, kPolimi };
+
+struct GenerateOptions {
+  std::size_t jobs = 1000;
+  double rate_per_h = 60;  // on average
+  Arrivals arrivals = Arrivals::kPoisson;
+  Mix mix = Mix::kPhilly;
+  int tenants = 8;
+  std::uint64_t seed = 1;
+};
+
+Workload generate(const GenerateOptions& options);
+
+}  // namespace orrery::simulate

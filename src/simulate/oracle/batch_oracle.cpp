@@ -1,0 +1,124 @@
+// AlloX: the published mean completion time to 1e-6. Hydra: at most the published late jobs and mean completion time.
+
+#include <cmath>
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "schedule/policies/allox.h"
+#include "schedule/policies/hydra.h"
+#include "simulate/data_file.h"
+#include "simulate/oracle/kinds.h"
+
+namespace orrery::simulate {
+
+using schedule::BatchPlan;
+using schedule::BatchProblem;
+
+namespace {
+
+constexpr double kAlloxTolerance = 1e-6;
+
+struct MachineCount {
+  std::string type;
+  int count = 0;
+};
+
+// "A100=10,V100=20".
+Result<std::vector<MachineCount>> parse_machines(const std::string& text) {
+  std::vector<MachineCount> result;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    const auto count = equals == std::string::npos ? std::nullopt : parse_number(part.substr(equals + 1));
+    if (!count || *count < 1 || *count > 1e6) {
+      return Error::invalid(fmt::format("machines: expected TYPE=COUNT instead of {}", quote(part)));
+    }
+    result.push_back({std::string(trim(part.substr(0, equals))), static_cast<int>(*count)});
+  }
+  return result;
+}
+
+Result<BatchProblem> read_problem(const OracleInput& input, const std::vector<MachineCount>& machines) {
+  ORRERY_TRY(const std::string path, find_input_named(input, "hydra_pai", "cases"));
+  ORRERY_TRY(const CsvTable table, read_csv_file(input.files, path));
+  BatchProblem problem;
+  for (const MachineCount& type : machines) problem.machines.push_back(type.count);
+  for (const CsvRow& row : table.rows) {
+    schedule::BatchJob& job = problem.jobs.emplace_back();
+    ORRERY_TRY(const std::string deadline, text_field(table, row, "ddl"));
+    if (to_lower(trim(deadline)) != "inf") {
+      ORRERY_TRY(job.deadline_s, number_field(table, row, "ddl"));
+    }
+    for (const MachineCount& type : machines) {
+      ORRERY_TRY(job.runtime_s.emplace_back(), number_field(table, row, type.type));
+    }
+  }
+  ORRERY_TRY_VOID(schedule::validate(problem));
+  return problem;
+}
+
+struct Published {
+  std::string policy;
+  std::size_t jobs = 0;
+  double mean_s = 0, late = 0;
+};
+
+Result<std::vector<Published>> read_published(env::Files& files, const std::string& path) {
+  ORRERY_TRY(const CsvTable table, read_csv_file(files, path));
+  std::vector<Published> result;
+  for (const CsvRow& row : table.rows) {
+    Published& line = result.emplace_back();
+    ORRERY_TRY(line.policy, text_field(table, row, "policy"));
+    ORRERY_TRY(const double jobs, number_field(table, row, "first_n_jobs"));
+    line.jobs = static_cast<std::size_t>(std::max(0.0, jobs));
+    ORRERY_TRY(line.mean_s, number_field(table, row, "avg_jct_s"));
+    ORRERY_TRY(line.late, number_field(table, row, "deadline_violated_jobs"));
+  }
+  return result;
+}
+
+Result<std::vector<OracleCase>> run_case(const OracleInput& input, const BatchProblem& all,
+                                         const Published& published) {
+  const std::string instance = fmt::format("first {} jobs", published.jobs);
+  const bool allox = published.policy == "Allox", hydra = published.policy.starts_with("Hydra");
+  if (!allox && !hydra) {
+    return std::vector<OracleCase>{{instance, published.policy, "mean completion time, s", published.mean_s, 0,
+                                    Bar::kNone, 0, 0, "a quality bar of the authors; not ours to reproduce"}};
+  }
+  if (published.jobs == 0 || published.jobs > all.jobs.size()) {
+    return Error::invalid(fmt::format("{}: the input has {} jobs", instance, all.jobs.size()));
+  }
+  BatchProblem problem = all;
+  problem.jobs.resize(published.jobs);
+  const double start = input.now_s();
+  ORRERY_TRY(const std::vector<schedule::BatchQueue> queues,
+             allox ? schedule::solve_allox(problem) : schedule::plan_hydra(problem));
+  const double seconds = input.now_s() - start;
+  const BatchPlan plan = schedule::plan_of(problem, queues);
+  const double mean = plan.total_s / static_cast<double>(published.jobs);
+  std::vector<OracleCase> cases = {{instance, published.policy, "mean completion time, s", published.mean_s, mean,
+                                    allox ? Bar::kWithin : Bar::kAtMost, allox ? kAlloxTolerance : 0, seconds}};
+  if (hydra) {
+    cases.push_back({instance, published.policy, "late jobs", published.late, static_cast<double>(plan.late),
+                     Bar::kAtMost, 0, seconds});
+  }
+  return cases;
+}
+
+}  // namespace
+
+Result<std::vector<OracleCase>> run_batch_oracle(const OracleInput& input, const std::vector<std::string>& names) {
+  ORRERY_TRY(const std::vector<MachineCount> machines, parse_machines(input.machines));
+  ORRERY_TRY(const BatchProblem problem, read_problem(input, machines));
+  std::vector<OracleCase> cases;
+  for (const std::string& name : names) {
+    if (!name.starts_with("published_")) continue;
+    ORRERY_TRY(const std::vector<Published> published, read_published(input.files, input.folder + "/" + name));
+    for (const Published& line : published) {
+      ORRERY_TRY(const std::vector<OracleCase> found, run_case(input, problem, line));
+      cases.insert(cases.end(), found.begin(), found.end());
+    }
+  }
+  return cases;
+}
+
+}  // namespace orrery::simulate

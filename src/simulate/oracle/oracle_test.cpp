@@ -1,0 +1,71 @@
+#include "simulate/oracle/oracle.h"
+
+#include <gtest/gtest.h>
+
+#include "base/gzip.h"
+#include "env/sim_env.h"
+
+namespace orrery::simulate {
+namespace {
+
+class OracleTest : public ::testing::Test {
+ protected:
+  void write(const std::string& path, std::string_view text) {
+    ASSERT_TRUE(sim_.files.make_directory(path.substr(0, path.rfind('/'))).has_value());
+    ASSERT_TRUE(sim_.files.write_atomically(path, text).has_value());
+  }
+  Result<OracleReport> run(const std::string& folder, const std::string& machines = "A=1,B=1") {
+    return run_oracle({sim_.files, [] { return 0.0; }, folder, "", "/data", machines});
+  }
+  env::SimEnv sim_;
+};
+
+TEST_F(OracleTest, EndTimesAreComparedJobByJob) {
+  // Two GPUs; the second job waits for the first, the third fits beside it only without strict order.
+  write("/o/small.csv.gz", gzip("job_id,num_gpu,submit_time_s,duration_s\n0,1,0,10\n1,2,1,5\n2,1,2,3\n"));
+  write("/o/small.summary.json", R"({"gpus": 2})");
+  write("/o/small.expected_end_times.csv", "job_id,fifo,fjf,other\n0,10,10,1\n1,15,15,1\n2,18,6,1\n");
+  const auto report = run("/o");
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  EXPECT_EQ(report->kind, "tiresias");
+  ASSERT_EQ(report->cases.size(), 5u);
+  EXPECT_TRUE(report->cases[0].passed());
+  // First fit ends the third job at 5, not at 6.
+  EXPECT_EQ(report->cases[2].ours, 1);
+  EXPECT_FALSE(report->cases[2].passed());
+  EXPECT_FALSE(report->cases[3].passed());
+  EXPECT_EQ(report->not_run(), 1u);
+  EXPECT_EQ(report->failed(), 2u);
+}
+
+TEST_F(OracleTest, BatchesAreHeldToTheirBars) {
+  write("/data/hydra_pai/cases_30pct_deadlines.csv",
+        ",job_name,norm_job_submit_time,ddl,A,B\n0,x,0,inf,1,4\n1,y,0,3,2,3\n");
+  // Best: x on A, y on B: 1 + 3 = 4, none late.
+  write("/o/published_small.csv",
+        "policy,first_n_jobs,avg_jct_s,avg_queue_delay_s,deadline_violated_jobs,total_violation_s,solver_ms\n"
+        "Allox,2,2,0,0,0,1\nHydraPure,2,2,0,0,0,1\nHydraPure,1,0.5,0,0,0,1\nChronus,2,9,0,0,0,1\n");
+  const auto report = run("/o");
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  ASSERT_EQ(report->cases.size(), 6u);
+  EXPECT_DOUBLE_EQ(report->cases[0].ours, 2);
+  EXPECT_EQ(report->failed(), 1u);  // nobody runs x in half a second
+}
+
+TEST_F(OracleTest, SayWhatIsMissing) {
+  write("/o/note.txt", "x");
+  EXPECT_FALSE(run("/o").has_value());
+  EXPECT_FALSE(run("/nowhere").has_value());
+  write("/p/small.expected_end_times.csv", "job_id,fifo\n0,10\n");
+  const auto missing = run("/p");
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_NE(missing.error().message().find("small.csv"), std::string::npos);
+  write("/p/small.csv", "job_id,num_gpu,submit_time_s,duration_s\n0,x,0,10\n");
+  write("/p/small.summary.json", R"({"gpus": 2})");
+  EXPECT_FALSE(run("/p").has_value());
+  write("/q/published_a.csv", "policy\n");
+  EXPECT_FALSE(run("/q", "A").has_value());
+}
+
+}  // namespace
+}  // namespace orrery::simulate

@@ -1,0 +1,206 @@
+#include "simulate/readers/csv_forms.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace orrery::simulate {
+
+namespace {
+
+std::string text_of(const RowReader& row, std::string_view column) {
+  return std::string(row.text(column));
+}
+
+bool read_own(RowReader& row, const SpeedTable&, RawJob& job) {
+  job.id = row.text("id");
+  job.model = row.text("model");
+  job.tenant = row.text("tenant");
+  job.submit_s = row.number("submit_s");
+  job.duration_s = row.number("duration_s");
+  job.gpus = row.number("gpus");
+  job.gpus_max = row.number_or("gpus_max", 0);
+  job.priority = row.number_or("priority", 0);
+  job.deadline_s = row.number_or("deadline_s", -1);
+  job.cpus = row.number_or("cpus", 0);
+  job.memory = row.number_or("memory_gib", 0);
+  job.gpu_utilisation = row.number_or("gpu_utilisation", 1);
+  job.gpu_memory_share = row.number_or("gpu_memory_share", 1);
+  return true;
+}
+
+// Philly in the compact form of the Pollux artifact; jobs have no ids there, the reader numbers them.
+bool read_philly(RowReader& row, const SpeedTable&, RawJob& job) {
+  job.submit_s = row.date("timestamp");
+  job.duration_s = row.number("duration");
+  job.gpus = row.number("num_gpus");
+  job.tenant = row.text("cluster");
+  return true;
+}
+
+bool read_helios(RowReader& row, const SpeedTable&, RawJob& job) {
+  job.id = row.text("job_id");
+  job.gpus = row.number("gpu_num");
+  job.submit_s = row.date("submit_time");
+  job.duration_s = row.number("duration");
+  job.cpus = row.number_or("cpu_num", 0);
+  job.tenant = text_of(row, "vc").empty() ? text_of(row, "user") : text_of(row, "vc");
+  return job.gpus != 0 || !row.fault().empty();
+}
+
+// The task table of Alibaba's PAI; plan_gpu is in hundredths of a GPU of one instance.
+bool read_pai(RowReader& row, const SpeedTable&, RawJob& job) {
+  job.id = fmt::format("{}/{}", row.text("job_name"), row.text("task_name"));
+  job.submit_s = row.number_or("start_time", -1);
+  const double end = row.number_or("end_time", -1);
+  if (job.submit_s < 0 || end < 0) row.fail("start_time, end_time", "missing: the task never ran or never ended");
+  job.duration_s = end - job.submit_s;
+  const double instances = row.number_or("inst_num", 1), per_instance = row.number_or("plan_gpu", 0) / 100;
+  job.gpus = instances * std::ceil(per_instance);
+  if (per_instance > 0 && per_instance < 1) job.gpu_utilisation = job.gpu_memory_share = per_instance;
+  job.cpus = row.number_or("plan_cpu", 0) / 100 * instances;
+  job.memory = row.number_or("plan_mem", 0) * instances;
+  job.tenant = row.text("gpu_type");
+  return per_instance > 0 || !row.fault().empty();
+}
+
+bool read_alibaba_2023(RowReader& row, const SpeedTable&, RawJob& job) {
+  job.id = row.text("name");
+  job.gpus = row.number("num_gpu");
+  job.submit_s = row.number("creation_time");
+  const double start = row.number_or("scheduled_time", job.submit_s), end = row.number("deletion_time");
+  job.duration_s = end - start;
+  job.cpus = row.number_or("cpu_milli", 0) / 1000;
+  job.memory = row.number_or("memory_mib", 0) / 1024;
+  job.tenant = row.text("qos");
+  const double share = row.number_or("gpu_milli", 1000) / 1000;
+  if (share > 0 && share < 1) job.gpu_utilisation = job.gpu_memory_share = share;
+  return job.gpus != 0 || !row.fault().empty();
+}
+
+bool read_gavel(RowReader& row, const SpeedTable& speeds, RawJob& job) {
+  job.model = row.text("job_type");
+  job.submit_s = row.number("arrival_time_s");
+  job.gpus = row.number("scale_factor");
+  job.priority = row.number_or("priority_weight", 0);
+  const double steps = row.number("total_steps");
+  if (speeds.empty()) {
+    row.fail("total_steps", "gives steps, not a time; give the table of steps per second with --speeds");
+    return true;
+  }
+  if (!row.fault().empty() || !(job.gpus >= 1 && job.gpus <= 1e6)) return true;
+  const auto speed = speeds.steps_per_s(job.model, static_cast<int>(job.gpus));
+  if (!speed) {
+    row.fail("job_type", fmt::format("no speed of {} on {:.0f} GPUs in the table", quote(job.model), job.gpus));
+    return true;
+  }
+  job.duration_s = steps / *speed;
+  const double slo = row.number_or("slo", -1);
+  if (slo > 0) job.deadline_s = job.submit_s + slo;
+  return true;
+}
+
+// Muri's times are in milliseconds; what is measured is the iteration, so that is what counts.
+bool read_muri(RowReader& row, const SpeedTable&, RawJob& job) {
+  job.id = row.text("job_id");
+  job.model = row.text("model_name");
+  job.submit_s = row.number("submit_time") / 1000;
+  job.gpus = row.number("num_gpu");
+  job.duration_s = row.number("iterations") * row.number("iteration_time") / 1000;
+  job.priority = row.number_or("priority", 0);
+  return true;
+}
+
+bool read_chronus(RowReader& row, const SpeedTable&, RawJob& job) {
+  job.id = row.text("job_id");
+  job.model = row.text("model_name");
+  job.tenant = row.text("user");
+  job.submit_s = row.number("submit_time");
+  job.gpus = row.number("num_gpu");
+  job.duration_s = row.number("duration");
+  if (row.text("job_type") == "strict") job.deadline_s = job.submit_s + row.number("expect_time_list");
+  return true;
+}
+
+bool read_tiresias(RowReader& row, const SpeedTable&, RawJob& job) {
+  job.id = row.text("job_id");
+  job.model = row.text("model_name");
+  job.submit_s = row.number("submit_time");
+  job.gpus = row.number("num_gpu");
+  job.duration_s = row.number("duration");
+  return true;
+}
+
+bool read_tiresias_seconds(RowReader& row, const SpeedTable&, RawJob& job) {
+  job.id = row.text("job_id");
+  job.submit_s = row.number("submit_time_s");
+  job.gpus = row.number("num_gpu");
+  job.duration_s = row.number("duration_s");
+  return true;
+}
+
+// Pollux and Sia give application, batch and GPUs; how long that takes was measured.
+bool read_pollux(RowReader& row, const SpeedTable& speeds, RawJob& job) {
+  job.id = row.text("name");
+  job.model = row.text("application");
+  job.submit_s = row.number("time");
+  job.gpus = row.number("num_replicas");
+  const double batch = row.number("batch_size");
+  if (!row.fault().empty() || !(job.gpus >= 1 && job.gpus <= 1e6) || !(batch >= 1 && batch <= 1e9)) return true;
+  const auto run = speeds.run_s(job.model, static_cast<int>(batch), static_cast<int>(job.gpus));
+  if (!run) {
+    row.fail("application", fmt::format("no measured time of {} with batch {:.0f} on {:.0f} GPUs; --speeds names the "
+                                        "folder with applications.csv and measured/",
+                                        quote(job.model), batch, job.gpus));
+    return true;
+  }
+  job.duration_s = *run;
+  return true;
+}
+
+const std::vector<CsvForm>& forms() {
+  static const std::vector<CsvForm> kForms = {
+      {"own", "our own CSV", {"id", "submit_s", "duration_s", "gpus"}, read_own},
+      {"muri",
+       "Muri: iterations and their time in ms",
+       {"job_id", "num_gpu", "submit_time", "iterations", "iteration_time"},
+       read_muri},
+      {"chronus",
+       "Chronus: Philly jobs with deadlines",
+       {"job_id", "num_gpu", "submit_time", "duration", "expect_time_list", "job_type"},
+       read_chronus},
+      {"tiresias", "Tiresias simulator", {"job_id", "num_gpu", "submit_time", "duration"}, read_tiresias},
+      {"tiresias-s",
+       "Tiresias simulator, times named with their unit",
+       {"job_id", "num_gpu", "submit_time_s", "duration_s"},
+       read_tiresias_seconds},
+      {"philly", "Microsoft Philly, compact", {"timestamp", "duration", "num_gpus", "cluster"}, read_philly},
+      {"helios", "SenseTime Helios job log", {"job_id", "gpu_num", "submit_time", "duration"}, read_helios},
+      {"pai",
+       "Alibaba PAI task table",
+       {"job_name", "task_name", "inst_num", "start_time", "end_time", "plan_gpu"},
+       read_pai},
+      {"alibaba-2023",
+       "Alibaba GPU 2023 pods",
+       {"name", "num_gpu", "gpu_milli", "creation_time", "deletion_time"},
+       read_alibaba_2023},
+      {"gavel",
+       "Gavel: steps, needs --speeds",
+       {"job_type", "total_steps", "scale_factor", "arrival_time_s"},
+       read_gavel},
+      {"pollux",
+       "Pollux and Sia workloads, need --speeds",
+       {"name", "time", "application", "num_replicas", "batch_size"},
+       read_pollux},
+  };
+  return kForms;
+}
+
+}  // namespace
+
+std::span<const CsvForm> csv_forms() {
+  return forms();
+}
+
+}  // namespace orrery::simulate

@@ -1,0 +1,24 @@
+#pragma once
+// Traces as comma-separated values with a header: one record per form.
+
+#include <functional>
+#include <span>
+
+#include "simulate/readers/columns.h"
+#include "simulate/readers/job_sink.h"
+#include "simulate/readers/speed_table.h"
+
+namespace orrery::simulate {
+
+struct CsvForm {
+  std::string name;
+  std::string summary;
+  std::vector<std::string> columns;  // by which it is recognised
+  // Fills `job`; false: the row is no job for us. What is wrong is left in the row.
+  std::function<bool(RowReader& row, const SpeedTable& speeds, RawJob& job)> read;
+};
+
+// In the order in which they are tried: forms with more columns first.
+std::span<const CsvForm> csv_forms();
+
+}  // namespace orrery::simulate

@@ -1,0 +1,86 @@
+#include "simulate/readers/job_sink.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace orrery::simulate {
+
+namespace {
+
+constexpr double kGpusMax = 1 << 20;
+constexpr std::size_t kIdBytesMax = 200;
+
+// What is wrong with a job; empty if nothing is.
+std::string fault_of(const RawJob& job) {
+  const auto out_of_range = [](std::string_view field, double value, std::string_view expected) {
+    return fmt::format("{}: expected {} instead of {:g}", field, expected, value);
+  };
+  if (job.id.empty() || job.id.size() > kIdBytesMax || !is_printable(job.id)) return "id: missing or not printable";
+  if (!is_printable(job.model) || !is_printable(job.tenant)) return "model or tenant: not printable";
+  if (!(std::abs(job.submit_s) <= schedule::kSecondsMax)) return out_of_range("submit", job.submit_s, "seconds");
+  if (!(job.duration_s >= 0)) return out_of_range("duration", job.duration_s, "a time that does not go backwards");
+  if (job.duration_s == 0) return "duration: the job has no length";
+  if (job.duration_s > schedule::kSecondsMax) return out_of_range("duration", job.duration_s, "at most 146 years");
+  if (!(job.gpus >= 1 && job.gpus <= kGpusMax) || job.gpus != std::floor(job.gpus)) {
+    return out_of_range("gpus", job.gpus, "a whole number from 1 on");
+  }
+  if (!(job.gpus_max >= 0 && job.gpus_max <= kGpusMax))
+    return out_of_range("gpus_max", job.gpus_max, "a number of GPUs");
+  if (!std::isfinite(job.priority) || std::abs(job.priority) > 1e12)
+    return out_of_range("priority", job.priority, "a number");
+  if (!(job.deadline_s <= schedule::kSecondsMax)) return out_of_range("deadline", job.deadline_s, "seconds");
+  if (!(job.cpus >= 0) || !(job.memory >= 0)) return "cpus or memory: negative";
+  if (!(job.gpu_utilisation > 0 && job.gpu_utilisation <= 1)) {
+    return out_of_range("gpu_utilisation", job.gpu_utilisation, "above 0, at most 1");
+  }
+  if (!(job.gpu_memory_share > 0 && job.gpu_memory_share <= 1)) {
+    return out_of_range("gpu_memory_share", job.gpu_memory_share, "above 0, at most 1");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status JobSink::add(std::size_t line, const RawJob& job) {
+  if (std::string fault = fault_of(job); !fault.empty()) return skip(line, std::move(fault));
+  if (!ids_.insert(job.id).second) return skip(line, fmt::format("id: {} was there before", quote(job.id)));
+  if (file_.workload.jobs.size() == kTraceJobsMax) {
+    return Error::invalid(fmt::format("{}:{}: more than {} jobs", name_, line, kTraceJobsMax));
+  }
+  ++file_.rows;
+  TraceJob& added = file_.workload.jobs.emplace_back();
+  added.id = job.id;
+  added.model = job.model;
+  added.facts.submit_ns = schedule::from_seconds(job.submit_s);
+  added.facts.work_ns = std::max<TimeNs>(1, schedule::from_seconds(job.duration_s));
+  added.facts.gpus = static_cast<std::int32_t>(job.gpus);
+  added.facts.gpus_max = static_cast<std::int32_t>(job.gpus_max);
+  added.facts.priority = job.priority;
+  added.facts.deadline_ns = job.deadline_s < 0 ? kNever : schedule::from_seconds(job.deadline_s);
+  added.facts.cpus = job.cpus;
+  added.facts.memory = job.memory;
+  added.facts.gpu_utilisation = job.gpu_utilisation;
+  added.facts.gpu_memory_share = job.gpu_memory_share;
+  added.facts.tenant = tenant_of(job.tenant);
+  const std::size_t count = file_.workload.jobs.size();
+  if (count > 1 && added.facts.submit_ns < file_.workload.jobs[count - 2].facts.submit_ns) file_.out_of_order = true;
+  return {};
+}
+
+Status JobSink::skip(std::size_t line, std::string what) {
+  if (strict_) return Error::invalid(fmt::format("{}:{}: {}", name_, line, what));
+  ++file_.rows;
+  ++file_.skipped;
+  if (file_.problems.size() < kProblemsMax) file_.problems.push_back({line, std::move(what)});
+  return {};
+}
+
+std::int32_t JobSink::tenant_of(const std::string& name) {
+  const auto added = tenants_.emplace(name, static_cast<std::int32_t>(tenants_.size()));
+  if (added.second) file_.workload.tenants.push_back(name);
+  return added.first->second;
+}
+
+}  // namespace orrery::simulate

@@ -1,0 +1,55 @@
+#pragma once
+// Workloads from the files of others: traces of clusters and of simulators, accounting of Slurm, and our own forms.
+// docs/formats/workload.md describes each.
+//
+// A trace is somebody else's data: every row becomes a job or is counted as skipped, with its line and what was wrong.
+// Only a file whose form cannot be recognised, or without a single usable job, is refused as a whole.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "simulate/readers/speed_table.h"
+#include "simulate/workload.h"
+
+namespace orrery::simulate {
+
+struct ReadProblem {
+  std::size_t line = 0;  // in the file, from 1
+  std::string what;      // "field: what was wrong"
+};
+
+struct WorkloadFile {
+  std::string format;
+  Workload workload;     // in order, first submission at 0
+  std::size_t rows = 0;  // jobs and skipped rows
+  std::size_t skipped = 0;
+  std::size_t not_jobs = 0;           // rows that are none for us: without GPUs, steps of a job; not skipped
+  std::vector<ReadProblem> problems;  // the first kProblemsMax of the skipped rows
+  bool out_of_order = false;          // submissions went backwards and were sorted
+};
+
+inline constexpr std::size_t kProblemsMax = 1000;
+inline constexpr std::size_t kTraceJobsMax = 20'000'000;
+
+struct ReadOptions {
+  std::string format = "auto";
+  SpeedTable speeds{};  // for forms that give steps or epochs and not times (Gavel, Pollux)
+  bool strict = false;  // the first bad row is an error
+};
+
+struct WorkloadFormat {
+  std::string name;
+  std::string summary;
+};
+const std::vector<WorkloadFormat>& workload_formats();
+
+// `file` names the source in messages.
+Result<WorkloadFile> read_workload(std::string_view text, const std::string& file, const ReadOptions& options = {});
+
+// Our own forms: CSV with a header, and one JSON object per line.
+std::string to_csv(const Workload& workload);
+std::string to_jsonl(const Workload& workload);
+
+}  // namespace orrery::simulate

@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/table.h"
+#include "simulate/readers/reader.h"
+
+namespace orrery::simulate {
+
+namespace {
+
+Table table_of(const Workload& workload) {
+  Table table({{"id", "id"},
+               {"submit_s", "submit", CellFormat::kNumber},
+               {"duration_s", "duration", CellFormat::kNumber},
+               {"gpus", "GPUs", CellFormat::kInteger},
+               {"gpus_max", "at most", CellFormat::kInteger},
+               {"model", "model"},
+               {"tenant", "tenant"},
+               {"priority", "priority", CellFormat::kNumber},
+               {"deadline_s", "deadline", CellFormat::kNumber},
+               {"cpus", "CPUs", CellFormat::kNumber},
+               {"memory_gib", "memory", CellFormat::kNumber},
+               {"gpu_utilisation", "utilisation", CellFormat::kNumber},
+               {"gpu_memory_share", "memory share", CellFormat::kNumber}});
+  for (const TraceJob& job : workload.jobs) {
+    const JobFacts& facts = job.facts;
+    const bool due = facts.deadline_ns != kNever;
+    table.add({job.id, schedule::to_seconds(facts.submit_ns), schedule::to_seconds(facts.work_ns),
+               std::int64_t{facts.gpus}, std::int64_t{facts.gpus_max}, job.model,
+               workload.tenants[static_cast<std::size_t>(facts.tenant)], facts.priority,
+               due ? Cell(schedule::to_seconds(facts.deadline_ns)) : Cell(), facts.cpus, facts.memory,
+               facts.gpu_utilisation, facts.gpu_memory_share});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string to_csv(const Workload& workload) {
+  return table_of(workload).to_csv();
+}
+
+std::string to_jsonl(const Workload& workload) {
+  const Table table = table_of(workload);
+  std::string text;
+  for (const auto& object : nlohmann::ordered_json::parse(table.to_json())) {
+    nlohmann::ordered_json line;
+    for (const auto& field : object.items()) {
+      if (!field.value().is_null()) line[field.key()] = field.value();
+    }
+    text += line.dump() + "\n";
+  }
+  return text;
+}
+
+}  // namespace orrery::simulate

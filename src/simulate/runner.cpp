@@ -1,0 +1,78 @@
+#include "simulate/runner.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace orrery::simulate {
+
+namespace {
+
+constexpr std::size_t kSampleMax = 1000;
+
+std::vector<double> service_sample(const Workload& workload) {
+  std::vector<double> all;
+  for (const TraceJob& job : workload.jobs) {
+    all.push_back(schedule::to_seconds(job.facts.work_ns) * job.facts.gpus);
+  }
+  std::sort(all.begin(), all.end());
+  if (all.size() <= kSampleMax) return all;
+  std::vector<double> sample;
+  for (std::size_t i = 0; i < kSampleMax; ++i) sample.push_back(all[i * (all.size() - 1) / (kSampleMax - 1)]);
+  return sample;
+}
+
+Workload made_elastic(Workload workload, double factor) {
+  for (TraceJob& job : workload.jobs) {
+    if (job.facts.gpus_max == 0) job.facts.gpus_max = static_cast<std::int32_t>(job.facts.gpus * std::max(1.0, factor));
+  }
+  return workload;
+}
+
+}  // namespace
+
+Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, std::string_view policy) {
+  schedule::PolicyInputs inputs;
+  inputs.placement = setup.placement;
+  inputs.round_s = setup.round_s;
+  if (policy == "gittins") inputs.service_sample_gpu_s = service_sample(workload);
+  const CurveSpeed speed(setup.curve);
+  std::unique_ptr<CurveScaling> scaling;
+  const auto make = [&](const schedule::ClusterView& view) {
+    scaling = std::make_unique<CurveScaling>(view, speed);
+    inputs.scaling = scaling.get();
+    return schedule::make_policy(policy, inputs);
+  };
+  if (policy != "optimus") return simulate(workload, setup.machines, speed, make, setup.engine);
+  return simulate(made_elastic(workload, setup.elastic), setup.machines, speed, make, setup.engine);
+}
+
+Result<std::vector<RunResult>> run_policies(const Workload& workload, const RunSetup& setup,
+                                            const std::vector<std::string>& policies, int threads,
+                                            const std::function<void()>& done) {
+  std::vector<std::optional<Result<RunResult>>> results(policies.size());
+  std::atomic<std::size_t> next = 0;
+  std::mutex lock;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < policies.size(); i = next++) {
+      results[i].emplace(run_policy(workload, setup, policies[i]));
+      const std::lock_guard<std::mutex> guard(lock);
+      if (done) done();
+    }
+  };
+  std::vector<std::thread> pool;
+  const auto count = std::min<std::size_t>(static_cast<std::size_t>(std::max(1, threads)), policies.size());
+  for (std::size_t t = 1; t < count; ++t) pool.emplace_back(work);
+  work();
+  for (std::thread& thread : pool) thread.join();
+  std::vector<RunResult> runs;
+  for (std::optional<Result<RunResult>>& result : results) {
+    if (!*result) return std::move(*result).error();
+    runs.push_back(std::move(**result));
+  }
+  return runs;
+}
+
+}  // namespace orrery::simulate

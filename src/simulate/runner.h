@@ -1,0 +1,28 @@
+#pragma once
+// Runs a workload under policies by name, several at a time.
+
+#include "schedule/policies.h"
+#include "simulate/engine.h"
+#include "simulate/speed_model.h"
+
+namespace orrery::simulate {
+
+struct RunSetup {
+  std::vector<schedule::MachineView> machines;
+  std::string placement = "consolidated";
+  CurveOptions curve{};
+  EngineOptions engine{};
+  double elastic = 4;  // jobs that do not say may grow to this many times the GPUs they ask for
+  double round_s = 0;  // of policies that work in rounds; 0: their own
+};
+
+// The sample of past GPU times that gittins needs is taken from the workload itself: at most 1000 quantiles of it.
+Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, std::string_view policy);
+
+// Results in the order of `policies`, whatever the number of threads. The first error wins. `done` is called under a
+// lock, from the thread of the run.
+Result<std::vector<RunResult>> run_policies(const Workload& workload, const RunSetup& setup,
+                                            const std::vector<std::string>& policies, int threads,
+                                            const std::function<void()>& done);
+
+}  // namespace orrery::simulate

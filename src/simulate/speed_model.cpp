@@ -1,0 +1,49 @@
+#include "simulate/speed_model.h"
+
+#include <algorithm>
+
+namespace orrery::simulate {
+
+using schedule::Allocation;
+using schedule::ClusterView;
+using schedule::JobIndex;
+
+namespace {
+
+// Machines beyond the fewest that could hold so many GPUs.
+int extra_machines(const ClusterView& view, const Allocation& allocation) {
+  if (allocation.size() <= 1) return 0;
+  int largest = 1;
+  for (const schedule::MachineView& machine : view.machines()) largest = std::max(largest, machine.gpus);
+  const int fewest = (schedule::gpus_in(allocation) + largest - 1) / largest;
+  return static_cast<int>(allocation.size()) - fewest;
+}
+
+}  // namespace
+
+double CurveSpeed::rate(const ClusterView& view, JobIndex job, const Allocation& allocation) const {
+  const int gpus = schedule::gpus_in(allocation), asked = view.facts(job).gpus;
+  const double scaled = gpus == asked ? 1 : step_share(asked) / step_share(gpus);
+  if (options_.spread_cost == 0) return scaled;
+  return scaled / (1 + options_.spread_cost * std::max(0, extra_machines(view, allocation)));
+}
+
+double CurveSpeed::packed_share(const ClusterView& view, JobIndex job, JobIndex other) const {
+  const double both = view.facts(job).gpu_utilisation + view.facts(other).gpu_utilisation;
+  return std::min(1.0, 1 / both) * (1 - options_.sharing_overhead);
+}
+
+double CurveScaling::step_s(JobIndex job, int gpus) const {
+  return speed_.step_share(gpus) / speed_.step_share(view_.facts(job).gpus);
+}
+
+double CurveScaling::steps_left(JobIndex job) const {
+  // A job that has done all its predicted work and still runs is about to end, for all we know.
+  return std::max(1.0, schedule::to_seconds(view_.left_ns(job)));
+}
+
+int CurveScaling::gpus_max(JobIndex job) const {
+  return std::max(view_.facts(job).gpus, view_.facts(job).gpus_max);
+}
+
+}  // namespace orrery::simulate

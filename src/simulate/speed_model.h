@@ -1,0 +1,60 @@
+#pragma once
+// How fast jobs really are: what the simulated cluster does, not what a policy believes.
+//
+// A rate is work per time; 1 is the speed on the GPUs a job asked for, placed as well as possible.
+
+#include "schedule/cluster_view.h"
+#include "schedule/scaling_model.h"
+
+namespace orrery::simulate {
+
+class SpeedModel {
+ public:
+  virtual ~SpeedModel() = default;
+  virtual double rate(const schedule::ClusterView& view, schedule::JobIndex job,
+                      const schedule::Allocation& allocation) const = 0;
+  // What is left of the rate of `job` when it shares its GPUs with `other`.
+  virtual double packed_share(const schedule::ClusterView& view, schedule::JobIndex job,
+                              schedule::JobIndex other) const = 0;
+};
+
+// Parameters of CurveSpeed. Shares are of the time of one step on one GPU.
+struct CurveOptions {
+  double serial_share = 0.03;      // does not shrink with more GPUs
+  double spread_cost = 0;          // slower by this share for every machine beyond the fewest possible
+  double sharing_overhead = 0.05;  // of two jobs on the same GPUs
+};
+
+// One scaling curve for all jobs: a step on k GPUs takes (1 - s) / k + s of one on a single GPU. Two jobs that share
+// GPUs get all they ask for while their utilisations add up to less than 1, and equal parts of it beyond.
+class CurveSpeed : public SpeedModel {
+ public:
+  explicit CurveSpeed(const CurveOptions& options) : options_(options) {}
+
+  double rate(const schedule::ClusterView& view, schedule::JobIndex job,
+              const schedule::Allocation& allocation) const override;
+  double packed_share(const schedule::ClusterView& view, schedule::JobIndex job,
+                      schedule::JobIndex other) const override;
+  // Time of a step on k GPUs, of one on a single GPU.
+  double step_share(int gpus) const { return (1 - options_.serial_share) / gpus + options_.serial_share; }
+
+ private:
+  CurveOptions options_;
+};
+
+// What a policy believes: the same curve, and predicted work.
+class CurveScaling : public schedule::ScalingModel {
+ public:
+  // Both are borrowed.
+  CurveScaling(const schedule::ClusterView& view, const CurveSpeed& speed) : view_(view), speed_(speed) {}
+
+  double step_s(schedule::JobIndex job, int gpus) const override;
+  double steps_left(schedule::JobIndex job) const override;
+  int gpus_max(schedule::JobIndex job) const override;
+
+ private:
+  const schedule::ClusterView& view_;
+  const CurveSpeed& speed_;
+};
+
+}  // namespace orrery::simulate

@@ -1,0 +1,33 @@
+#pragma once
+// A workload: jobs as they were or will be submitted, whatever the file they came from looks like.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "schedule/cluster_view.h"
+
+namespace orrery::simulate {
+
+using schedule::JobFacts;
+using schedule::JobIndex;
+using schedule::kNever;
+using schedule::TimeNs;
+
+struct TraceJob {
+  std::string id;
+  std::string model;  // what it trains; empty: not said
+  // Its work_ns is how long the job really runs on the GPUs it asks for.
+  JobFacts facts;
+};
+
+struct Workload {
+  std::string name;
+  std::vector<TraceJob> jobs;        // by submission; of equal times in the order of the file
+  std::vector<std::string> tenants;  // JobFacts::tenant is an index
+};
+
+// Puts jobs in order, and shifts times so that the first is submitted at 0. Deadlines move with them.
+void normalise(Workload& workload);
+
+}  // namespace orrery::simulate
