@@ -163,7 +163,8 @@ class PsResidual {
  public:
   PsResidual()
       : lessons_({"servers", "workers", "workers_per_server"},
-                 {"servers", "workers", "workers_per_server", "model", "growth", "nearest", "distance", "around", "known_around"}) {}
+                 {"servers", "workers", "workers_per_server", "model", "growth", "nearest", "distance", "around",
+                  "known_around"}) {}
 
   // `model` is -1 where models are not to be told apart. `known` are the runs its formula comes from.
   struct Job {
