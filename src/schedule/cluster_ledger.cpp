@@ -103,10 +103,9 @@ void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
   }
 }
 
-void ClusterLedger::start(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes) {
+JobProgress& ClusterLedger::set_running(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes) {
   JobProgress& p = changed(job);
   ORRERY_CHECK(p.state == JobState::kWaiting || p.state == JobState::kSuspended);
-  hold(job, allocation, +1);
   p.allocation = allocation;
   p.state = JobState::kRunning;
   p.rate = rate;
@@ -114,20 +113,18 @@ void ClusterLedger::start(JobIndex job, const Allocation& allocation, double rat
   p.resumes_ns = resumes;
   p.first_start_ns = std::min(p.first_start_ns, now_);
   ++p.starts;
+  return p;
+}
+
+void ClusterLedger::start(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes) {
+  hold(job, allocation, +1);
+  set_running(job, allocation, rate, resumes);
 }
 
 void ClusterLedger::pack(JobIndex guest, JobIndex host, double rate, TimeNs resumes) {
-  const Allocation shared = progress(host).allocation;
-  JobProgress& p = changed(guest);
-  ORRERY_CHECK(p.state == JobState::kWaiting || p.state == JobState::kSuspended);
   ORRERY_CHECK(is_running(host) && progress(host).partner == kNoJob);
-  p.allocation = shared;
-  p.state = JobState::kRunning;
-  p.rate = rate;
-  p.since_ns = now_;
-  p.resumes_ns = resumes;
-  p.first_start_ns = std::min(p.first_start_ns, now_);
-  ++p.starts;
+  const Allocation shared = progress(host).allocation;
+  JobProgress& p = set_running(guest, shared, rate, resumes);
   p.partner = host;
   p.is_guest = true;
   changed(host).partner = guest;

@@ -46,6 +46,7 @@ class ClusterLedger : public ClusterView {
 
  private:
   void book(JobIndex job);
+  JobProgress& set_running(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes);
   void hold(JobIndex job, const Allocation& allocation, int sign);
   JobProgress& changed(JobIndex job) { return progress_[static_cast<std::size_t>(job)]; }
 };
