@@ -14,7 +14,7 @@ namespace orrery::profile {
 namespace {
 
 constexpr Seconds kCalmWaitMax(600);
-constexpr Seconds kSlowWaitMax(10);
+constexpr Seconds kSlowWaitMax(2);
 constexpr ProfileOptions kRounds{.warmup = 2, .repetitions = 30, .time_max = {}, .wait_max = kSlowWaitMax};
 
 // The text after "KEY" and ":" in a file like /proc/cpuinfo.
