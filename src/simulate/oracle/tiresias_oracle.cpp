@@ -17,9 +17,8 @@ namespace {
 
 // What the simulator calls our policies.
 const std::map<std::string, std::string, std::less<>> kNames = {
-    {"fifo", "fifo"},      {"fjf", "first-fit"}, {"sjf", "sjf"},
-    {"lpjf", "first-fit"}, {"shortest", "srtf"}, {"shortest-gpu", "srsf"},
-    {"dlas", "las-time"},  {"dlas-gpu", "las"},  {"dlas-gpu-gittins", "gittins"}};
+    {"fifo", "fifo"},         {"fjf", "first-fit"}, {"sjf", "sjf"},      {"shortest", "srtf"},
+    {"shortest-gpu", "srsf"}, {"dlas", "las-time"}, {"dlas-gpu", "las"}, {"dlas-gpu-gittins", "gittins"}};
 
 constexpr std::string_view kExpected = ".expected_end_times.csv";
 
