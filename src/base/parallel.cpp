@@ -1,11 +1,11 @@
-#include "predict/learn/parallel.h"
+#include "base/parallel.h"
 
 #include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
 
-namespace orrery::predict {
+namespace orrery {
 
 void run_parallel(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {
   const std::size_t workers = std::min(count, static_cast<std::size_t>(std::max(1, threads)));
@@ -18,4 +18,4 @@ void run_parallel(std::size_t count, int threads, const std::function<void(std::
   take_pieces();
 }
 
-}  // namespace orrery::predict
+}  // namespace orrery

@@ -50,15 +50,14 @@ class Engine {
   Result<RunResult> run(Policy& policy) {
     result_.policy = policy.name();
     round_ns_ = options_.round_ns > 0 ? options_.round_ns : policy.round_ns();
-    const TimeNs round = round_ns_;
     while (true) {
-      const TimeNs next = next_event(policy, round);
+      const TimeNs next = next_event(policy);
       if (next == kNever) break;
       advance_to(next);
       end_jobs();
       change_machines();
       arrive();
-      const bool asked = round == 0 || next % round == 0;
+      const bool asked = round_ns_ == 0 || next % round_ns_ == 0;
       if (asked) {
         ORRERY_TRY_VOID(ask(policy));
         use_.add({next, ledger_.gpus() - ledger_.free_gpus(), active_ - running_, running_});
@@ -79,15 +78,15 @@ class Engine {
   TimeNs true_work(JobIndex job) const { return workload_.jobs[static_cast<std::size_t>(job)].facts.work_ns; }
   JobOutcome& outcome(JobIndex job) { return result_.jobs[static_cast<std::size_t>(job)]; }
 
-  TimeNs next_event(const Policy& policy, TimeNs round) {
+  TimeNs next_event(const Policy& policy) {
     TimeNs next = kNever;
     if (!ends_.empty()) next = ends_.at_ns();
     if (arrived_ < workload_.jobs.size()) next = std::min(next, workload_.jobs[arrived_].facts.submit_ns);
     const bool jobs_left = next != kNever || active_ > 0;
-    if (round > 0) {
+    if (round_ns_ > 0) {
       // Somebody runs, waits or just ended: the next round can change something.
       if (running_ > 0 || events_pending() || (active_ > 0 && !stalled_)) {
-        next = std::min(next, (ledger_.now() / round + 1) * round);
+        next = std::min(next, (ledger_.now() / round_ns_ + 1) * round_ns_);
       }
     } else if (jobs_left) {
       // Without a change since, a policy that wakes up in the past would be asked for ever.

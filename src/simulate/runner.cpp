@@ -1,10 +1,10 @@
 #include "simulate/runner.h"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <optional>
-#include <thread>
+
+#include "base/parallel.h"
 
 namespace orrery::simulate {
 
@@ -53,20 +53,12 @@ Result<std::vector<RunResult>> run_policies(const Workload& workload, const RunS
                                             const std::vector<std::string>& policies, int threads,
                                             const std::function<void()>& done) {
   std::vector<std::optional<Result<RunResult>>> results(policies.size());
-  std::atomic<std::size_t> next = 0;
   std::mutex lock;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < policies.size(); i = next++) {
-      results[i].emplace(run_policy(workload, setup, policies[i]));
-      const std::lock_guard<std::mutex> guard(lock);
-      if (done) done();
-    }
-  };
-  std::vector<std::thread> pool;
-  const auto count = std::min<std::size_t>(static_cast<std::size_t>(std::max(1, threads)), policies.size());
-  for (std::size_t t = 1; t < count; ++t) pool.emplace_back(work);
-  work();
-  for (std::thread& thread : pool) thread.join();
+  run_parallel(policies.size(), threads, [&](std::size_t i) {
+    results[i].emplace(run_policy(workload, setup, policies[i]));
+    const std::lock_guard<std::mutex> guard(lock);
+    if (done) done();
+  });
   std::vector<RunResult> runs;
   for (std::optional<Result<RunResult>>& result : results) {
     if (!*result) return std::move(*result).error();

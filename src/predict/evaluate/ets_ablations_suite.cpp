@@ -8,7 +8,7 @@
 #include "base/plot/plots.h"
 #include "predict/evaluate/ets_traces.h"
 #include "predict/evaluate/shared_progress.h"
-#include "predict/learn/parallel.h"
+#include "base/parallel.h"
 
 namespace orrery::predict {
 

@@ -9,7 +9,7 @@
 #include "predict/evaluate/ets_traces.h"
 #include "predict/evaluate/shared_progress.h"
 #include "predict/learn/conformal.h"
-#include "predict/learn/parallel.h"
+#include "base/parallel.h"
 #include "predict/neural/weights.h"
 
 namespace orrery::predict {

@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "predict/learn/parallel.h"
+#include "base/parallel.h"
 
 namespace orrery::predict {
 

@@ -9,7 +9,7 @@
 
 #include "base/statistics.h"
 #include "predict/baselines/layer_mlp.h"
-#include "predict/learn/parallel.h"
+#include "base/parallel.h"
 #include "predict/operators/device_ensemble.h"
 #include "predict/operators/layer_rows.h"
 

@@ -10,7 +10,7 @@
 #include "predict/baselines/graph_totals.h"
 #include "predict/baselines/operator_mlp.h"
 #include "predict/evaluate/left_out.h"
-#include "predict/learn/parallel.h"
+#include "base/parallel.h"
 #include "predict/measured/measured_dataset.h"
 
 namespace orrery::predict {

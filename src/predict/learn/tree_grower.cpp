@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "predict/learn/parallel.h"
+#include "base/parallel.h"
 
 namespace orrery::predict {
 

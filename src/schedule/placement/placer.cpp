@@ -172,6 +172,13 @@ std::unique_ptr<Placer> make_rack_placer() {
   return std::make_unique<RackPlacer>();
 }
 
+Allocation take_gpus(Placer& placer, const ClusterView& view, FreeGpus& free, JobIndex job, int gpus) {
+  std::optional<Allocation> allocation = placer.place(view, free, job, gpus);
+  ORRERY_CHECK(allocation.has_value());
+  free.take(*allocation);
+  return std::move(*allocation);
+}
+
 Result<std::unique_ptr<Placer>> make_placer(std::string_view name) {
   if (name == "most-free") return make_most_free_placer();
   if (name == "consolidated") return make_consolidated_placer();

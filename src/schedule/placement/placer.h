@@ -40,6 +40,9 @@ class Placer {
   virtual std::optional<Allocation> place(const ClusterView& view, const FreeGpus& free, JobIndex job, int gpus) = 0;
 };
 
+// Takes `gpus` of the free GPUs by a placer that always succeeds. Precondition: so many are free.
+Allocation take_gpus(Placer& placer, const ClusterView& view, FreeGpus& free, JobIndex job, int gpus);
+
 // Fills the machine with most free GPUs first, the lowest number on ties. Always succeeds if enough GPUs are free.
 std::unique_ptr<Placer> make_most_free_placer();
 // As few machines as possible: the fullest machine the job fits on alone, else whole machines from the emptiest on and

@@ -15,7 +15,8 @@
 // is
 //    the least possible for the jobs that are in.
 // Ties: lower type, then lower slot, then the job that came first; the sum does not depend on them.
-// O(n^2 types) time with a small constant, O(n types) memory. Source: schedulers.md 1.3.
+// O(n^2 types) time with a small constant, O(n types) memory. Source: Le et al.,
+// "AlloX" (EuroSys 2020).
 
 #include "schedule/policies/batch_plan.h"
 

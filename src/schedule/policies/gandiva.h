@@ -18,7 +18,8 @@
 // 5. A job larger than any server takes turns with the other jobs of the fewest servers that hold it, least loaded
 // first;
 //    one such job per server, others wait in order.
-// Ties: the lower server; earlier in the ring. Not done: growing of elastic jobs. Source: schedulers.md 1.2.
+// Ties: the lower server; earlier in the ring. Not done: growing of elastic jobs. Source: Xiao et al.,
+// "Gandiva" (OSDI 2018).
 // O(servers) per event, O(jobs of over-subscribed servers) per quantum.
 
 #include <memory>

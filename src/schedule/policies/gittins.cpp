@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-
 namespace orrery::schedule {
 
 namespace {
@@ -91,12 +89,10 @@ class Gittins : public Policy {
     }
     for (const Decision& decision : decisions) std::erase(running_, decision.job);
     for (const JobIndex job : starting) {
-      auto allocation = placer_->place(*view_, free, job, gpus(job));
-      ORRERY_CHECK(allocation.has_value());
-      free.take(*allocation);
+      Allocation allocation = take_gpus(*placer_, *view_, free, job, gpus(job));
       running_.push_back(job);
       decisions.push_back({.job = job,
-                           .allocation = std::move(*allocation),
+                           .allocation = std::move(allocation),
                            .reason = {Why::kQueue, static_cast<double>(entry(job).queue), entry(job).rank}});
     }
   }

@@ -9,7 +9,7 @@
 // 3. Repeat until a whole round changes nothing, or `rounds_max` is reached.
 // The published procedure fills queues greedily instead and repairs each (dos-lab/Hydra); starting from the optimum is
 // both faster and better on its own cases. Ties: the first found, by job, then queue, then place.
-// Source: schedulers.md 1.4.
+// Source: the published Hydra scheduler for heterogeneous clusters; the search is ours.
 
 #include "schedule/policies/batch_plan.h"
 

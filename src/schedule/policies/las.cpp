@@ -180,11 +180,9 @@ class Las : public Policy {
       decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
     }
     for (const JobIndex job : starting_) {
-      auto allocation = placer_->place(*view_, free_, job, gpus(job));
-      ORRERY_CHECK(allocation.has_value());
-      free_.take(*allocation);
+      Allocation allocation = take_gpus(*placer_, *view_, free_, job, gpus(job));
       decisions.push_back({.job = job,
-                           .allocation = std::move(*allocation),
+                           .allocation = std::move(allocation),
                            .reason = {Why::kQueue, static_cast<double>(entry(job).queue)}});
       watch(job);
     }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <queue>
 
-#include "base/check.h"
-
 namespace orrery::schedule {
 
 namespace {
@@ -83,14 +81,12 @@ class Optimus : public Policy {
     std::stable_sort(changed.begin(), changed.end(),
                      [&](std::size_t a, std::size_t b) { return granted_[a] < granted_[b]; });
     for (const std::size_t i : changed) {
-      auto allocation = placer_->place(view, free, active_[i], granted_[i]);
-      ORRERY_CHECK(allocation.has_value());
-      free.take(*allocation);
+      Allocation allocation = take_gpus(*placer_, view, free, active_[i], granted_[i]);
       const bool running = view.is_running(active_[i]);
       const auto before = static_cast<double>(gpus_in(view.progress(active_[i]).allocation));
       decisions.push_back({.action = running ? Action::kResize : Action::kStart,
                            .job = active_[i],
-                           .allocation = std::move(*allocation),
+                           .allocation = std::move(allocation),
                            .reason = {Why::kMarginalGain, gains_[i], before}});
     }
   }

@@ -8,7 +8,7 @@
 //    `young_factor` while a job has run for less than `young_s`, because its predictions are uncertain.
 // 3. While GPUs are left, the job with the largest positive gain gets one more.
 // 4. Jobs whose number did not change keep their GPUs. The others are placed by increasing number of GPUs.
-// Ties: in 3 and 4 earlier submission. Source: schedulers.md 1.1; petuum/adaptdl osdi21-artifact.
+// Ties: in 3 and 4 earlier submission. Source: Peng et al., "Optimus" (EuroSys 2018); petuum/adaptdl osdi21-artifact.
 // O((jobs + GPUs) log jobs) per round.
 
 #include <memory>

@@ -5,8 +5,7 @@
 // job have fixed demands.
 // 1. In order of arrival, every job gets one parameter server and one worker while they fit.
 // 2. Gain of one more server: (Q/f(p,w) - Q/f(p+1,w)) / D, of one more worker likewise, where D is the task's share of
-// the
-//    cluster of its dominant resource. The job's gain is the larger of the two; on ties the server.
+//    the cluster of its dominant resource. The job's gain is the larger of the two; on ties the server.
 // 3. The job with the largest gain gets what it wants. Stop when no gain is positive, or when the largest one does not
 //    fit any more (others are not tried).
 // Ties: earlier job.
@@ -14,7 +13,8 @@
 // What a job is granted one after the other does not depend on other jobs, and it is granted when the smallest of its
 // gains so far comes up. So the result is, for every job, a beginning of its own chain of grants down to one threshold.
 // When one job changes, its chain is made anew and the threshold moves a little: OptimusAllocator::change() gives
-// exactly what allocating from scratch gives, in O(changed grants x log jobs). Source: schedulers.md 1.1.
+// exactly what allocating from scratch gives, in O(changed grants x log jobs). Source: Peng et al., "Optimus" (EuroSys
+// 2018).
 
 #include <array>
 #include <set>

@@ -230,11 +230,9 @@ class PreemptiveOrder : public Policy {
       leave(job);
     }
     for (const JobIndex job : starting_) {
-      auto allocation = placer_->place(*view_, free_, job, gpus(job));
-      ORRERY_CHECK(allocation.has_value());
-      free_.take(*allocation);
+      Allocation allocation = take_gpus(*placer_, *view_, free_, job, gpus(job));
       decisions.push_back({.job = job,
-                           .allocation = std::move(*allocation),
+                           .allocation = std::move(allocation),
                            .reason = {Why::kNextInOrder, static_cast<double>(key(job).value) * 1e-9}});
       key(job) = running_key(job, key(job));
       places_[static_cast<std::size_t>(job)] = set_of(gpus(job)).insert(key(job)).first;

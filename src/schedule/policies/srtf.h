@@ -7,7 +7,7 @@
 //    suspended.
 // 3. This happens when jobs arrive or end. In between the choice cannot change (preemptive_order.h).
 // Ties: as if one list of all jobs were sorted by a stable sort at every event, new jobs at its end.
-// Source: schedulers.md 1.8; SymbioticLab/Tiresias, whose every end time it reproduces.
+// Source: SymbioticLab/Tiresias, whose every end time it reproduces.
 
 #include <memory>
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-
 namespace orrery::schedule {
 
 namespace {
@@ -38,12 +36,10 @@ class Tiresias : public Policy {
       }
     }
     for (const JobIndex job : starting) {
-      auto allocation = placer_->place(view, free, job, view.facts(job).gpus);
-      ORRERY_CHECK(allocation.has_value());
-      free.take(*allocation);
+      Allocation allocation = take_gpus(*placer_, view, free, job, view.facts(job).gpus);
       const bool first = std::find(queues_[0].begin(), queues_[0].end(), job) != queues_[0].end();
       decisions.push_back(
-          {.job = job, .allocation = std::move(*allocation), .reason = {Why::kQueue, first ? 0.0 : 1.0}});
+          {.job = job, .allocation = std::move(allocation), .reason = {Why::kQueue, first ? 0.0 : 1.0}});
     }
   }
 
