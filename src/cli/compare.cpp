@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "cli/catalogs.h"
 #include "cli/commands.h"
+#include "cli/predictors.h"
 #include "cli/runs.h"
-#include "predict/analytic/analytic.h"
 
 namespace orrery::cli {
 
@@ -73,7 +73,8 @@ double samples_wanted(const RunRequest& request) {
 // once, and only its cheapest can be on the front.
 class Candidates {
  public:
-  explicit Candidates(const RunRequest& request) : request_(request), options_(request.options) {}
+  Candidates(const RunRequest& request, const predict::Predictor& predictor)
+      : request_(request), options_(request.options), predictor_(predictor) {}
 
   Status add(const Offer& offer, int machines) {
     if (!possible(offer, machines)) return {};
@@ -146,7 +147,7 @@ class Candidates {
 
   const RunRequest& request_;
   const OptionValues& options_;
-  predict::AnalyticPredictor predictor_;
+  const predict::Predictor& predictor_;
   std::map<std::tuple<std::string, int, int>, Group> groups_;  // device, devices per machine, machines
   std::vector<Choice> choices_;
   LeftOut left_out_;
@@ -195,6 +196,7 @@ Table choice_table(const std::vector<Choice>& choices, bool all) {
                {"price_date", "price of"},
                {"iteration_s", "iteration", CellFormat::kSeconds},
                {"samples_per_s", "samples/s", CellFormat::kNumber},
+               {"calibrated", "calibrated", CellFormat::kText, false},
                {"memory_bytes", "memory", CellFormat::kBytes},
                {"total_s", "total time", CellFormat::kSeconds},
                {"total_low_s", "time low", CellFormat::kSeconds, false},
@@ -207,20 +209,40 @@ Table choice_table(const std::vector<Choice>& choices, bool all) {
   for (const Choice& c : choices) {
     if (!all && !c.on_front) continue;
     const Prediction& p = *c.prediction;
-    table.add({c.offer->provider, c.offer->instance, c.offer->region.empty() ? Cell() : Cell(c.offer->region),
-               std::int64_t{c.machines}, c.offer->device, std::int64_t{c.devices()}, c.price.value(),
-               c.offer->date.empty() ? Cell() : Cell(c.offer->date), p.iteration.value.value(), p.samples_per_second,
-               p.memory.value.value(), p.total_time.value.value(), p.total_time.low.value(), p.total_time.high.value(),
-               c.cost().value(), (c.price * p.total_time.low).value(), (c.price * p.total_time.high).value(),
-               c.on_front, c.verdict});
+    table.add({c.offer->provider,
+               c.offer->instance,
+               c.offer->region.empty() ? Cell() : Cell(c.offer->region),
+               std::int64_t{c.machines},
+               c.offer->device,
+               std::int64_t{c.devices()},
+               c.price.value(),
+               c.offer->date.empty() ? Cell() : Cell(c.offer->date),
+               p.iteration.value.value(),
+               p.samples_per_second,
+               p.calibrated,
+               p.memory.value.value(),
+               p.total_time.value.value(),
+               p.total_time.low.value(),
+               p.total_time.high.value(),
+               c.cost().value(),
+               (c.price * p.total_time.low).value(),
+               (c.price * p.total_time.high).value(),
+               c.on_front,
+               c.verdict});
   }
   return table;
+}
+
+std::string calibration_of(const std::vector<Choice>& choices) {
+  const auto calibrated =
+      std::count_if(choices.begin(), choices.end(), [](const Choice& choice) { return choice.prediction->calibrated; });
+  return calibration_text(static_cast<std::size_t>(calibrated), choices.size());
 }
 
 std::string plot(const std::vector<Choice>& choices, const std::string& model) {
   plot::ScatterPlot scatter;
   scatter.heading = {.title = fmt::format("{}: time and cost of {} offers", model, choices.size()),
-                     .subtitle = "Analytic prediction, uncalibrated; list prices"};
+                     .subtitle = fmt::format("Predictions, {}; list prices", calibration_of(choices))};
   scatter.x = {.title = "Total time", .unit = "h", .log = true};
   scatter.y = {.title = "Cost", .unit = "USD", .log = true};
   scatter.pareto = plot::Preference{};
@@ -240,7 +262,8 @@ Status run_compare(Context& context, const Arguments& arguments) {
   const OptionValues& options = request.options;
   if (options.has("epochs") && !options.has("dataset-size")) return Error::invalid("--epochs needs --dataset-size");
   ORRERY_TRY(const OfferList list, load_offers(context, options));
-  Candidates candidates(request);
+  ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
+  Candidates candidates(request, *predictor);
   for (const Offer& offer : list.offers) {
     for (const std::int64_t machines : options.integers("machines")) {
       ORRERY_TRY_VOID(candidates.add(offer, static_cast<int>(machines)));
@@ -261,11 +284,11 @@ Status run_compare(Context& context, const Arguments& arguments) {
   if (for_people(options)) {
     if (table.rows() == 0) context.print("no offer fits these limits; --all shows why\n");
     context.print(
-        fmt::format("\n{} of {} choices shown (--all shows the rest and why not){}; {} samples; analytic, "
-                    "uncalibrated, 80 % intervals; list prices, which move; {}\n",
+        fmt::format("\n{} of {} choices shown (--all shows the rest and why not){}; {} samples; 80 % intervals, "
+                    "{}; list prices, which move; {}\n",
                     table.rows(), format_whole(static_cast<double>(choices.size())),
                     left_out.total() > 0 ? fmt::format(", left out: {}", left_out.text()) : "",
-                    format_count(samples_wanted(request)), describe(list)));
+                    format_count(samples_wanted(request)), calibration_of(choices), describe(list)));
   }
   if (options.text("plot").empty()) return {};
   return context.write_file(options.text("plot"), plot(choices, request.model), options);
@@ -286,7 +309,7 @@ Command compare_command() {
           "which offer to rent: the best in time and cost, and why not the others",
           join(join(join(std::move(training), catalog_options()),
                     {integer_option("machines", 1, "machines of one offer to rent").bounds(1, 4096).list(),
-                     text_option("network", "", "link between machines").in("LINK"),
+                     text_option("network", "", "link between machines").in("LINK"), predictor_option(),
                      optional_number("deadline", "finish within").in("HOURS").bounds(0, 1e9),
                      optional_number("budget", "spend at most").in("USD").bounds(0, 1e12),
                      flag_option("spot", "use spot prices; offers without one are left out"),

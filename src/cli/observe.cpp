@@ -4,7 +4,6 @@
 #include "cli/predictors.h"
 #include "cli/runs.h"
 #include "predict/observe/observations.h"
-#include "predict/observe/observed_predictor.h"
 
 namespace orrery::cli {
 
@@ -42,7 +41,7 @@ Status run_observe(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
   ORRERY_TRY(const predict::Prediction prediction, predictor->predict(point.run, point.placement));
   const predict::Observation last{
-      std::string(point.placement.device->name), predict::kind_of_predictor(prediction),
+      std::string(point.placement.device->name), prediction.predictor,
       fmt::format("{}, batch {}, {} devices", point.model, point.run.graph.batch(), point.placement.devices),
       prediction.iteration.value.value(), options.duration("measured").value()};
   ORRERY_TRY_VOID(predict::append_observation(context.env.files, path, last));

@@ -152,10 +152,10 @@ std::string footnotes(const std::vector<RunPoint>& points, const std::vector<Pre
     const auto& placement = points[i].placement;
     add(fmt::format("{} × {}: {}", placement.devices, placement.device->name, predictions[i].cost_basis));
     for (const std::string& note : predictions[i].notes) add(note);
+    add(fmt::format("by {}{}", predictions[i].made_by, predictions[i].calibrated ? "" : ": uncalibrated"));
   }
-  std::string text = fmt::format("\nlow and high: 80 % interval; time and cost of {} steps; {}{}\n",
-                                 steps.size() == 1 ? format_whole(*steps.begin()) : "each run's",
-                                 predictions[0].made_by, predictions[0].calibrated ? "" : ": uncalibrated");
+  std::string text = fmt::format("\nlow and high: 80 % interval; time and cost of {} steps\n",
+                                 steps.size() == 1 ? format_whole(*steps.begin()) : "each run's");
   constexpr std::size_t kMostLines = 12;
   for (std::size_t i = 0; i < std::min(lines.size(), kMostLines); ++i) text += lines[i] + "\n";
   if (lines.size() > kMostLines) text += fmt::format("and {} more; --json has them all\n", lines.size() - kMostLines);

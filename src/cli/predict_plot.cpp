@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/plot/plots.h"
+#include "cli/predictors.h"
 
 namespace orrery::cli {
 
@@ -58,13 +59,12 @@ plot::Interval throughput_interval(const RunPoint& point, const Prediction& pred
   return {x, samples / prediction.iteration.high.value(), samples / prediction.iteration.low.value()};
 }
 
-constexpr std::string_view kSubtitle = "80 % interval shaded; predictions, uncalibrated";
-
 std::string lines(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions,
                   const SeriesNames& names) {
   const bool by_batch = names.sweeps_batch();
   plot::LinePlot figure;
-  figure.heading = {.title = names.title(points[0]), .subtitle = std::string(kSubtitle)};
+  figure.heading = {.title = names.title(points[0]),
+                    .subtitle = fmt::format("80 % interval shaded; predictions, {}", calibration_text(predictions))};
   figure.x = {.title = by_batch ? "Batch per replica" : "Devices", .log = true};
   figure.y = {.title = "Throughput", .unit = "samples/s", .log = true};
   std::map<std::string, std::size_t> series_of;
@@ -83,7 +83,8 @@ std::string lines(const std::vector<RunPoint>& points, const std::vector<Predict
 std::string bars(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions,
                  const SeriesNames& names) {
   plot::BarPlot figure;
-  figure.heading = {.title = names.title(points[0]), .subtitle = "whiskers: 80 % interval; predictions, uncalibrated"};
+  figure.heading = {.title = names.title(points[0]),
+                    .subtitle = fmt::format("whiskers: 80 % interval; predictions, {}", calibration_text(predictions))};
   figure.y = {.title = "Throughput", .unit = "samples/s", .from_zero = true};
   figure.value_labels = true;
   plot::BarSeries series{.name = "throughput"};
@@ -109,7 +110,8 @@ std::string plot_timeline(const RunPoint& point, const Prediction& prediction) {
   plot::GanttPlot figure;
   figure.heading = {.title = fmt::format("{} on {}, batch {}: one iteration", point.model, point.placement.device->name,
                                          point.run.graph.batch()),
-                    .subtitle = "predicted, uncalibrated; one device and one micro-batch"};
+                    .subtitle = fmt::format("predicted, {}; one device and one micro-batch",
+                                            calibration_text(std::span(&prediction, 1)))};
   figure.x = {.title = "Time", .unit = "ms"};
   figure.kinds = {"forward", "backward", "update", "communication"};
   const auto slice = [](Seconds start, Seconds duration, std::size_t kind, std::string label) {

@@ -1,5 +1,8 @@
 #include "cli/predictors.h"
 
+#include <algorithm>
+#include <fmt/format.h>
+
 #include "predict/registry/registry.h"
 #include "predict/registry/shipped_models.h"
 
@@ -18,6 +21,18 @@ Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const
   if (choice == "analytic") return std::make_unique<predict::AnalyticPredictor>();
   ORRERY_TRY(predict::MeasuredModel model, predict::read_measured_model(env.files, choice));
   return std::make_unique<predict::MeasuredPredictor>(std::move(model));
+}
+
+std::string calibration_text(std::size_t calibrated, std::size_t all) {
+  if (calibrated == 0) return "uncalibrated";
+  if (calibrated == all) return "by models of measurements";
+  return fmt::format("{} of {} by models of measurements, the others uncalibrated", calibrated, all);
+}
+
+std::string calibration_text(std::span<const predict::Prediction> predictions) {
+  const auto calibrated = std::count_if(predictions.begin(), predictions.end(),
+                                        [](const predict::Prediction& one) { return one.calibrated; });
+  return calibration_text(static_cast<std::size_t>(calibrated), predictions.size());
 }
 
 }  // namespace orrery::cli

@@ -79,7 +79,8 @@ struct Prediction {
   std::vector<CommunicationEntry> communication;
 
   bool calibrated = false;  // false: no measurement has confirmed this device and kind of model
-  std::string made_by;      // the predictor
+  std::string predictor;    // its name: "analytic", "measured"
+  std::string made_by;      // the same for people, with what it knows
   std::vector<std::string> notes;
 };
 

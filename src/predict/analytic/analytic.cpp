@@ -300,7 +300,7 @@ Result<Prediction> AnalyticPredictor::predict(const TrainingRun& run, const Plac
   const std::vector<Stage> stages = cut_into_stages(weights, parallel.pipeline, parallel.microbatches);
 
   Prediction prediction;
-  prediction.made_by = name();
+  prediction.predictor = prediction.made_by = name();
   const bool on_host = placement.device->kind == hardware::DeviceKind::kCpu;
   Seconds slowest, exchange, launching;
   for (const Stage& stage : stages) {

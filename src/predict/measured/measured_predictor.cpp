@@ -49,6 +49,7 @@ Result<Prediction> MeasuredPredictor::predict(const workload::TrainingRun& run,
   if (placement.devices > 1)
     prediction.notes.push_back("one device was measured; the network between devices is formulas");
   const MeasuredMachine& machine = model_.machine;
+  prediction.predictor = name();
   prediction.made_by = fmt::format(
       "measured ({} iterations on {}, {} thread{}, {}; mean error {:.1f} % on those left out)", model_.iterations,
       machine.name, machine.threads, machine.threads == 1 ? "" : "s", machine.library, 100 * model_.error);

@@ -4,14 +4,10 @@
 
 namespace orrery::predict {
 
-std::string kind_of_predictor(const Prediction& prediction) {
-  return prediction.made_by.substr(0, prediction.made_by.find(' '));
-}
-
 Result<Prediction> ObservedPredictor::predict(const workload::TrainingRun& run,
                                               const hardware::Placement& placement) const {
   ORRERY_TRY(Prediction prediction, inner_->predict(run, placement));
-  const auto correction = correction_of(observations_, placement.device->name, kind_of_predictor(prediction));
+  const auto correction = correction_of(observations_, placement.device->name, prediction.predictor);
   if (!correction) {
     prediction.notes.push_back(fmt::format("not corrected: fewer than {} measured runs of this predictor on {}",
                                            kObservationsMin, placement.device->name));

@@ -21,7 +21,4 @@ class ObservedPredictor final : public Predictor {
   std::vector<Observation> observations_;
 };
 
-// "measured" of "measured (800 iterations on …)": what observations of its predictions are kept under.
-std::string kind_of_predictor(const Prediction& prediction);
-
 }  // namespace orrery::predict

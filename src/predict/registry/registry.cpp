@@ -1,31 +1,54 @@
 #include "predict/registry/registry.h"
 
 #include <fmt/format.h>
-#include <optional>
 
 namespace orrery::predict {
 
+Registry::Registry(std::span<const std::string_view> models) {
+  for (const std::string_view bytes : models) entries_.push_back({.bytes = bytes});
+}
+
+Status Registry::read_device(Entry& entry) {
+  if (entry.device) return {};
+  ORRERY_TRY(entry.device, device_of_model(entry.bytes));
+  return {};
+}
+
+Status Registry::read_model(Entry& entry) {
+  if (entry.predictor) return {};
+  ORRERY_TRY(MeasuredModel model, parse_measured_model(entry.bytes));
+  entry.predictor.emplace(std::move(model));
+  return {};
+}
+
+std::string Registry::known_devices() const {
+  std::string names;
+  for (const Entry& entry : entries_) names += fmt::format("{}{}", names.empty() ? "" : ", ", *entry.device);
+  return names;
+}
+
 Result<Prediction> Registry::predict(const workload::TrainingRun& run, const hardware::Placement& placement) const {
-  std::optional<MeasuredModel> best;
-  std::string known, refused;
-  for (const std::string_view bytes : models_) {
-    ORRERY_TRY(const std::string device, device_of_model(bytes));
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", device);
-    if (hardware::find_device_or_null(device) != placement.device) continue;
-    ORRERY_TRY(MeasuredModel model, parse_measured_model(bytes));
-    const Status fits = MeasuredPredictor(model).check(run, placement);
+  const MeasuredPredictor* best = nullptr;
+  std::string refused;
+  for (Entry& entry : entries_) {
+    ORRERY_TRY_VOID(read_device(entry));
+    if (hardware::find_device_or_null(*entry.device) != placement.device) continue;
+    ORRERY_TRY_VOID(read_model(entry));
+    const Status fits = entry.predictor->check(run, placement);
     if (!fits) {
       refused = fits.error().message();
-    } else if (!best || model.error < best->error) {
-      best = std::move(model);
+    } else if (best == nullptr || entry.predictor->model().error < best->model().error) {
+      best = &*entry.predictor;
     }
   }
-  if (best) return MeasuredPredictor(std::move(*best)).predict(run, placement);
+  if (best != nullptr) return best->predict(run, placement);
   ORRERY_TRY(Prediction prediction, AnalyticPredictor().predict(run, placement));
-  prediction.notes.push_back(refused.empty()
-                                 ? fmt::format("by formulas: no model of {} is at hand{}", placement.device->name,
-                                               known.empty() ? "" : " (there are models of " + known + ")")
-                                 : "by formulas: " + refused);
+  if (!refused.empty()) {
+    prediction.notes.push_back("by formulas: " + refused);
+  } else if (!entries_.empty()) {
+    prediction.notes.push_back(fmt::format("by formulas: no model of {} is at hand (there are models of {})",
+                                           placement.device->name, known_devices()));
+  }
   return prediction;
 }
 

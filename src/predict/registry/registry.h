@@ -2,20 +2,32 @@
 // Chooses the predictor of each run: of the models that know its device and can predict it, the one with the least
 // error on measurements it did not learn from; the formulas where there is none. The prediction's notes say why.
 
+#include <optional>
+
 #include "predict/measured/measured_predictor.h"
 
 namespace orrery::predict {
 
+// Not thread-safe: a model is read when the first run on its device asks for it, and kept.
 class Registry final : public Predictor {
  public:
-  // Bytes of model files, which must outlive the registry; each is read when a run on its device asks for it.
-  explicit Registry(std::span<const std::string_view> models) : models_(models.begin(), models.end()) {}
+  // Bytes of model files, which must outlive the registry.
+  explicit Registry(std::span<const std::string_view> models);
 
   std::string_view name() const override { return "auto"; }
   Result<Prediction> predict(const workload::TrainingRun& run, const hardware::Placement& placement) const override;
 
  private:
-  std::vector<std::string_view> models_;
+  struct Entry {
+    std::string_view bytes;
+    std::optional<std::string> device{};  // of the model; read with the first run
+    std::optional<MeasuredPredictor> predictor{};
+  };
+  static Status read_device(Entry& entry);
+  static Status read_model(Entry& entry);
+  std::string known_devices() const;
+
+  mutable std::vector<Entry> entries_;
 };
 
 }  // namespace orrery::predict

@@ -24,12 +24,13 @@ bool mentions(const Prediction& prediction, std::string_view text) {
 }
 
 TEST(Registry, WithoutAModelTheFormulasAnswerAndSaySo) {
-  const Prediction prediction = Registry({}).predict(run_of("resnet18", 8), on("V100")).value();
+  const Prediction prediction = Registry(shipped_models()).predict(run_of("resnet18", 8), on("V100")).value();
   EXPECT_FALSE(prediction.calibrated);
   EXPECT_TRUE(mentions(prediction, "no model of V100"));
 }
 
 TEST(Registry, ShippedModelsAreReadableAndKnowTheirDevice) {
+  ASSERT_FALSE(shipped_models().empty());
   for (const std::string_view bytes : shipped_models()) {
     const MeasuredModel model = parse_measured_model(bytes).value();
     EXPECT_EQ(device_of_model(bytes).value(), model.machine.device);
@@ -52,6 +53,21 @@ TEST(Registry, WhatAModelCannotPredictTheFormulasDo) {
     EXPECT_FALSE(prediction.calibrated);
     EXPECT_TRUE(mentions(prediction, "fp32"));
   }
+}
+
+TEST(Registry, TheModelWithTheLeastErrorAnswers) {
+  ASSERT_FALSE(shipped_models().empty());
+  MeasuredModel model = parse_measured_model(shipped_models().front()).value();
+  const std::string device = model.machine.device;
+  std::vector<std::string> files;
+  for (const double error : {0.2, 0.01, 0.3}) {
+    model.error = error;
+    files.push_back(to_bytes(model));
+  }
+  const std::vector<std::string_view> views(files.begin(), files.end());
+  const Prediction prediction = Registry(views).predict(run_of("resnet18", 8), on(device)).value();
+  EXPECT_EQ(prediction.predictor, "measured");
+  EXPECT_NE(prediction.made_by.find("mean error 1.0 %"), std::string::npos) << prediction.made_by;
 }
 
 TEST(Registry, DamagedModelsAreNamedErrors) {
