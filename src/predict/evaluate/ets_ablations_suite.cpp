@@ -5,10 +5,10 @@
 #include <limits>
 #include <optional>
 
+#include "base/parallel.h"
 #include "base/plot/plots.h"
 #include "predict/evaluate/ets_traces.h"
 #include "predict/evaluate/shared_progress.h"
-#include "base/parallel.h"
 
 namespace orrery::predict {
 

@@ -5,11 +5,11 @@
 #include <limits>
 #include <optional>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "predict/evaluate/ets_traces.h"
 #include "predict/evaluate/shared_progress.h"
 #include "predict/learn/conformal.h"
-#include "base/parallel.h"
 #include "predict/neural/weights.h"
 
 namespace orrery::predict {

@@ -12,7 +12,6 @@ namespace orrery::predict {
 
 namespace {
 
-constexpr std::uint64_t kFolds = 5;
 constexpr double kMillisecond = 1e3;  // per second
 
 using FoldOf = std::function<std::string(const DatasetIteration&)>;
@@ -96,9 +95,7 @@ Status score_test(const Gpu& train, const Gpu& test, const FoldOf& fold_of, cons
 Result<SuiteReport> run_graph_suite(const SuiteInput& input) {
   SuiteReport report{.suite = "ets-graph", .seed = input.seed};
   const std::string folder = training_folder(input, "ets_traces");
-  const FoldOf at_random = [&](const DatasetIteration& one) {
-    return std::to_string(Random(input.seed).split(one.key).below(kFolds));
-  };
+  const FoldOf at_random = [&](const DatasetIteration& one) { return random_fold(one.key, input.seed); };
   const FoldOf by_family = [](const DatasetIteration& one) { return one.family; };
   ORRERY_TRY(const std::vector<std::string> names, gpus_of(input.files, folder));
   for (const std::string& name : names) {

@@ -7,9 +7,9 @@
 #include <map>
 #include <optional>
 
+#include "base/parallel.h"
 #include "base/statistics.h"
 #include "predict/baselines/layer_mlp.h"
-#include "base/parallel.h"
 #include "predict/operators/device_ensemble.h"
 #include "predict/operators/layer_rows.h"
 

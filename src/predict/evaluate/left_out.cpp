@@ -2,7 +2,13 @@
 
 #include <map>
 
+#include "base/random.h"
+
 namespace orrery::predict {
+
+std::string random_fold(std::string_view key, std::uint64_t seed) {
+  return std::to_string(Random(seed).split(key).below(kRandomFolds));
+}
 
 Result<Conformal> calibrate(std::span<const LeftOut> left_out, std::string_view fold) {
   std::vector<CalibrationPair> pairs;

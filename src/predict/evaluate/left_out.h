@@ -8,6 +8,10 @@
 
 namespace orrery::predict {
 
+// The fold of a case when folds are drawn at random: the same for a key and a seed.
+inline constexpr std::uint64_t kRandomFolds = 5;
+std::string random_fold(std::string_view key, std::uint64_t seed);
+
 struct LeftOut {
   Case one{};              // its interval comes later
   std::string fold{};      // what was left out together with it

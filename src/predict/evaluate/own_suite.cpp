@@ -4,20 +4,19 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "base/statistics.h"
 #include "predict/baselines/graph_attention.h"
 #include "predict/baselines/graph_totals.h"
 #include "predict/baselines/operator_mlp.h"
 #include "predict/evaluate/left_out.h"
-#include "base/parallel.h"
 #include "predict/measured/measured_dataset.h"
 
 namespace orrery::predict {
 
 namespace {
 
-constexpr std::uint64_t kFolds = 5;
 constexpr double kMillisecond = 1e3;  // per second
 
 using FoldOf = std::function<std::string(const DatasetIteration&)>;
@@ -172,9 +171,7 @@ Result<SuiteReport> run_own_suite(const SuiteInput& input) {
   const std::vector<DatasetIteration>& all = set.iterations;
   SuiteReport report{.suite = "own", .seed = input.seed};
   const BoostOptions options = step_boost_options(input.seed, input.threads);
-  const FoldOf at_random = [&](const DatasetIteration& one) {
-    return std::to_string(Random(input.seed).split(one.key).below(kFolds));
-  };
+  const FoldOf at_random = [&](const DatasetIteration& one) { return random_fold(one.key, input.seed); };
   const FoldOf by_family = [](const DatasetIteration& one) { return one.family; };
   double begin = input.now_s();
   ORRERY_TRY(const std::vector<Predicted> predicted,

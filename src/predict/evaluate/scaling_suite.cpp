@@ -13,18 +13,13 @@
 #include "predict/evaluate/left_out.h"
 #include "predict/regression/python_literal.h"
 #include "predict/scaling/placement_model.h"
-#include "predict/scaling/speed_model.h"
+#include "predict/scaling/ps_speed_model.h"
 
 namespace orrery::predict {
 
 namespace {
 
-constexpr std::uint64_t kFolds = 5;
 constexpr double kMillisecond = 1e3;  // per second
-
-std::string fold_of(std::string_view key, std::uint64_t seed) {
-  return std::to_string(Random(seed).split(key).below(kFolds));
-}
 
 LeftOut left_out_of(const std::string& group, double measured_s, double predicted_s, const std::string& fold) {
   LeftOut left_out;
@@ -98,16 +93,16 @@ Result<std::vector<PlacementTable>> read_tables(env::Files& files, const std::st
 
 // Every placement by a model that saw none of its fold's.
 Status leave_placements_out(const PlacementTable& table, std::uint64_t seed, std::vector<LeftOut>& out) {
-  for (std::uint64_t number = 0; number < kFolds; ++number) {
+  for (std::uint64_t number = 0; number < kRandomFolds; ++number) {
     const std::string fold = std::to_string(number);
     std::vector<PlacementSample> others;
     for (std::size_t i = 0; i < table.samples.size(); ++i) {
-      if (fold_of(table.placements[i], seed) != fold) others.push_back(table.samples[i]);
+      if (random_fold(table.placements[i], seed) != fold) others.push_back(table.samples[i]);
     }
     if (others.size() < PlacementModel::kSamplesMin) continue;
     ORRERY_TRY(const PlacementModel model, PlacementModel::fit(others, seed));
     for (std::size_t i = 0; i < table.samples.size(); ++i) {
-      if (fold_of(table.placements[i], seed) != fold) continue;
+      if (random_fold(table.placements[i], seed) != fold) continue;
       out.push_back(left_out_of(table.machines, table.samples[i].seconds, model.seconds(table.samples[i]), fold));
     }
   }
@@ -118,7 +113,7 @@ Status leave_placements_out(const PlacementTable& table, std::uint64_t seed, std
 
 struct PsRun {
   std::string model;
-  SpeedSample sample;
+  PsSample sample;
 };
 
 Result<std::vector<PsRun>> read_runs(env::Files& files, const std::string& folder) {
@@ -155,86 +150,8 @@ Result<std::vector<PsRun>> read_runs(env::Files& files, const std::string& folde
 constexpr std::size_t kKnownRuns = 10;
 constexpr int kDraws = 3;
 constexpr int kLessonDraws = 10;
-constexpr double kAround = 0.5;  // logarithms of servers and workers within which runs are alike
-constexpr double kDoubt = 0.3;   // runs' worth of "the formula is right"
 
-// What the formula misses, learned over many jobs: rows with a prior from each job's own formula.
-class PsResidual {
- public:
-  PsResidual()
-      : lessons_({"servers", "workers", "workers_per_server"},
-                 {"servers", "workers", "workers_per_server", "model", "growth", "nearest", "distance", "around",
-                  "known_around"}) {}
-
-  // `model` is -1 where models are not to be told apart. `known` are the runs its formula comes from.
-  struct Job {
-    SpeedModel formula;
-    std::vector<SpeedSample> known;
-    int model = -1;
-  };
-
-  void add(const Job& job, const SpeedSample& sample) {
-    lessons_.sizes.add(sizes(sample));
-    lessons_.features.add(features(job, sample));
-    lessons_.priors.push_back(1 / job.formula.speed(sample.servers, sample.workers));
-    lessons_.times.push_back(1 / sample.speed);
-    lessons_.weights.push_back(1);
-  }
-  Status learn(std::uint64_t seed, int threads) {
-    // A leaf needs a share of the rows: with many draws of few jobs rows are much alike.
-    const int least = std::max(4, static_cast<int>(lessons_.times.size() / 200));
-    BoostOptions boost{.trees = 200, .learning_rate = 0.05, .leaves = 12, .min_rows = least};
-    boost.seed = seed;
-    boost.threads = threads;
-    ORRERY_TRY(regression_, TimeRegression::fit(lessons_, boost));
-    return {};
-  }
-  double seconds(const Job& job, const SpeedSample& sample) const {
-    const double prior = 1 / job.formula.speed(sample.servers, sample.workers);
-    return std::exp(regression_.log_time(prior, sizes(sample), features(job, sample)));
-  }
-
- private:
-  static std::vector<float> sizes(const SpeedSample& sample) {
-    return {log_size(sample.servers), log_size(sample.workers), log_size(sample.workers / sample.servers)};
-  }
-  static std::vector<float> features(const Job& job, const SpeedSample& sample) {
-    // How far the formula was off at the nearest run it knows, other than this one.
-    double nearest = std::numeric_limits<double>::infinity(), residual = 0, around = 0, weights = 0;
-    for (const SpeedSample& known : job.known) {
-      const double distance =
-          std::hypot(std::log(known.servers / sample.servers), std::log(known.workers / sample.workers));
-      if (distance == 0) continue;
-      const double off = std::log(job.formula.speed(known.servers, known.workers) / known.speed);
-      const double weight = std::exp(-distance * distance / (2 * kAround * kAround));
-      around += weight * off;
-      weights += weight;
-      if (distance >= nearest) continue;
-      nearest = distance;
-      residual = off;
-    }
-    const double growth = job.formula.speed(1, 1) / job.formula.speed(sample.servers, sample.workers);
-    return {static_cast<float>(sample.servers),
-            static_cast<float>(sample.workers),
-            static_cast<float>(sample.workers / sample.servers),
-            static_cast<float>(job.model),
-            log_size(growth),
-            static_cast<float>(residual),
-            static_cast<float>(std::min(nearest, 10.0)),
-            static_cast<float>(around / (weights + kDoubt)),
-            static_cast<float>(weights)};
-  }
-
-  TimeLessons lessons_;
-  TimeRegression regression_;
-};
-
-Result<PsResidual::Job> job_of(std::vector<SpeedSample> known, int model) {
-  ORRERY_TRY(SpeedModel formula, SpeedModel::fit(known, Synchrony::kSynchronous, BatchRule::kPerWorker));
-  return PsResidual::Job{std::move(formula), std::move(known), model};
-}
-
-using RunsByModel = std::map<std::string, std::vector<SpeedSample>>;
+using RunsByModel = std::map<std::string, std::vector<PsSample>>;
 
 RunsByModel by_model(const std::vector<PsRun>& runs) {
   RunsByModel found;
@@ -242,33 +159,33 @@ RunsByModel by_model(const std::vector<PsRun>& runs) {
   return found;
 }
 
-std::string place_of(const std::string& model, const SpeedSample& sample) {
+std::string place_of(const std::string& model, const PsSample& sample) {
   return fmt::format("{} {} {}", model, sample.servers, sample.workers);
 }
 
 // Ours and the formula alone, for pairs of servers and workers that were left out.
 Status leave_configurations_out(const RunsByModel& models, const SuiteInput& input, std::vector<LeftOut>& ours,
                                 std::vector<LeftOut>& formulas) {
-  for (std::uint64_t number = 0; number < kFolds; ++number) {
+  for (std::uint64_t number = 0; number < kRandomFolds; ++number) {
     const std::string fold = std::to_string(number);
-    PsResidual residual;
-    std::map<std::string, PsResidual::Job> jobs;
+    PsSpeedModel model_of_all;
+    std::map<std::string, PsJob> jobs;
     int place = 0;
     for (const auto& [model, samples] : models) {
-      std::vector<SpeedSample> known;
-      for (const SpeedSample& sample : samples) {
-        if (fold_of(place_of(model, sample), input.seed) != fold) known.push_back(sample);
+      std::vector<PsSample> known;
+      for (const PsSample& sample : samples) {
+        if (random_fold(place_of(model, sample), input.seed) != fold) known.push_back(sample);
       }
-      ORRERY_TRY(PsResidual::Job job, job_of(std::move(known), place++));
-      for (const SpeedSample& sample : job.known) residual.add(job, sample);
+      ORRERY_TRY(PsJob job, PsJob::make(std::move(known), place++));
+      for (const PsSample& sample : job.known) model_of_all.add(job, sample);
       jobs.emplace(model, std::move(job));
     }
-    ORRERY_TRY_VOID(residual.learn(input.seed, input.threads));
+    ORRERY_TRY_VOID(model_of_all.learn(input.seed, input.threads));
     for (const auto& [model, samples] : models) {
-      const PsResidual::Job& job = jobs.at(model);
-      for (const SpeedSample& sample : samples) {
-        if (fold_of(place_of(model, sample), input.seed) != fold) continue;
-        ours.push_back(left_out_of("configurations", 1 / sample.speed, residual.seconds(job, sample), fold));
+      const PsJob& job = jobs.at(model);
+      for (const PsSample& sample : samples) {
+        if (random_fold(place_of(model, sample), input.seed) != fold) continue;
+        ours.push_back(left_out_of("configurations", 1 / sample.speed, model_of_all.seconds(job, sample), fold));
         formulas.push_back(left_out_of("configurations, Optimus's formula", 1 / sample.speed,
                                        1 / job.formula.speed(sample.servers, sample.workers), fold));
       }
@@ -277,15 +194,15 @@ Status leave_configurations_out(const RunsByModel& models, const SuiteInput& inp
   return {};
 }
 
-std::vector<SpeedSample> drawn(const std::vector<SpeedSample>& samples, Random random) {
-  std::vector<SpeedSample> mixed = samples;
+std::vector<PsSample> drawn(const std::vector<PsSample>& samples, Random random) {
+  std::vector<PsSample> mixed = samples;
   for (std::size_t i = mixed.size(); i > 1; --i) std::swap(mixed[i - 1], mixed[random.below(i)]);
   mixed.resize(std::min(mixed.size(), kKnownRuns));
   return mixed;
 }
 
-bool is_among(const std::vector<SpeedSample>& known, const SpeedSample& sample) {
-  return std::any_of(known.begin(), known.end(), [&](const SpeedSample& one) {
+bool is_among(const std::vector<PsSample>& known, const PsSample& sample) {
+  return std::any_of(known.begin(), known.end(), [&](const PsSample& one) {
     return one.servers == sample.servers && one.workers == sample.workers;
   });
 }
@@ -297,20 +214,20 @@ Status leave_models_out(const RunsByModel& models, const SuiteInput& input, std:
     return Random(input.seed).split(model).split(static_cast<std::uint64_t>(draw));
   };
   for (const auto& [left_out, samples] : models) {
-    PsResidual residual;
+    PsSpeedModel model_of_all;
     for (const auto& [model, others] : models) {
       for (int draw = 0; model != left_out && draw < kLessonDraws; ++draw) {
-        ORRERY_TRY(const PsResidual::Job job, job_of(drawn(others, draw_of(model, draw)), -1));
-        for (const SpeedSample& sample : others) residual.add(job, sample);
+        ORRERY_TRY(const PsJob job, PsJob::make(drawn(others, draw_of(model, draw))));
+        for (const PsSample& sample : others) model_of_all.add(job, sample);
       }
     }
-    ORRERY_TRY_VOID(residual.learn(input.seed, input.threads));
+    ORRERY_TRY_VOID(model_of_all.learn(input.seed, input.threads));
     for (int draw = 0; draw < kDraws; ++draw) {
-      ORRERY_TRY(const PsResidual::Job job, job_of(drawn(samples, draw_of(left_out, draw)), -1));
-      for (const SpeedSample& sample : samples) {
+      ORRERY_TRY(const PsJob job, PsJob::make(drawn(samples, draw_of(left_out, draw))));
+      for (const PsSample& sample : samples) {
         if (is_among(job.known, sample)) continue;
         ours.push_back(
-            left_out_of("models, ten runs known", 1 / sample.speed, residual.seconds(job, sample), left_out));
+            left_out_of("models, ten runs known", 1 / sample.speed, model_of_all.seconds(job, sample), left_out));
         formulas.push_back(left_out_of("models, ten runs known, Optimus's formula", 1 / sample.speed,
                                        1 / job.formula.speed(sample.servers, sample.workers), left_out));
       }

@@ -223,15 +223,10 @@ std::vector<std::size_t> first_numbers(std::size_t count) {
 
 // Columns by how often small boosted trees split on them, the most used first, until `boosted_share` of all splits.
 Result<std::vector<std::size_t>> boosted_columns(const Campaign& campaign, const Prepared& data, const RowList& rows) {
-  Features features(data.features.names());
-  std::vector<float> values(data.features.columns());
-  for (const std::size_t row : rows) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(data.features.column(i)[row]);
-    features.add(values);
-  }
   BoostOptions options{.trees = 100, .leaves = 8, .min_rows = 2, .row_share = 1, .column_share = 1};
   options.threads = 1;
-  ORRERY_TRY(const BoostedTrees trees, BoostedTrees::fit(features, values_at(data.targets, rows), {}, options));
+  ORRERY_TRY(const BoostedTrees trees,
+             BoostedTrees::fit(features_of(data.features, rows), values_at(data.targets, rows), {}, options));
   const std::vector<std::size_t> splits = trees.splits_by_column();
   std::vector<std::size_t> order = first_numbers(data.features.columns());
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return splits[a] > splits[b]; });

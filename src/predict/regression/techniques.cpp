@@ -84,17 +84,6 @@ Regression linear(LinearFit fit, const std::vector<std::string>& names) {
           std::move(formula)};
 }
 
-// Trees see floats: their splits lie between values, not at them.
-Features features_of(const Design& design, std::span<const std::size_t> rows) {
-  Features features(design.names());
-  std::vector<float> values(design.columns());
-  for (const std::size_t row : rows) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(design.column(i)[row]);
-    features.add(values);
-  }
-  return features;
-}
-
 std::vector<std::size_t> all_rows(std::size_t count) {
   std::vector<std::size_t> rows(count);
   for (std::size_t i = 0; i < count; ++i) rows[i] = i;
@@ -226,6 +215,16 @@ std::vector<BoostOptions> tree_options(const std::string& technique, const Hyper
 }
 
 }  // namespace
+
+Features features_of(const Design& design, std::span<const std::size_t> rows) {
+  Features features(design.names());
+  std::vector<float> values(design.columns());
+  for (const std::size_t row : rows) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(design.column(i)[row]);
+    features.add(values);
+  }
+  return features;
+}
 
 Result<Regression> fit_technique(const std::string& technique, const Hyperparameters& given, const Design& design,
                                  std::span<const double> targets, bool normalise, std::uint64_t seed) {

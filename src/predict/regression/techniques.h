@@ -11,6 +11,7 @@
 #include <map>
 
 #include "base/result.h"
+#include "predict/learn/features.h"
 #include "predict/regression/design.h"
 
 namespace orrery::predict {
@@ -27,6 +28,9 @@ struct Regression {
 // 1 first.
 Result<Regression> fit_technique(const std::string& technique, const Hyperparameters& given, const Design& design,
                                  std::span<const double> targets, bool normalise, std::uint64_t seed);
+
+// Some rows of a design for trees, which see floats: their splits lie between values, not at them.
+Features features_of(const Design& design, std::span<const std::size_t> rows);
 
 // Mean of |ŷ − y| / max(|y|, 2.2e-16).
 double mean_percentage_error(std::span<const double> predicted, std::span<const double> targets);

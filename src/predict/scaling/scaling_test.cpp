@@ -4,7 +4,7 @@
 #include "base/random.h"
 #include "predict/scaling/convergence.h"
 #include "predict/scaling/placement_model.h"
-#include "predict/scaling/speed_model.h"
+#include "predict/scaling/ps_formula.h"
 
 namespace orrery::predict {
 namespace {
@@ -16,34 +16,34 @@ double asynchronous_speed(double p, double w) {
   return w / (0.3 + 0.05 * w / p + 0.01 * w + 0.002 * p);
 }
 
-TEST(SpeedModel, FiveSamplesGiveTheLawBack) {
+TEST(PsFormula, FiveSamplesGiveTheLawBack) {
   for (const bool is_synchronous : {true, false}) {
     const auto law = is_synchronous ? synchronous_speed : asynchronous_speed;
     const Synchrony synchrony = is_synchronous ? Synchrony::kSynchronous : Synchrony::kAsynchronous;
-    std::vector<SpeedSample> samples;
+    std::vector<PsSample> samples;
     for (const auto& [p, w] : {std::pair{1.0, 1.0}, {1.0, 4.0}, {4.0, 1.0}, {4.0, 8.0}, {8.0, 3.0}, {2.0, 10.0}}) {
       samples.push_back({p, w, law(p, w)});
     }
-    const SpeedModel model = SpeedModel::fit(samples, synchrony, BatchRule::kShared).value();
+    const PsFormula model = PsFormula::fit(samples, synchrony, BatchRule::kShared).value();
     for (double p = 1; p <= 10; ++p) {
       for (double w = 1; w <= 10; ++w) EXPECT_NEAR(model.speed(p, w) / law(p, w), 1, 1e-6);
     }
   }
 }
 
-TEST(SpeedModel, TheNextTrialIsWhereFitsDisagree) {
-  const std::vector<SpeedSample> samples = {{1, 1, synchronous_speed(1, 1)},
-                                            {1, 2, synchronous_speed(1, 2)},
-                                            {2, 1, synchronous_speed(2, 1)},
-                                            {2, 2, synchronous_speed(2, 2)}};
-  const std::vector<SpeedSample> candidates = {{1, 1}, {2, 2}, {1, 20}};
-  EXPECT_EQ(SpeedModel::next_trial(samples, candidates, Synchrony::kSynchronous, BatchRule::kShared).value(), 2U);
+TEST(PsFormula, TheNextTrialIsWhereFitsDisagree) {
+  const std::vector<PsSample> samples = {{1, 1, synchronous_speed(1, 1)},
+                                         {1, 2, synchronous_speed(1, 2)},
+                                         {2, 1, synchronous_speed(2, 1)},
+                                         {2, 2, synchronous_speed(2, 2)}};
+  const std::vector<PsSample> candidates = {{1, 1}, {2, 2}, {1, 20}};
+  EXPECT_EQ(PsFormula::next_trial(samples, candidates, Synchrony::kSynchronous, BatchRule::kShared).value(), 2U);
 }
 
-TEST(SpeedModel, NeedsPositiveSpeeds) {
-  const std::vector<SpeedSample> samples = {{1, 1, 0}, {1, 2, 1}};
-  EXPECT_FALSE(SpeedModel::fit(samples, Synchrony::kSynchronous, BatchRule::kShared));
-  EXPECT_FALSE(SpeedModel::fit({}, Synchrony::kSynchronous, BatchRule::kShared));
+TEST(PsFormula, NeedsPositiveSpeeds) {
+  const std::vector<PsSample> samples = {{1, 1, 0}, {1, 2, 1}};
+  EXPECT_FALSE(PsFormula::fit(samples, Synchrony::kSynchronous, BatchRule::kShared));
+  EXPECT_FALSE(PsFormula::fit({}, Synchrony::kSynchronous, BatchRule::kShared));
 }
 
 std::vector<LossPoint> losses(double noise, std::uint64_t seed, int count) {

@@ -12,7 +12,7 @@
 
 namespace orrery::predict {
 
-struct SpeedSample {
+struct PsSample {
   double servers = 1;
   double workers = 1;
   double speed = 0;  // steps/s, above 0
@@ -22,17 +22,17 @@ enum class Synchrony { kSynchronous, kAsynchronous };
 // The global batch is the same however many workers share it, or each worker adds its own.
 enum class BatchRule { kShared, kPerWorker };
 
-class SpeedModel {
+class PsFormula {
  public:
   static constexpr std::size_t kSamplesMin = 2;
 
-  static Result<SpeedModel> fit(std::span<const SpeedSample> samples, Synchrony synchrony, BatchRule batch);
+  static Result<PsFormula> fit(std::span<const PsSample> samples, Synchrony synchrony, BatchRule batch);
 
   double speed(double servers, double workers) const;
 
   // Of the candidates the one that fits to all samples but one disagree about most: what to measure next. The samples
   // are those it was fitted on. Precondition: there is a candidate.
-  static Result<std::size_t> next_trial(std::span<const SpeedSample> samples, std::span<const SpeedSample> candidates,
+  static Result<std::size_t> next_trial(std::span<const PsSample> samples, std::span<const PsSample> candidates,
                                         Synchrony synchrony, BatchRule batch);
 
  private:
