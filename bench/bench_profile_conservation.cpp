@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "env/clock.h"
 #include "env/env.h"
-#include "profile/core_probe.h"
 #include "profile/profiler.h"
 #include "workload/zoo/zoo.h"
 
@@ -42,15 +41,13 @@ constexpr const char* kModels[] = {"alexnet:input=64",
                                    "squeezenet1_1:input=96",
                                    "vit_b_16:layers=4,hidden=256,heads=4,mlp=512,input=64"};
 
-Result<profile::Profile> profile_model(env::Env env, const char* model, profile::CoreProbe& probe) {
+Result<profile::Profile> profile_model(env::Env env, const char* model) {
   ORRERY_TRY(const workload::TrainingGraph single, workload::build_model(model));
   ORRERY_TRY(workload::TrainingGraph graph, single.with_batch(4));
   const workload::TrainingRun run{std::move(graph)};
   ORRERY_TRY(const auto executor, profile::make_executor(run, {}, env.clock));
-  const profile::ProfileOptions options{
-      .warmup = 3, .repetitions = 40, .time_max = Seconds(3), .wait_max = Seconds(10)};
-  return profile::measure(run, *executor, options, env.files, env.clock,
-                          {.slowness = [&] { return probe.slowness(); }});
+  const profile::ProfileOptions options{.warmup = 3, .repetitions = 40, .time_max = Seconds(3)};
+  return profile::measure(run, *executor, options, env.files, env.clock);
 }
 
 }  // namespace
@@ -58,12 +55,11 @@ Result<profile::Profile> profile_model(env::Env env, const char* model, profile:
 int main() {
   const env::Env env = env::make_real_env();
   std::vector<double> errors, costs;
-  profile::CoreProbe probe(env.clock);
   fmt::print(
       "| model, batch 4, one thread | iteration | operators + gaps | difference | tracing costs | steps spread |\n");
   fmt::print("|---|---|---|---|---|---|\n");
   for (const char* model : kModels) {
-    const auto p = profile_model(env, model, probe);
+    const auto p = profile_model(env, model);
     if (!p) {
       std::fputs((std::string(model) + ": " + p.error().to_string() + "\n").c_str(), stderr);
       return 1;

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "env/clock.h"
-#include "profile/core_probe.h"
 #include "profile/dataset/build.h"
 
 namespace orrery::cli {
@@ -19,13 +18,13 @@ using profile::DatasetEntry;
 namespace {
 
 // What runs here, on this core.
-profile::Workbench workbench(env::Env env) {
-  const auto probe = std::make_shared<profile::CoreProbe>(env.clock);
-  return {.make =
-              [env](const workload::TrainingRun& run, const profile::ExecutorOptions& options) {
-                return profile::make_executor(run, options, env.clock);
-              },
-          .slowness = [probe] { return probe->slowness(); }};
+Result<profile::Workbench> workbench(env::Env env) {
+  ORRERY_TRY(std::unique_ptr<profile::Yardstick> yardstick, profile::make_yardstick(env.clock));
+  return profile::Workbench{.make =
+                                [env](const workload::TrainingRun& run, const profile::ExecutorOptions& options) {
+                                  return profile::make_executor(run, options, env.clock);
+                                },
+                            .yardstick = std::move(yardstick)};
 }
 
 Status run_build(Context& context, const Arguments& arguments) {
@@ -35,14 +34,17 @@ Status run_build(Context& context, const Arguments& arguments) {
   if (options.has("time")) how.time_max = options.duration("time");
   how.seed = static_cast<std::uint64_t>(options.integer("seed"));
   how.threads = static_cast<int>(options.integer("threads"));
-  Progress progress("measuring", options.integer("count"), progress_options(context.env, "configurations"));
-  const auto report = [&](std::size_t entries) {
-    progress.advance(static_cast<std::int64_t>(entries) - progress.done());
+  how.visits = static_cast<std::size_t>(options.integer("visits"));
+  ORRERY_TRY(const profile::Workbench bench, workbench(context.env));
+  Progress progress("measuring", static_cast<std::int64_t>(how.count * how.visits),
+                    progress_options(context.env, "visits"));
+  const auto report = [&](std::size_t visits) {
+    progress.advance(static_cast<std::int64_t>(visits) - progress.done());
   };
   ORRERY_TRY(const profile::BuildReport built,
-             profile::build_dataset(context.env, arguments.words[0], how, workbench(context.env), report));
-  context.print(fmt::format("{}: {} configurations, {} measured now, {} of all noisy\n", arguments.words[0],
-                            built.entries, built.measured, built.noisy));
+             profile::build_dataset(context.env, arguments.words[0], how, bench, report));
+  context.print(fmt::format("{}: {} configurations, {} visits now, {} of all noisy\n", arguments.words[0],
+                            built.entries, built.visits, built.noisy));
   for (const std::string& failure : built.failures) context.print(fmt::format("left out: {}\n", failure));
   return {};
 }
@@ -57,9 +59,9 @@ Table family_table(const Dataset& dataset) {
   for (const DatasetEntry& entry : dataset.entries) {
     FamilySummary& family = families[entry.configuration.family];
     ++family.entries;
-    family.noisy += entry.is_noisy ? 1 : 0;
+    family.noisy += entry.is_noisy() ? 1 : 0;
     family.operators += static_cast<std::int64_t>(entry.operators.size());
-    family.iterations_s.push_back(entry.iteration.value());
+    family.iterations_s.push_back(entry.iteration().value());
   }
   Table table({{"family", "family"},
                {"configurations", "configurations", CellFormat::kInteger},
@@ -83,15 +85,16 @@ Status run_show(Context& context, const Arguments& arguments) {
   for (const DatasetEntry& entry : dataset.entries) {
     Seconds total;
     for (const auto& op : entry.operators) total += op.execution + op.gap;
-    spreads.push_back(entry.spread);
-    conservation.push_back(std::abs(total / entry.iteration - 1));
+    spreads.push_back(entry.spread());
+    conservation.push_back(std::abs(total / entry.iteration() - 1));
   }
   context.print(fmt::format("{} configurations of {} families\nmeasured on {}, {}, {} threads, seed {}\n",
                             dataset.entries.size(), table.rows(), dataset.header.machine, dataset.header.library,
                             dataset.header.threads, dataset.header.seed));
   if (!spreads.empty()) {
-    context.print(fmt::format("median spread of steps {:.1f} %, of operators and gaps against the iteration {:.1f} %\n",
-                              100 * median(spreads), 100 * median(conservation)));
+    context.print(
+        fmt::format("median spread of visits {:.1f} %, of operators and gaps against the iteration {:.1f} %\n",
+                    100 * median(spreads), 100 * median(conservation)));
   }
   context.print("\n");
   return context.print_table(table, arguments.options);
@@ -122,25 +125,41 @@ Status run_check(Context& context, const Arguments& arguments) {
                {"measured_s", "now", CellFormat::kSeconds},
                {"difference", "difference", CellFormat::kPercent},
                {"noisy", "noisy"}});
-  Progress progress("measuring", static_cast<std::int64_t>(chosen.size()),
-                    progress_options(context.env, "configurations"));
-  std::vector<double> differences;
-  const profile::Workbench bench = workbench(context.env);
-  for (const DatasetEntry* entry : chosen) {
-    ORRERY_TRY(const profile::Profile now, profile::measure_configuration(context.env, entry->configuration,
-                                                                          dataset.header.threads, Seconds(0.7), bench));
-    differences.push_back(std::abs(now.iteration / entry->iteration - 1));
-    table.add({entry->configuration.model, entry->configuration.batch, entry->iteration.value(), now.iteration.value(),
-               differences.back(), now.is_noisy});
-    progress.advance(1);
+  const std::int64_t visits = options.integer("visits");
+  Progress progress("measuring", visits * static_cast<std::int64_t>(chosen.size()),
+                    progress_options(context.env, "visits"));
+  ORRERY_TRY(const profile::Workbench bench, workbench(context.env));
+  std::vector<DatasetEntry> again(chosen.size());
+  for (std::int64_t round = 0; round < visits; ++round) {
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      ORRERY_TRY(const profile::Profile now,
+                 profile::visit(context.env, chosen[i]->configuration, dataset.header, bench));
+      ORRERY_TRY_VOID(add_visit(again[i], now));
+      progress.advance(1);
+    }
   }
   progress.finish();
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const Seconds stored = chosen[i]->iteration(), now = again[i].iteration();
+    differences.push_back(std::abs(now / stored - 1));
+    table.add({chosen[i]->configuration.model, chosen[i]->configuration.batch, stored.value(), now.value(),
+               differences.back(), chosen[i]->is_noisy() || again[i].is_noisy()});
+  }
   ORRERY_TRY_VOID(context.print_table(table, options));
   if (for_people(options)) {
     context.print(fmt::format("\nmedian difference {:.1f} % over {} configurations\n", 100 * median(differences),
                               differences.size()));
   }
   return {};
+}
+
+}  // namespace
+
+namespace {
+
+OptionRecord visits_option() {
+  return integer_option("visits", 3, "measurements of each, minutes apart").bounds(1, 100);
 }
 
 }  // namespace
@@ -153,7 +172,7 @@ Command dataset_build_command() {
           "measure random training configurations of the zoo into one file",
           {integer_option("count", 800, "configurations the file shall have").bounds(1, 1e6),
            optional_duration("time", "stop after this; the same command goes on later"),
-           integer_option("seed", 1, "of the configurations").bounds(0, 1e15),
+           integer_option("seed", 1, "of the configurations").bounds(0, 1e15), visits_option(),
            integer_option("threads", 1, "threads inside operators; one is the least disturbed").bounds(1, 1024)},
           {"orrery dataset build cpu.dataset", "orrery dataset build cpu.dataset --count 2000 --time 1h"},
           run_build};
@@ -176,7 +195,7 @@ Command dataset_check_command() {
           1,
           1,
           "measure some configurations of a data set again and compare",
-          join({integer_option("count", 30, "configurations to measure").bounds(1, 1e6),
+          join({integer_option("count", 30, "configurations to measure").bounds(1, 1e6), visits_option(),
                 integer_option("seed", 1, "of which ones").bounds(0, 1e15)},
                table_options()),
           {"orrery dataset check cpu.dataset --count 30"},

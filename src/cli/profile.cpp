@@ -7,7 +7,6 @@
 #include "cli/runs.h"
 #include "cli/traces.h"
 #include "predict/analytic/analytic.h"
-#include "profile/core_probe.h"
 #include "profile/profiler.h"
 #include "profile/training_data.h"
 #include "workload/training_options.h"
@@ -18,7 +17,6 @@ using workload::Phase;
 
 namespace {
 
-constexpr Seconds kSlowWaitMax(5);  // for neighbours on the same core
 
 // Shares are of `total`, the whole iteration.
 Table operator_rows(const trace::ExecutionTrace& trace, Seconds total) {
@@ -126,11 +124,9 @@ Result<profile::Profile> measure(env::Env env, const workload::TrainingRun& run,
                     progress_options(env, "rounds"));
   profile::ProfileHooks hooks;
   hooks.after_round = [&](int, int) { progress.advance(1); };
-  profile::CoreProbe probe(env.clock);
-  if (how.threads == 1) hooks.slowness = [&] { return probe.slowness(); };
   if (data) hooks.before_step = [&](std::int64_t step) { return data->feed(*executor, run.graph, step); };
   const profile::ProfileOptions repeated{static_cast<int>(options.integer("warmup")),
-                                         static_cast<int>(options.integer("repetitions")), Seconds(), kSlowWaitMax};
+                                         static_cast<int>(options.integer("repetitions")), Seconds()};
   ORRERY_TRY(profile::Profile profile, profile::measure(run, *executor, repeated, env.files, env.clock, hooks));
   profile.trace.device = how.on_gpu ? "CUDA device 0" : fmt::format("{} CPU threads", how.threads);
   return profile;

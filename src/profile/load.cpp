@@ -41,4 +41,9 @@ Result<std::unique_ptr<Exchange>> make_all_reduce(const AllReduceOptions& option
   return make(options);
 }
 
+Result<std::unique_ptr<Yardstick>> make_yardstick(const env::Clock& clock) {
+  ORRERY_TRY(const auto make, load<MakeYardstick>(kMakeYardstickSymbol));
+  return make(clock);
+}
+
 }  // namespace orrery::profile

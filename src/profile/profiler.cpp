@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <utility>
 
 #include "base/statistics.h"
 #include "base/text.h"
@@ -46,40 +47,22 @@ bool continues(const TracedOperator& op, const OperatorSample& sample) {
   return op.node == sample.node && op.phase == sample.phase;
 }
 
-// A timed step.
-struct Timed {
-  double seconds = 0;
-  bool is_slowed = false;  // the core was not at its speed before or behind it
-};
-
 // Steps of one kind that are to be counted.
 struct Kept {
   std::vector<std::size_t> steps{};
   std::vector<double> seconds{};
-  std::size_t candidates = 0;  // of which outliers were left out
-  bool is_slowed = false;      // too few were undisturbed by neighbours
 };
 
 // Disturbances only slow a step down, so steps are compared with a fast one: the last of the fastest quarter.
-Kept undisturbed(const std::vector<Timed>& all) {
-  Kept candidates;
-  for (const bool takes_slowed : {false, true}) {
-    candidates = {.is_slowed = takes_slowed};
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].is_slowed && !takes_slowed) continue;
-      candidates.steps.push_back(i);
-      candidates.seconds.push_back(all[i].seconds);
-    }
-    if (candidates.steps.size() >= kFewestRounds) break;
-  }
-  std::vector<double> sorted = candidates.seconds;
+Kept undisturbed(const std::vector<double>& all) {
+  std::vector<double> sorted = all;
   std::sort(sorted.begin(), sorted.end());
   const double fast = sorted[(sorted.size() - 1) / 4];
-  Kept kept{.candidates = candidates.steps.size(), .is_slowed = candidates.is_slowed};
-  for (std::size_t i = 0; i < candidates.steps.size(); ++i) {
-    if (candidates.seconds[i] > fast * kOutlier) continue;
-    kept.steps.push_back(candidates.steps[i]);
-    kept.seconds.push_back(candidates.seconds[i]);
+  Kept kept;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] > fast * kOutlier) continue;
+    kept.steps.push_back(i);
+    kept.seconds.push_back(all[i]);
   }
   return kept;
 }
@@ -93,41 +76,25 @@ class Rounds {
   Status run(const ProfileOptions& options) {
     for (int i = 0; i < options.warmup; ++i) ORRERY_TRY_VOID(step(i == 0 ? Trace::kYes : Trace::kNo));
     const Seconds start = clock_.monotonic();
-    waiting_left_ = options.wait_max;
+    slowness_ = read_slowness();
     for (int round = 0; round < options.repetitions; ++round) {
       const bool plain_first = round % 2 == 0;
       ORRERY_TRY_VOID(timed_step(plain_first ? Trace::kNo : Trace::kYes));
       ORRERY_TRY_VOID(timed_step(plain_first ? Trace::kYes : Trace::kNo));
       if (hooks_.after_round) hooks_.after_round(round + 1, options.repetitions);
-      const Seconds elapsed = clock_.monotonic() - start;
       if (options.time_max == Seconds(0) || round + 1 < kFewestRounds) continue;
-      const bool is_enough = fast_count(plain) >= kFewestRounds && fast_count(traced) >= kFewestRounds;
-      if (elapsed > (is_enough ? options.time_max : options.time_max + options.wait_max)) break;
+      if (clock_.monotonic() - start > options.time_max) break;
     }
     return {};
   }
 
-  std::vector<Timed> plain, traced;
-  std::vector<StepRecord> records;  // of the traced steps
+  std::vector<double> plain, traced;  // seconds on a quiet core
+  std::vector<StepRecord> records;    // of the traced steps
+  std::vector<double> slowness;       // of the traced steps
   std::vector<double> losses;
 
  private:
-  static int fast_count(const std::vector<Timed>& steps) {
-    return static_cast<int>(std::count_if(steps.begin(), steps.end(), [](const Timed& s) { return !s.is_slowed; }));
-  }
-
-  bool is_slow() const { return hooks_.slowness && hooks_.slowness() > kSlowed; }
-
-  // Whether the core is fast now, after waiting for it.
-  bool wait_until_fast() {
-    constexpr Seconds kPause(0.01);
-    while (is_slow()) {
-      if (waiting_left_ <= Seconds(0)) return false;
-      clock_.sleep(kPause);
-      waiting_left_ -= kPause;
-    }
-    return true;
-  }
+  double read_slowness() const { return hooks_.slowness ? hooks_.slowness() : 1; }
 
   Result<StepRecord> step(Trace trace) {
     if (hooks_.before_step) ORRERY_TRY_VOID(hooks_.before_step(static_cast<std::int64_t>(losses.size())));
@@ -137,17 +104,20 @@ class Rounds {
   }
 
   Status timed_step(Trace trace) {
-    const bool was_fast = wait_until_fast();
     ORRERY_TRY(StepRecord record, step(trace));
-    (trace == Trace::kYes ? traced : plain).push_back({duration_s(record), !was_fast || is_slow()});
-    if (trace == Trace::kYes) records.push_back(std::move(record));
+    const double before = std::exchange(slowness_, read_slowness());
+    const double during = (before + slowness_) / 2;
+    (trace == Trace::kYes ? traced : plain).push_back(duration_s(record) / during);
+    if (trace == Trace::kNo) return {};
+    slowness.push_back(during);
+    records.push_back(std::move(record));
     return {};
   }
 
   Executor& executor_;
   env::Clock& clock_;
   const ProfileHooks& hooks_;
-  Seconds waiting_left_;
+  double slowness_ = 1;  // when it was last read
 };
 
 Result<double> machine_load(env::Files& files) {
@@ -225,6 +195,10 @@ Result<Profile> measure(const workload::TrainingRun& run, Executor& executor, co
   std::vector<std::vector<TracedOperator>> steps;
   for (const std::size_t i : traced.steps) {
     ORRERY_TRY(auto operators, operators_of(run, rounds.records[i]));
+    for (TracedOperator& op : operators) {
+      op.execution = op.execution / rounds.slowness[i];
+      op.gap = op.gap / rounds.slowness[i];
+    }
     steps.push_back(std::move(operators));
   }
 
@@ -238,9 +212,9 @@ Result<Profile> measure(const workload::TrainingRun& run, Executor& executor, co
   profile.overhead = median(traced.seconds) / iteration_s - 1;
   profile.conservation = profile.trace.iteration().value() / iteration_s - 1;
   profile.kept = static_cast<int>(steps.size());
-  profile.measured = static_cast<int>(traced.candidates);
-  profile.is_noisy =
-      profile.spread > kNoisySpread || 2 * profile.kept <= profile.measured || plain.is_slowed || traced.is_slowed;
+  profile.measured = static_cast<int>(rounds.traced.size());
+  profile.slowness = median(rounds.slowness);
+  profile.is_noisy = profile.spread > kNoisySpread || 2 * profile.kept <= profile.measured;
   profile.first_loss = rounds.losses.front();
   profile.last_loss = rounds.losses.back();
   return profile;

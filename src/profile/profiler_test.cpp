@@ -88,46 +88,27 @@ TEST(Profiler, StopsAfterThreeRoundsWhenTimeIsUp) {
   EXPECT_EQ(executor.steps(), 3 + 2 * 3);
 }
 
-// A core that is slow whenever it is asked the times listed; every tenth of a second of waiting asks again.
-class ScriptedCore {
- public:
-  explicit ScriptedCore(std::vector<int> slow) : slow_(std::move(slow)) {}
-  double operator()() { return std::find(slow_.begin(), slow_.end(), asked_++) != slow_.end() ? 1.5 : 1.02; }
-
- private:
-  std::vector<int> slow_;
-  int asked_ = 0;
-};
-
-Profile measured_on(const std::vector<int>& slow, Seconds wait_max) {
-  ScriptedExecutor executor(1.0, 1.0);
+// The script's steps take two seconds on a core that is half as fast as a quiet one.
+TEST(Profiler, TimesAreThoseOfAQuietCore) {
+  ScriptedExecutor executor(2.0, 2.0);
   env::SimEnv env;
-  ProfileOptions options;
-  options.wait_max = wait_max;
-  return measure(small_run(), executor, options, env.env().files, env.env().clock, {.slowness = ScriptedCore(slow)})
-      .value();
+  const auto profile = measure(small_run(), executor, ProfileOptions{}, env.env().files, env.env().clock,
+                               {.slowness = [] { return 2.0; }});
+  ASSERT_TRUE(profile);
+  EXPECT_DOUBLE_EQ(profile->slowness, 2);
+  EXPECT_DOUBLE_EQ(profile->iteration.value(), 1);
+  EXPECT_NEAR(profile->trace.iteration().value(), 1, 1e-12);
 }
 
-TEST(Profiler, StepsOnASlowedCoreAreLeftOut) {
-  // Asked before and behind each step: 1 and 3 are behind the first plain and the first traced one.
-  const Profile profile = measured_on({1, 3}, Seconds(0));
-  EXPECT_EQ(profile.measured, 9);
-  EXPECT_EQ(profile.kept, 9);
-  EXPECT_FALSE(profile.is_noisy);
-}
-
-TEST(Profiler, WaitsForTheCore) {
-  const Profile profile = measured_on({0, 1, 2, 3}, Seconds(10));
-  EXPECT_EQ(profile.measured, 10);
-  EXPECT_FALSE(profile.is_noisy);
-}
-
-TEST(Profiler, ACoreThatIsNeverFastIsCalledNoisyAndStillMeasured) {
-  std::vector<int> always(1000);
-  std::iota(always.begin(), always.end(), 0);
-  const Profile profile = measured_on(always, Seconds(0.05));
-  EXPECT_EQ(profile.kept, 10);
-  EXPECT_TRUE(profile.is_noisy);
+TEST(Profiler, AStepIsComparedWithTheCoreBeforeAndBehindIt) {
+  ScriptedExecutor executor(1.5, 1.5);
+  env::SimEnv env;
+  int asked = 0;
+  const auto profile = measure(small_run(), executor, ProfileOptions{}, env.env().files, env.env().clock,
+                               {.slowness = [&] { return asked++ % 2 == 0 ? 1.0 : 2.0; }});
+  ASSERT_TRUE(profile);
+  EXPECT_DOUBLE_EQ(profile->iteration.value(), 1);
+  EXPECT_EQ(asked, 1 + 2 * ProfileOptions{}.repetitions);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 
 Result<DatasetIteration> iteration_of(const profile::DatasetEntry& entry) {
   ORRERY_TRY(workload::TrainingRun run, profile::run_of(entry.configuration));
-  DatasetIteration one{entry.configuration.key(), entry.configuration.family, entry.is_noisy, {std::move(run), {}, 0}};
+  DatasetIteration one{entry.configuration.key(), entry.configuration.family, entry.is_noisy(), {std::move(run), {}, 0}};
   std::map<std::pair<std::int32_t, workload::Phase>, double> times;
   double sum = 0;
   for (const profile::MeasuredOperator& op : entry.operators) {
@@ -16,7 +16,7 @@ Result<DatasetIteration> iteration_of(const profile::DatasetEntry& entry) {
     times[{op.node, op.phase}] += seconds;
     sum += seconds;
   }
-  one.steps.iteration = entry.iteration.value();
+  one.steps.iteration = entry.iteration().value();
   const double scale = sum > 0 ? one.steps.iteration / sum : 1;
   for (const workload::PhaseStep& step : one.steps.run.graph.execution_order()) {
     const auto found = times.find({step.node, step.phase});

@@ -17,14 +17,16 @@ class MeasuredModelTest : public ::testing::Test {
     profile::Dataset dataset{{"made up, 1 core", "arithmetic", 1, 1}, {}};
     for (std::uint64_t i = 0; dataset.entries.size() < count; ++i) {
       profile::DatasetEntry entry;
+      Seconds iteration;
       entry.configuration = profile::draw_configuration(1, i, {}).value();
       const workload::TrainingRun run = profile::run_of(entry.configuration).value();
       const StepFeatures features(run);
       for (std::size_t step = 0; step < features.steps().size(); ++step) {
         const Seconds time(2.5 * features.prior(step));
         entry.operators.push_back({features.steps()[step].node, features.steps()[step].phase, time, Seconds(0)});
-        entry.iteration += time;
+        iteration += time;
       }
+      entry.visits = {iteration};
       dataset.entries.push_back(std::move(entry));
     }
     return dataset;
@@ -72,7 +74,7 @@ TEST_F(MeasuredModelTest, RefusesWhatIsCutDamagedForeignOrFromAnotherVersion) {
 
 TEST_F(MeasuredModelTest, NeedsEnoughCalmIterations) {
   profile::Dataset dataset = dataset_of(25);
-  for (auto& entry : dataset.entries) entry.is_noisy = true;
+  for (auto& entry : dataset.entries) entry.visits = {Seconds(1), Seconds(2)};
   EXPECT_FALSE(fit_measured(measured_set(dataset).value(), {}).has_value());
 }
 

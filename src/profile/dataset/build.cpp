@@ -14,8 +14,8 @@ namespace orrery::profile {
 namespace {
 
 constexpr Seconds kCalmWaitMax(600);
-constexpr Seconds kSlowWaitMax(2);
-constexpr ProfileOptions kRounds{.warmup = 2, .repetitions = 30, .time_max = {}, .wait_max = kSlowWaitMax};
+constexpr Seconds kQuietTime(5);  // to find out what a quiet core reads
+constexpr ProfileOptions kRounds{.warmup = 2, .repetitions = 30, .time_max = Seconds(0.4)};
 
 // The text after "KEY" and ":" in a file like /proc/cpuinfo.
 std::string field(std::string_view text, std::string_view key) {
@@ -39,25 +39,36 @@ class Store {
 
   Status open(const DatasetHeader& header) {
     ORRERY_TRY(dataset_, earlier(header));
-    if (!(dataset_.header == header)) {
+    if (!dataset_.header.is_same_bench(header)) {
       return Error::invalid(fmt::format("{} was measured on \"{}\", {}, {} threads, seed {}; give another file", path_,
                                         dataset_.header.machine, dataset_.header.library, dataset_.header.threads,
                                         dataset_.header.seed));
     }
-    for (const DatasetEntry& entry : dataset_.entries) keys_.insert(entry.configuration.key());
+    for (const DatasetEntry& entry : dataset_.entries) {
+      keys_.insert(entry.configuration.key());
+      visits_ += entry.visits.size();
+    }
     ORRERY_TRY_VOID(files_.write_atomically(log_path_, all_lines()));
     ORRERY_TRY(log_, files_.open_log(log_path_));
     return {};
   }
 
   bool has(const Configuration& configuration) const { return keys_.contains(configuration.key()); }
+  const DatasetHeader& header() const { return dataset_.header; }
   const std::vector<DatasetEntry>& entries() const { return dataset_.entries; }
+  std::size_t visits() const { return visits_; }
 
-  Status add(DatasetEntry entry) {
-    ORRERY_TRY_VOID(log_->append(entry_line(entry)));
+  Status add(const Configuration& configuration, const Profile& profile) {
+    keys_.insert(configuration.key());
+    dataset_.entries.push_back({.configuration = configuration});
+    return add(dataset_.entries.size() - 1, profile);
+  }
+
+  Status add(std::size_t entry, const Profile& profile) {
+    ORRERY_TRY_VOID(add_visit(dataset_.entries[entry], profile));
+    ORRERY_TRY_VOID(log_->append(entry_line(dataset_.entries[entry])));
     ORRERY_TRY_VOID(log_->sync());
-    keys_.insert(entry.configuration.key());
-    dataset_.entries.push_back(std::move(entry));
+    ++visits_;
     return {};
   }
 
@@ -89,6 +100,7 @@ class Store {
   std::string path_, log_path_;
   Dataset dataset_;
   std::set<std::string> keys_;
+  std::size_t visits_ = 0;
   std::unique_ptr<env::AppendLog> log_;
 };
 
@@ -96,8 +108,66 @@ class Store {
 Result<DatasetHeader> make_header(env::Env env, const BuildOptions& options, const Workbench& bench) {
   ORRERY_TRY(const workload::TrainingRun run, run_of({"lenet", "lenet", 1, workload::Optimizer::kSgd}));
   ORRERY_TRY(const auto executor, bench.make(run, {}));
-  return DatasetHeader{describe_machine(env.files), executor->library(), options.threads, options.seed};
+  DatasetHeader header{describe_machine(env.files), executor->library(), options.threads, options.seed};
+  if (bench.yardstick) header.quiet = quiet_reading(*bench.yardstick, env.clock, kQuietTime);
+  return header;
 }
+
+// Fills the store, as long as there is time.
+class Builder {
+ public:
+  Builder(env::Env env, const BuildOptions& options, const Workbench& bench, Store& store,
+          const std::function<void(std::size_t)>& progress)
+      : env_(env), options_(options), bench_(bench), store_(store), progress_(progress) {}
+
+  Status draw_new() {
+    constexpr std::uint64_t kMostNumbers = 1'000'000;
+    for (std::uint64_t number = 0; store_.entries().size() < options_.count && number < kMostNumbers; ++number) {
+      ORRERY_TRY(const Configuration configuration, draw_configuration(options_.seed, number, options_.limits));
+      if (store_.has(configuration)) continue;
+      if (is_late()) return {};
+      const auto profile = visit(env_, configuration, store_.header(), bench_);
+      if (!profile) {
+        failures.push_back(configuration.key() + ": " + profile.error().to_string());
+        continue;
+      }
+      ORRERY_TRY_VOID(store_.add(configuration, *profile));
+      count_visit();
+    }
+    return {};
+  }
+
+  Status visit_again() {
+    for (std::size_t round = 1; round < options_.visits; ++round) {
+      for (std::size_t i = 0; i < store_.entries().size(); ++i) {
+        if (store_.entries()[i].visits.size() > round) continue;
+        if (is_late()) return {};
+        ORRERY_TRY(const Profile profile, visit(env_, store_.entries()[i].configuration, store_.header(), bench_));
+        ORRERY_TRY_VOID(store_.add(i, profile));
+        count_visit();
+      }
+    }
+    return {};
+  }
+
+  std::vector<std::string> failures;
+  std::size_t visits = 0;
+
+ private:
+  bool is_late() const { return options_.time_max > Seconds(0) && env_.clock.monotonic() - start_ > options_.time_max; }
+
+  void count_visit() {
+    ++visits;
+    if (progress_) progress_(store_.visits());
+  }
+
+  env::Env env_;
+  const BuildOptions& options_;
+  const Workbench& bench_;
+  Store& store_;
+  const std::function<void(std::size_t)>& progress_;
+  Seconds start_ = env_.clock.monotonic();
+};
 
 }  // namespace
 
@@ -108,30 +178,20 @@ std::string describe_machine(env::Files& files) {
                      field(memory, "MemTotal"));
 }
 
-Result<Profile> measure_configuration(env::Env env, const Configuration& configuration, int threads,
-                                      Seconds per_configuration, const Workbench& bench) {
+Result<Profile> visit(env::Env env, const Configuration& configuration, const DatasetHeader& header,
+                      const Workbench& bench) {
   ORRERY_TRY(const workload::TrainingRun run, run_of(configuration));
   ExecutorOptions how;
-  how.threads = threads;
+  how.threads = header.threads;
   ORRERY_TRY(const auto executor, bench.make(run, how));
-  ProfileOptions rounds = kRounds;
-  rounds.time_max = per_configuration;
-  Profile best;
-  double best_others = 0;
-  for (int attempt = 0; attempt < 1 + kRetries; ++attempt) {
+  ProfileHooks hooks;
+  if (bench.yardstick) hooks.slowness = [&] { return slowness(bench.yardstick->read(), header.quiet); };
+  for (int attempt = 0;; ++attempt) {
     wait_for_calm(env, kCalmWaitMax);
     const OtherProcesses others(env);
-    ORRERY_TRY(Profile now, measure(run, *executor, rounds, env.files, env.clock, {.slowness = bench.slowness}));
-    const double disturbed = std::max(0.0, others.cores() - kCalmCores);
-    now.is_noisy = now.is_noisy || disturbed > 0;
-    const bool is_better = std::pair(disturbed, now.spread) < std::pair(best_others, best.spread);
-    if (attempt == 0 || is_better) {
-      best = std::move(now);
-      best_others = disturbed;
-    }
-    if (!best.is_noisy) break;
+    ORRERY_TRY(Profile profile, measure(run, *executor, kRounds, env.files, env.clock, hooks));
+    if (attempt == kRetries || others.cores() < kCalmCores) return profile;
   }
-  return best;
 }
 
 Result<BuildReport> build_dataset(env::Env env, const std::string& path, const BuildOptions& options,
@@ -139,24 +199,11 @@ Result<BuildReport> build_dataset(env::Env env, const std::string& path, const B
   ORRERY_TRY(const DatasetHeader header, make_header(env, options, bench));
   Store store(env.files, path);
   ORRERY_TRY_VOID(store.open(header));
-  BuildReport report;
-  const Seconds start = env.clock.monotonic();
-  constexpr std::uint64_t kMostNumbers = 1'000'000;
-  for (std::uint64_t number = 0; store.entries().size() < options.count && number < kMostNumbers; ++number) {
-    if (options.time_max > Seconds(0) && env.clock.monotonic() - start > options.time_max) break;
-    ORRERY_TRY(const Configuration configuration, draw_configuration(options.seed, number, options.limits));
-    if (store.has(configuration)) continue;
-    auto profile = measure_configuration(env, configuration, options.threads, options.per_configuration, bench);
-    if (!profile) {
-      report.failures.push_back(configuration.key() + ": " + profile.error().to_string());
-      continue;
-    }
-    ORRERY_TRY_VOID(store.add(entry_of(configuration, *profile)));
-    ++report.measured;
-    if (progress) progress(store.entries().size());
-  }
-  report.entries = store.entries().size();
-  for (const DatasetEntry& entry : store.entries()) report.noisy += entry.is_noisy ? 1 : 0;
+  Builder builder(env, options, bench, store, progress);
+  ORRERY_TRY_VOID(builder.draw_new());
+  ORRERY_TRY_VOID(builder.visit_again());
+  BuildReport report{store.entries().size(), builder.visits, 0, std::move(builder.failures)};
+  for (const DatasetEntry& entry : store.entries()) report.noisy += entry.is_noisy() ? 1 : 0;
   ORRERY_TRY_VOID(store.finish());
   return report;
 }

@@ -1,7 +1,9 @@
 #include "profile/dataset/dataset_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/gzip.h"
@@ -23,6 +25,23 @@ double rounded(double share) {
   return std::round(share * 1e4) / 1e4;
 }
 
+template <class Times>
+Json times_of(const Times& times) {
+  Json list = Json::array();
+  for (const Seconds time : times) list.push_back(nanoseconds(time));
+  return list;
+}
+
+Result<std::vector<Seconds>> parse_times(const Json& list) {
+  if (!list.is_array()) return Error::invalid("expected a list of nanoseconds");
+  std::vector<Seconds> times;
+  for (const Json& one : list) {
+    times.emplace_back(one.get<double>() / kNanosecondsPerSecond);
+    if (!(times.back() >= Seconds(0))) return Error::invalid("a time must not be negative");
+  }
+  return times;
+}
+
 Error bad_line(std::size_t number, std::string_view what) {
   return Error::invalid(fmt::format("line {}: {}", number, what));
 }
@@ -33,7 +52,11 @@ Result<DatasetHeader> parse_header(const Json& json) {
     return bad_line(
         1, fmt::format("version {} is not the {} that is understood", json.value("version", 0), kDatasetVersion));
   }
-  return DatasetHeader{json.at("machine"), json.at("library"), json.at("threads"), json.at("seed")};
+  DatasetHeader header{json.at("machine"), json.at("library"), json.at("threads"), json.at("seed")};
+  ORRERY_TRY(const auto quiet, parse_times(json.at("quiet_ns")));
+  if (quiet.size() != header.quiet.size()) return bad_line(1, "quiet_ns: expected three times");
+  std::copy(quiet.begin(), quiet.end(), header.quiet.begin());
+  return header;
 }
 
 // Four numbers per operator: node, phase, execution and gap in nanoseconds. Nodes are stored as steps from the one
@@ -73,16 +96,18 @@ Result<DatasetEntry> parse_entry(const Json& json) {
   entry.configuration.model = json.at("model");
   entry.configuration.batch = json.at("batch");
   ORRERY_TRY(entry.configuration.optimizer, workload::parse_optimizer(json.at("optimizer").get<std::string>()));
-  entry.iteration = Seconds(json.at("iteration_ns").get<double>() / kNanosecondsPerSecond);
-  entry.spread = json.at("spread");
+  ORRERY_TRY(entry.visits, parse_times(json.at("visits_ns")));
+  const bool has_zero = std::find(entry.visits.begin(), entry.visits.end(), Seconds(0)) != entry.visits.end();
+  if (entry.visits.empty() || has_zero) return Error::invalid("visits_ns: expected positive times");
   entry.overhead = json.at("overhead");
-  entry.load = json.at("load");
-  entry.is_noisy = json.at("noisy");
   ORRERY_TRY(entry.operators, unpacked(json.at("operators")));
   return entry;
 }
 
-Status parse_line(std::string_view line, std::size_t number, Dataset& dataset) {
+// Where in the data set each configuration is.
+using Places = std::map<std::string, std::size_t>;
+
+Status parse_line(std::string_view line, std::size_t number, Dataset& dataset, Places& places) {
   try {
     const Json json = Json::parse(line);
     if (number == 1) {
@@ -91,7 +116,9 @@ Status parse_line(std::string_view line, std::size_t number, Dataset& dataset) {
     }
     auto entry = parse_entry(json);
     if (!entry) return std::move(entry).error().with_context(fmt::format("line {}", number));
-    dataset.entries.push_back(std::move(*entry));
+    const auto [place, is_new] = places.try_emplace(entry->configuration.key(), dataset.entries.size());
+    if (is_new) dataset.entries.emplace_back();
+    dataset.entries[place->second] = std::move(*entry);
     return {};
   } catch (const nlohmann::json::exception& error) {
     return bad_line(number, error.what());
@@ -100,37 +127,60 @@ Status parse_line(std::string_view line, std::size_t number, Dataset& dataset) {
 
 }  // namespace
 
-DatasetEntry entry_of(const Configuration& configuration, const Profile& profile) {
-  DatasetEntry entry{
-      configuration, profile.iteration, profile.spread, profile.overhead, profile.load, profile.is_noisy, {}};
-  for (const trace::TracedOperator& op : profile.trace.operators) {
-    entry.operators.push_back({op.node, op.phase, op.execution, op.gap});
+bool DatasetHeader::is_same_bench(const DatasetHeader& other) const {
+  return machine == other.machine && library == other.library && threads == other.threads && seed == other.seed;
+}
+
+Seconds DatasetEntry::iteration() const {
+  Seconds sum;
+  for (const Seconds visit : visits) sum += visit;
+  return sum / static_cast<double>(visits.size());
+}
+
+double DatasetEntry::spread() const {
+  const auto [fastest, slowest] = std::minmax_element(visits.begin(), visits.end());
+  return *slowest / *fastest - 1;
+}
+
+Status add_visit(DatasetEntry& entry, const Profile& profile) {
+  const auto& operators = profile.trace.operators;
+  if (entry.visits.empty()) {
+    for (const trace::TracedOperator& op : operators) entry.operators.push_back({op.node, op.phase, {}, {}});
   }
-  return entry;
+  if (entry.operators.size() != operators.size()) return Error::internal("a visit ran other operators than the last");
+  const double share = 1 / static_cast<double>(entry.visits.size() + 1);
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    MeasuredOperator& mean = entry.operators[i];
+    mean.execution += (operators[i].execution - mean.execution) * share;
+    mean.gap += (operators[i].gap - mean.gap) * share;
+  }
+  entry.overhead += (profile.overhead - entry.overhead) * share;
+  entry.visits.push_back(profile.iteration);
+  return {};
 }
 
 std::string header_line(const DatasetHeader& header) {
-  const Json json = {{"format", kFormat},         {"version", kDatasetVersion}, {"machine", header.machine},
-                     {"library", header.library}, {"threads", header.threads},  {"seed", header.seed}};
+  const Json json = {{"format", kFormat},
+                     {"version", kDatasetVersion},
+                     {"machine", header.machine},
+                     {"library", header.library},
+                     {"threads", header.threads},
+                     {"seed", header.seed},
+                     {"quiet_ns", times_of(header.quiet)}};
   return json.dump() + "\n";
 }
 
 std::string entry_line(const DatasetEntry& entry) {
-  const Json json = {{"family", entry.configuration.family},
-                     {"model", entry.configuration.model},
-                     {"batch", entry.configuration.batch},
-                     {"optimizer", to_string(entry.configuration.optimizer)},
-                     {"iteration_ns", nanoseconds(entry.iteration)},
-                     {"spread", rounded(entry.spread)},
-                     {"overhead", rounded(entry.overhead)},
-                     {"load", rounded(entry.load)},
-                     {"noisy", entry.is_noisy},
+  const Json json = {{"family", entry.configuration.family}, {"model", entry.configuration.model},
+                     {"batch", entry.configuration.batch},   {"optimizer", to_string(entry.configuration.optimizer)},
+                     {"visits_ns", times_of(entry.visits)},  {"overhead", rounded(entry.overhead)},
                      {"operators", packed(entry.operators)}};
   return json.dump() + "\n";
 }
 
 Result<Dataset> parse_dataset(std::string_view lines, bool may_be_cut) {
   Dataset dataset;
+  Places places;
   std::size_t number = 0;
   while (!lines.empty()) {
     const std::size_t end = lines.find('\n');
@@ -138,7 +188,7 @@ Result<Dataset> parse_dataset(std::string_view lines, bool may_be_cut) {
       if (may_be_cut && number > 0) break;
       return bad_line(number + 1, "the file is cut in this line");
     }
-    ORRERY_TRY_VOID(parse_line(lines.substr(0, end), ++number, dataset));
+    ORRERY_TRY_VOID(parse_line(lines.substr(0, end), ++number, dataset, places));
     lines.remove_prefix(end + 1);
   }
   if (number == 0) return Error::invalid("the data set is empty");

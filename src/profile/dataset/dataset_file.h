@@ -1,7 +1,8 @@
 #pragma once
 // A data set of measured training iterations in one file; docs/formats/dataset.md.
 //
-// Lines of JSON, gzipped: a header, then one line per configuration with the execution time and gap of every operator.
+// Lines of JSON, gzipped: a header, then one line per configuration with the execution time and gap of every operator,
+// as on a quiet core (yardstick.h). A later line of the same configuration replaces the earlier one.
 // Graphs are not stored: the zoo builds them from the configuration's name. While a data set is being built the lines
 // are in an append-only log beside it, each one durable before the next configuration is measured.
 
@@ -11,10 +12,11 @@
 
 #include "profile/dataset/configurations.h"
 #include "profile/profiler.h"
+#include "profile/yardstick.h"
 
 namespace orrery::profile {
 
-inline constexpr int kDatasetVersion = 1;
+inline constexpr int kDatasetVersion = 2;
 inline constexpr Bytes kDatasetMax = gigabytes(1);  // unpacked
 
 struct DatasetHeader {
@@ -22,8 +24,10 @@ struct DatasetHeader {
   std::string library;  // what ran the models
   int threads = 1;
   std::uint64_t seed = 0;
+  CoreReading quiet{};  // of the yardstick; the core all times are stated for
 
-  bool operator==(const DatasetHeader&) const = default;
+  // Measurements under both may be in one file.
+  bool is_same_bench(const DatasetHeader& other) const;
 };
 
 struct MeasuredOperator {
@@ -33,14 +37,18 @@ struct MeasuredOperator {
   Seconds gap;
 };
 
+inline constexpr double kVisitsDisagree = 0.20;
+
+// All times are means over the visits: measurements minutes apart.
 struct DatasetEntry {
   Configuration configuration;
-  Seconds iteration;  // without tracing
-  double spread = 0;
-  double overhead = 0;
-  double load = 0;
-  bool is_noisy = false;
-  std::vector<MeasuredOperator> operators;
+  std::vector<Seconds> visits{};  // the iteration without tracing, in each
+  double overhead = 0;            // of tracing
+  std::vector<MeasuredOperator> operators{};
+
+  Seconds iteration() const;
+  double spread() const;                                        // the slowest visit over the fastest, minus 1
+  bool is_noisy() const { return spread() > kVisitsDisagree; }  // not to be learned from
 };
 
 struct Dataset {
@@ -48,7 +56,8 @@ struct Dataset {
   std::vector<DatasetEntry> entries;
 };
 
-DatasetEntry entry_of(const Configuration& configuration, const Profile& profile);
+// Adds a visit. Fails if it ran other operators.
+Status add_visit(DatasetEntry& entry, const Profile& profile);
 
 std::string header_line(const DatasetHeader& header);
 std::string entry_line(const DatasetEntry& entry);

@@ -24,6 +24,9 @@ Result<BuildReport> build(env::SimEnv& env, std::size_t count, const Workbench& 
   return build_dataset(env.env(), "cpu.dataset", options, bench, nullptr);
 }
 
+constexpr CoreReading kQuiet = {Seconds(1e-3), Seconds(2e-3), Seconds(3e-3)};
+const std::string kHeader = header_line({"m", "l", 2, 7, kQuiet});
+
 TEST(Configurations, ANumberAlwaysDrawsTheSame) {
   for (const std::uint64_t number : {0U, 3U, 17U, 400U}) {
     EXPECT_EQ(draw_configuration(5, number, {})->key(), draw_configuration(5, number, {})->key());
@@ -52,23 +55,57 @@ TEST(Configurations, AreVariedAffordableAndAQuarterRandomGraphs) {
 TEST(DatasetFile, AnEntryComesBackAsItWas) {
   DatasetEntry entry;
   entry.configuration = {"mlp", "mlp:layers=2", 8, workload::Optimizer::kAdam};
-  entry.iteration = Seconds(0.012345678);
-  entry.is_noisy = true;
+  entry.visits = {Seconds(0.012345678), Seconds(0.0123)};
   entry.operators = {{3, workload::Phase::kForward, Seconds(1e-6), Seconds(5e-9)},
                      {1, workload::Phase::kBackward, Seconds(2.5e-3), Seconds(0)}};
-  const auto back = parse_dataset(header_line({"m", "l", 2, 7}) + entry_line(entry), false);
+  const auto back = parse_dataset(kHeader + entry_line(entry), false);
   ASSERT_TRUE(back) << back.error().to_string();
   EXPECT_EQ(back->header.seed, 7U);
+  EXPECT_EQ(back->header.quiet, kQuiet);
   ASSERT_EQ(back->entries.size(), 1U);
   EXPECT_EQ(back->entries[0].configuration.key(), entry.configuration.key());
-  EXPECT_DOUBLE_EQ(back->entries[0].iteration.value(), 0.012345678);
+  ASSERT_EQ(back->entries[0].visits.size(), 2U);
+  EXPECT_DOUBLE_EQ(back->entries[0].visits[0].value(), 0.012345678);
   ASSERT_EQ(back->entries[0].operators.size(), 2U);
   EXPECT_EQ(back->entries[0].operators[1].node, 1);
   EXPECT_DOUBLE_EQ(back->entries[0].operators[1].execution.value(), 2.5e-3);
 }
 
+Profile profile_of(double iteration_s, double execution_s) {
+  Profile profile;
+  profile.iteration = Seconds(iteration_s);
+  profile.trace.operators.resize(1);
+  profile.trace.operators[0].node = 0;
+  profile.trace.operators[0].execution = Seconds(execution_s);
+  return profile;
+}
+
+TEST(DatasetFile, TimesAreMeansOverVisits) {
+  DatasetEntry entry;
+  for (const double time_s : {1.0, 1.1, 1.5}) ASSERT_TRUE(add_visit(entry, profile_of(time_s, time_s / 2)));
+  EXPECT_DOUBLE_EQ(entry.iteration().value(), 1.2);
+  EXPECT_DOUBLE_EQ(entry.operators[0].execution.value(), 0.6);
+  EXPECT_DOUBLE_EQ(entry.spread(), 0.5);
+  EXPECT_TRUE(entry.is_noisy());
+  EXPECT_FALSE(add_visit(entry, Profile()));
+}
+
+TEST(DatasetFile, TheLastLineOfAConfigurationCounts) {
+  DatasetEntry entry;
+  entry.configuration = {"mlp", "mlp:layers=2", 8, workload::Optimizer::kAdam};
+  std::string lines = kHeader;
+  for (int visit = 0; visit < 3; ++visit) {
+    ASSERT_TRUE(add_visit(entry, profile_of(1, 1)));
+    lines += entry_line(entry);
+  }
+  const auto back = parse_dataset(lines, false);
+  ASSERT_TRUE(back);
+  ASSERT_EQ(back->entries.size(), 1U);
+  EXPECT_EQ(back->entries[0].visits.size(), 3U);
+}
+
 TEST(DatasetFile, DamageIsNamedWithItsLine) {
-  const std::string header = header_line({"m", "l", 2, 7});
+  const std::string header = kHeader;
   EXPECT_EQ(parse_dataset("", false).error().message(), "the data set is empty");
   EXPECT_EQ(parse_dataset("{}\n", false).error().message(),
             "line 1: not a data set: \"format\" is not \"orrery-dataset\"");
@@ -78,19 +115,19 @@ TEST(DatasetFile, DamageIsNamedWithItsLine) {
 }
 
 RC_GTEST_PROP(DatasetFile, AnyBytesGiveADatasetOrAnError, (const std::string& bytes)) {
-  static_cast<void>(parse_dataset(header_line({"m", "l", 2, 7}) + bytes + "\n", *rc::gen::arbitrary<bool>()));
+  static_cast<void>(parse_dataset(kHeader + bytes + "\n", *rc::gen::arbitrary<bool>()));
 }
 
 TEST(BuildDataset, WritesOneFileAndNoLog) {
   env::SimEnv env;
   const auto report = build(env, 5, scripted());
   ASSERT_TRUE(report) << report.error().to_string();
-  EXPECT_EQ(report->measured, 5U);
+  EXPECT_EQ(report->visits, 5U * 3);
   EXPECT_FALSE(env.env().files.exists("cpu.dataset.log"));
   const auto dataset = read_dataset(env.env().files, "cpu.dataset");
   ASSERT_TRUE(dataset);
   EXPECT_EQ(dataset->entries.size(), 5U);
-  EXPECT_NEAR(dataset->entries[4].iteration.value(), 0.01, 1e-9);
+  EXPECT_NEAR(dataset->entries[4].iteration().value(), 0.01, 1e-9);
   EXPECT_EQ(dataset->header.library, "script");
 }
 
@@ -101,8 +138,8 @@ TEST(BuildDataset, NothingIsMeasuredTwice) {
   const auto more = build(env, 8, scripted(&made));
   ASSERT_TRUE(more);
   EXPECT_EQ(more->entries, 8U);
-  EXPECT_EQ(more->measured, 3U);
-  EXPECT_EQ(made, 1 + 3);  // one to name the library
+  EXPECT_EQ(more->visits, 3U * 3);
+  EXPECT_EQ(made, 1 + 3 * 3);  // one to name the library
 }
 
 TEST(BuildDataset, AKilledBuildLosesOnlyTheConfigurationBeingMeasured) {
@@ -118,12 +155,12 @@ TEST(BuildDataset, AKilledBuildLosesOnlyTheConfigurationBeingMeasured) {
   const auto rest = build(env, 6, scripted());
   ASSERT_TRUE(rest) << rest.error().to_string();
   EXPECT_EQ(rest->entries, 6U);
-  EXPECT_EQ(rest->measured, 3U);  // the library and three configurations were made before the kill
+  EXPECT_EQ(rest->visits, 6U * 3 - 3);  // the library and three visits were made before the kill
 }
 
 TEST(BuildDataset, AFileOfAnotherMachineIsLeftAlone) {
   env::SimEnv env;
-  const std::string lines = header_line({"another", "script", 1, 1});
+  const std::string lines = header_line({"another", "script", 1, 1, kQuiet});
   ASSERT_TRUE(env.env().files.write_atomically("cpu.dataset", gzip(lines)));
   const auto report = build(env, 1, scripted());
   ASSERT_FALSE(report);
