@@ -6,9 +6,11 @@
 #include "cli/workloads.h"
 #include "env/clock.h"
 #include "env/files.h"
+#include "simulate/occupancy.h"
 #include "simulate/oracle/oracle.h"
 #include "simulate/report.h"
 #include "simulate/runner.h"
+#include "trace/trace_writers.h"
 
 namespace orrery::cli {
 
@@ -52,6 +54,7 @@ simulate::RunSetup setup_of(const OptionValues& options, const ClusterChoice& cl
   setup.engine.costs.first_start_ns = cost("start-cost");
   setup.engine.costs.resume_ns = cost("resume-cost");
   setup.engine.costs.move_ns = cost("move-cost");
+  setup.engine.tenant_quota = static_cast<int>(options.integer("quota"));
   if (options.has("round")) setup.engine.round_ns = cost("round");
   setup.engine.costs.checkpoint_ns = cost("checkpoint");
   if (options.has("mtbf")) {
@@ -59,6 +62,7 @@ simulate::RunSetup setup_of(const OptionValues& options, const ClusterChoice& cl
     const simulate::TimeNs until = 2 * last_submission_ns + schedule::from_seconds(30 * 86'400.0);
     setup.engine.outages = simulate::random_outages(setup.machines.size(), options.duration("mtbf").value(),
                                                     options.duration("repair").value(), until, setup.engine.seed);
+    if (options.has("notice")) simulate::announce(setup.engine.outages, cost("notice"), cost("save-time"));
   }
   return setup;
 }
@@ -105,8 +109,46 @@ std::string jobs_csv(const simulate::Workload& workload, const std::vector<RunRe
   return table.to_csv();
 }
 
+using Machines = std::vector<schedule::MachineView>;
+
+// One track per GPU of each policy.
+trace::EventLog occupancy_events(const simulate::ReportInput& report, const Machines& machines) {
+  trace::EventLog log;
+  for (const RunResult& run : report.runs) {
+    for (const simulate::Lane& lane : simulate::lanes_of(run, machines)) {
+      const auto track = static_cast<std::uint32_t>(log.tracks.size());
+      log.tracks.push_back({run.policy, fmt::format("machine {} GPU {}", lane.machine, lane.gpu), "", -1});
+      for (const simulate::LaneSlice& slice : lane.slices) {
+        trace::Event event;
+        event.start_ns = slice.from_ns;
+        event.duration_ns = slice.to_ns - slice.from_ns;
+        event.name = log.names.intern(report.file.workload.jobs[static_cast<std::size_t>(slice.job)].id);
+        event.track = track;
+        log.events.push_back(event);
+      }
+    }
+  }
+  return log;
+}
+
+Status write_plots(Context& context, const simulate::ReportInput& report, const Machines& machines,
+                   const OptionValues& options) {
+  const std::string& folder = options.text("plots");
+  ORRERY_TRY_VOID(context.env.files.make_directory(folder));
+  ORRERY_TRY_VOID(context.write_file(folder + "/completion.svg", simulate::completion_svg(report), options));
+  ORRERY_TRY_VOID(context.write_file(folder + "/utilisation.svg", simulate::utilisation_svg(report), options));
+  ORRERY_TRY_VOID(context.write_file(folder + "/waiting.svg", simulate::waiting_svg(report), options));
+  ORRERY_TRY_VOID(context.write_file(folder + "/means.svg", simulate::means_svg(report), options));
+  for (const RunResult& run : report.runs) {
+    const std::string svg = simulate::gantt_svg(report.file.workload, run, simulate::lanes_of(run, machines));
+    ORRERY_TRY_VOID(context.write_file(fmt::format("{}/gantt-{}.svg", folder, run.policy), svg, options));
+  }
+  return {};
+}
+
 // The files that were asked for.
-Status write_files(Context& context, const simulate::ReportInput& report, const OptionValues& options) {
+Status write_files(Context& context, const simulate::ReportInput& report, const Machines& machines,
+                   const OptionValues& options) {
   if (options.has("report")) {
     ORRERY_TRY_VOID(context.write_file(options.text("report"), simulate::to_html(report), options));
   }
@@ -116,13 +158,11 @@ Status write_files(Context& context, const simulate::ReportInput& report, const 
   if (options.has("log")) {
     ORRERY_TRY_VOID(context.write_file(options.text("log"), log_csv(report.file.workload, report.runs), options));
   }
-  if (!options.has("plots")) return {};
-  const std::string& folder = options.text("plots");
-  ORRERY_TRY_VOID(context.env.files.make_directory(folder));
-  ORRERY_TRY_VOID(context.write_file(folder + "/completion.svg", simulate::completion_svg(report), options));
-  ORRERY_TRY_VOID(context.write_file(folder + "/utilisation.svg", simulate::utilisation_svg(report), options));
-  ORRERY_TRY_VOID(context.write_file(folder + "/waiting.svg", simulate::waiting_svg(report), options));
-  return context.write_file(folder + "/means.svg", simulate::means_svg(report), options);
+  if (options.has("perfetto")) {
+    const trace::EventLog events = occupancy_events(report, machines);
+    ORRERY_TRY_VOID(context.write_file(options.text("perfetto"), trace::write_perfetto_trace(events), options));
+  }
+  return options.has("plots") ? write_plots(context, report, machines, options) : Status();
 }
 
 Status run_simulate(Context& context, const Arguments& arguments) {
@@ -136,6 +176,7 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
   simulate::RunSetup setup = setup_of(options, cluster, file.workload.jobs.back().facts.submit_ns);
   setup.engine.keep_log = options.has("log");
+  setup.engine.keep_holdings = options.has("plots") || options.has("perfetto");
   const std::vector<std::string> policies = options.texts("policy");
   Progress progress("simulating", static_cast<std::int64_t>(policies.size()),
                     progress_options(context.env, "policies"));
@@ -166,7 +207,7 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   const std::string command =
       fmt::format("orrery simulate {} --cluster {} --policy {} --placement {}", file.workload.name,
                   options.text("cluster"), fmt::join(policies, ","), options.text("placement"));
-  return write_files(context, {file, runs, summaries, cluster.text, command, cluster.gpus}, options);
+  return write_files(context, {file, runs, summaries, cluster.text, command, cluster.gpus}, setup.machines, options);
 }
 
 std::string policy_names() {
@@ -199,6 +240,10 @@ Command simulate_command() {
                      optional_duration("mtbf", "machines fail, on average after this time").bounds(1, 1e9),
                      duration_option("repair", "1h", "and are down for this long, on average").bounds(1, 1e9),
                      duration_option("checkpoint", "0s", "a failure loses the work since the last multiple of this"),
+                     optional_duration("notice", "machines that fail say so this long before, like spot machines"),
+                     duration_option("save-time", "30s", "that jobs need to save their work when they hear it"),
+                     integer_option("quota", 0, "GPUs the jobs of one tenant may ask for at a time; 0: no limit")
+                         .bounds(0, 1e6),
                      optional_duration("round", "ask policies at multiples of this only").bounds(0.001, 1e7),
                      number_option("elastic", 4, "optimus may give a job up to this many times the GPUs it asks for")
                          .bounds(1, 1e4),
@@ -208,6 +253,7 @@ Command simulate_command() {
                      number_option("gpu-price", 0, "for the cost of GPU time held").in("USD").bounds(0, 1e6),
                      text_option("report", "", "write one self-contained page with tables and figures").in("FILE.html"),
                      text_option("plots", "", "write the figures as SVG into this folder").in("DIR"),
+                     text_option("perfetto", "", "write which job was on which GPU, for ui.perfetto.dev").in("FILE"),
                      text_option("jobs", "", "write start and end of every job").in("FILE.csv"),
                      text_option("log", "", "write every decision with its reason").in("FILE.csv"),
                      text_option("oracle", "", "instead of a trace: run the published cases of this folder").in("DIR"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <fmt/format.h>
 
 #include "base/check.h"
@@ -27,6 +28,7 @@ class Engine {
     const std::size_t count = workload.jobs.size();
     ledger_.reserve_jobs(count);
     result_.jobs.resize(count);
+    if (options.keep_holdings) held_since_.resize(count);
     const Random random = Random(options.seed).split("prediction");
     for (std::size_t j = 0; j < count; ++j) {
       JobFacts facts = workload.jobs[j].facts;
@@ -36,9 +38,10 @@ class Engine {
       }
       ledger_.add(facts);
     }
+    if (options.tenant_quota > 0) quotas_.resize(std::max<std::size_t>(1, workload.tenants.size()));
     for (const Outage& outage : options.outages) {
-      outages_.push_back({outage.fails_ns, false, outage.machine});
-      if (outage.returns_ns != kNever) outages_.push_back({outage.returns_ns, true, outage.machine});
+      outages_.push_back({outage.fails_ns, false, outage.machine, outage.is_announced});
+      if (outage.returns_ns != kNever) outages_.push_back({outage.returns_ns, true, outage.machine, false});
     }
     std::stable_sort(outages_.begin(), outages_.end(), [](const MachineChange& a, const MachineChange& b) {
       return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.up > b.up;
@@ -73,6 +76,7 @@ class Engine {
     TimeNs at_ns = 0;
     bool up = false;
     std::int32_t machine = 0;
+    bool is_announced = false;
   };
 
   TimeNs true_work(JobIndex job) const { return workload_.jobs[static_cast<std::size_t>(job)].facts.work_ns; }
@@ -113,6 +117,7 @@ class Engine {
       const JobIndex job = ends_.job();
       ends_.remove(job);
       const JobIndex partner = ledger_.progress(job).partner;
+      keep_holding(job);
       ledger_.end(job);
       JobOutcome& o = outcome(job);
       o.end_ns = ledger_.now();
@@ -123,6 +128,7 @@ class Engine {
       event_ended_.push_back(job);
       --running_;
       --active_;
+      leave_quota(job);
       if (partner != schedule::kNoJob) reschedule(partner);
       ++result_.events;
     }
@@ -131,22 +137,23 @@ class Engine {
   void change_machines() {
     for (; change_ < outages_.size() && outages_[change_].at_ns <= ledger_.now(); ++change_) {
       const MachineChange& change = outages_[change_];
-      if (!change.up) evict(change.machine);
+      if (!change.up) evict(change);
       ledger_.set_machine_up(change.machine, change.up);
       machines_changed_ = true;
       ++result_.events;
     }
   }
 
-  void evict(std::int32_t machine) {
+  void evict(const MachineChange& change) {
     for (std::size_t j = 0; j < ledger_.jobs(); ++j) {
       const auto job = static_cast<JobIndex>(j);
       const Allocation& held = ledger_.progress(job).allocation;
-      const bool there = std::any_of(held.begin(), held.end(), [&](const auto& s) { return s.machine == machine; });
+      const bool there =
+          std::any_of(held.begin(), held.end(), [&](const auto& s) { return s.machine == change.machine; });
       if (!there) continue;
       release(job);
       const TimeNs every = options_.costs.checkpoint_ns;
-      if (every > 0) ledger_.lose_work(job, ledger_.progress(job).done_ns / every * every);
+      if (every > 0 && !change.is_announced) ledger_.lose_work(job, ledger_.progress(job).done_ns / every * every);
       event_evicted_.push_back(job);
     }
   }
@@ -157,14 +164,50 @@ class Engine {
       if (facts.submit_ns > ledger_.now()) return;
       const auto job = static_cast<JobIndex>(arrived_);
       ++result_.events;
-      if (facts.gpus > capacity()) {
+      const bool beyond_quota = options_.tenant_quota > 0 && facts.gpus > options_.tenant_quota;
+      if (facts.gpus > capacity() || beyond_quota) {
         result_.too_large.push_back(job);
         continue;
       }
-      ++active_;
-      ledger_.admit(job);
-      event_arrived_.push_back(job);
+      if (options_.tenant_quota > 0) {
+        Quota& quota = quota_of(job);
+        quota.held.push_back(job);
+        admit_within(quota);
+      } else {
+        admit(job);
+      }
     }
+  }
+
+  void admit(JobIndex job) {
+    ++active_;
+    ledger_.admit(job);
+    event_arrived_.push_back(job);
+  }
+
+  // A tenant's GPUs asked for by jobs the policy knows, and the jobs that wait to be shown to it.
+  struct Quota {
+    std::int64_t gpus = 0;
+    std::deque<JobIndex> held{};
+  };
+
+  Quota& quota_of(JobIndex job) { return quotas_[static_cast<std::size_t>(ledger_.facts(job).tenant)]; }
+
+  void admit_within(Quota& quota) {
+    while (!quota.held.empty()) {
+      const int gpus = ledger_.facts(quota.held.front()).gpus;
+      if (quota.gpus + gpus > options_.tenant_quota) return;
+      quota.gpus += gpus;
+      admit(quota.held.front());
+      quota.held.pop_front();
+    }
+  }
+
+  void leave_quota(JobIndex job) {
+    if (options_.tenant_quota == 0) return;
+    Quota& quota = quota_of(job);
+    quota.gpus -= ledger_.facts(job).gpus;
+    admit_within(quota);
   }
 
   // With every machine up.
@@ -202,10 +245,12 @@ class Engine {
     if (decision.action != Action::kStop) return;
     ledger_.end(decision.job);
     --active_;
+    leave_quota(decision.job);
   }
 
   void release(JobIndex job) {
     const JobIndex partner = ledger_.progress(job).partner;
+    keep_holding(job);
     ledger_.suspend(job);
     ends_.remove(job);
     --running_;
@@ -226,7 +271,17 @@ class Engine {
       ledger_.start(job, decision.allocation, 0, resumes);
     }
     ++running_;
+    if (options_.keep_holdings) held_since_[static_cast<std::size_t>(job)] = ledger_.now();
     reschedule(job);
+  }
+
+  // Before the job gives its GPUs back.
+  void keep_holding(JobIndex job) {
+    if (!options_.keep_holdings) return;
+    const TimeNs from = held_since_[static_cast<std::size_t>(job)];
+    for (const schedule::Slice& slice : ledger_.progress(job).allocation) {
+      result_.holdings.push_back({job, slice.machine, slice.gpus, from, ledger_.now()});
+    }
   }
 
   // Sets the rate a job has now, and when it will end.
@@ -283,6 +338,8 @@ class Engine {
   bool machines_changed_ = false;
   std::vector<JobIndex> event_arrived_, event_ended_, event_evicted_;
   std::vector<Decision> decisions_;
+  std::vector<Quota> quotas_;       // by tenant, if there are any
+  std::vector<TimeNs> held_since_;  // by job, if holdings are kept
 };
 
 }  // namespace
@@ -302,6 +359,14 @@ std::vector<Outage> random_outages(std::size_t machines, double mean_time_betwee
     }
   }
   return outages;
+}
+
+void announce(std::vector<Outage>& outages, TimeNs notice_ns, TimeNs save_ns) {
+  if (notice_ns < save_ns) return;
+  for (Outage& outage : outages) {
+    outage.fails_ns = std::max<TimeNs>(0, outage.fails_ns - notice_ns + save_ns);
+    outage.is_announced = true;
+  }
 }
 
 Result<RunResult> simulate(const Workload& workload, const std::vector<schedule::MachineView>& machines,

@@ -27,7 +27,12 @@ struct Outage {
   TimeNs fails_ns = 0;
   TimeNs returns_ns = kNever;
   std::int32_t machine = 0;
+  bool is_announced = false;  // jobs have saved their work
 };
+
+// A spot machine says `notice` before that it is taken back. If jobs can save within that, they do, and leave as soon
+// as they have.
+void announce(std::vector<Outage>& outages, TimeNs notice_ns, TimeNs save_ns);
 
 // Every machine fails after exponential times and is repaired for as long on average; the same seed gives the same
 // times. Until `until`; later failures are left out.
@@ -37,11 +42,15 @@ std::vector<Outage> random_outages(std::size_t machines, double mean_time_betwee
 struct EngineOptions {
   Costs costs{};
   std::vector<Outage> outages{};
+  // GPUs that each tenant's jobs may ask for at a time; 0: no limit. A job beyond it is not shown to the policy before
+  // earlier ones of its tenant have ended; it comes in the order of submission.
+  int tenant_quota = 0;
   TimeNs round_ns = 0;  // the policy is asked at multiples of this only; 0: as it says itself
   // Predicted work is true work times exp(N(0, sigma)), by job and seed.
   double prediction_sigma = 0;
   std::uint64_t seed = 1;
   bool keep_log = false;          // RunResult::log
+  bool keep_holdings = false;     // RunResult::holdings
   bool check_invariants = false;  // after every event; slow
 };
 
@@ -58,6 +67,14 @@ struct LoggedDecision {
   schedule::Decision decision;
 };
 
+// A job on one machine, from its start to its next change.
+struct Holding {
+  JobIndex job = 0;
+  std::int32_t machine = 0;
+  std::int32_t gpus = 0;
+  TimeNs from_ns = 0, to_ns = 0;
+};
+
 struct UsePoint {
   TimeNs at_ns = 0;
   std::int32_t busy = 0;     // GPUs
@@ -68,10 +85,11 @@ struct UsePoint {
 struct RunResult {
   std::string policy;
   std::vector<JobOutcome> jobs;      // as in the workload
-  std::vector<JobIndex> too_large;   // ask for more GPUs than the cluster has
+  std::vector<JobIndex> too_large;   // ask for more GPUs than the cluster, or their tenant's quota, has
   std::vector<JobIndex> unfinished;  // the policy left them waiting when nothing else was to come
   std::vector<LoggedDecision> log;
-  std::vector<UsePoint> use;  // thinned out: at most a few thousand points
+  std::vector<Holding> holdings;  // in the order of their ends
+  std::vector<UsePoint> use;      // thinned out: at most a few thousand points
   double busy_gpu_ns = 0;
   TimeNs makespan_ns = 0;
   std::int64_t events = 0;  // arrivals, ends and wake-ups

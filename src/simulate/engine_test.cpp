@@ -1,6 +1,7 @@
 #include "simulate/engine.h"
 
 #include <gtest/gtest.h>
+#include <map>
 
 #include "base/random.h"
 #include "simulate/generate.h"
@@ -52,6 +53,59 @@ TEST(Engine, FifoHoldsBackWhatFirstFitLetsPass) {
   const Workload workload = workload_of({job(0, 10, 1), job(1, 5, 2), job(2, 3, 1)});
   EXPECT_EQ(ends_s(run(workload, pool(2), "fifo")), (std::vector<TimeNs>{10, 15, 18}));
   EXPECT_EQ(ends_s(run(workload, pool(2), "first-fit")), (std::vector<TimeNs>{10, 15, 5}));
+}
+
+TEST(Engine, AnAnnouncedFailureLosesNoWork) {
+  // The machine goes at 70 s. Without notice the work since the last checkpoint at 60 s is lost; with a minute's notice
+  // and 10 s to save, the job leaves at 20 s with all of it.
+  const Workload workload = workload_of({job(0, 100, 1)});
+  RunSetup setup = pool(1);
+  setup.engine.costs.checkpoint_ns = 60 * kSecond;
+  setup.engine.outages = {{.fails_ns = 70 * kSecond, .returns_ns = 80 * kSecond}};
+  EXPECT_EQ(ends_s(run(workload, setup, "fifo")), (std::vector<TimeNs>{120}));
+  RunSetup told = setup;
+  announce(told.engine.outages, 60 * kSecond, 10 * kSecond);
+  EXPECT_EQ(ends_s(run(workload, told, "fifo")), (std::vector<TimeNs>{160}));
+  announce(setup.engine.outages, 5 * kSecond, 10 * kSecond);  // too late to save
+  EXPECT_EQ(ends_s(run(workload, setup, "fifo")), (std::vector<TimeNs>{120}));
+}
+
+TEST(Engine, AQuotaHoldsBackATenantsJobsAndNobodyElses) {
+  Workload workload = workload_of({job(0, 10, 2), job(1, 10, 1), job(2, 5, 2), job(3, 5, 3)});
+  workload.tenants = {"a", "b"};
+  workload.jobs[2].facts.tenant = 1;
+  RunSetup setup = pool(8);
+  setup.engine.tenant_quota = 2;
+  const RunResult result = run(workload, setup, "fifo");
+  EXPECT_EQ(ends_s(result)[0], 10);
+  EXPECT_EQ(ends_s(result)[1], 20);  // when the first of its tenant has ended
+  EXPECT_EQ(ends_s(result)[2], 7);
+  EXPECT_EQ(result.too_large, std::vector<JobIndex>{3});
+}
+
+TEST(Engine, UnderAQuotaEveryPolicyEndsEveryJobAndNoTenantHasMore) {
+  const Workload workload = generate({.jobs = 150, .rate_per_h = 200, .seed = 5});
+  for (const char* policy : {"fifo", "srtf", "las", "gandiva", "drf"}) {
+    RunSetup setup;
+    setup.machines.assign(8, {.gpus = 8});
+    setup.engine.tenant_quota = 16;
+    setup.engine.keep_holdings = true;
+    const RunResult result = run(workload, setup, policy);
+    EXPECT_TRUE(result.unfinished.empty()) << policy;
+    std::map<std::int32_t, std::map<TimeNs, int>> changes;  // of GPUs held, by tenant and time
+    for (const Holding& holding : result.holdings) {
+      auto& of_tenant = changes[workload.jobs[static_cast<std::size_t>(holding.job)].facts.tenant];
+      of_tenant[holding.from_ns] += holding.gpus;
+      of_tenant[holding.to_ns] -= holding.gpus;
+    }
+    for (const auto& [tenant, of_tenant] : changes) {
+      int held = 0;
+      for (const auto& [at, change] : of_tenant) {
+        held += change;
+        EXPECT_LE(held, 16) << policy << " tenant " << tenant;
+      }
+    }
+  }
 }
 
 TEST(Engine, PreemptionKeepsWorkAndCostsWhatItIsSaidToCost) {
