@@ -41,7 +41,7 @@ std::vector<OptionRecord> training_options() {
       integer_option("width", form.width, "operators in a window of the ETS network").bounds(1, 256),
       integer_option("stride", form.stride, "operators from window to window").bounds(1, 256),
       choice_option("loss", std::string(to_string(form.loss)), names_of(kLosses), "that the ETS network minimises"),
-      flag_option("constant-rate", "keep the learning rate of the ETS network instead of letting it fall to 0"),
+      flag_option("falling-rate", "let the learning rate of the ETS network fall to 0 instead of keeping it"),
       integer_option("steps", 0, "of each training of the ETS network; 0: the suite's own number").bounds(0, 1e9),
       optional_duration("time-limit", "of each training of the ETS network"),
       text_option("keep", "", "folder for what trainings leave: those that were killed go on from there").in("DIR"),
@@ -55,7 +55,7 @@ predict::SequenceOptions sequence_options(const OptionValues& options) {
   form.width = static_cast<std::int32_t>(options.integer("width"));
   form.stride = static_cast<std::int32_t>(options.integer("stride"));
   form.loss = named(kLosses, options.text("loss"));
-  if (options.flag("constant-rate")) form.schedule = predict::LearningRate::kConstant;
+  if (options.flag("falling-rate")) form.schedule = predict::LearningRate::kFalling;
   return form;
 }
 

@@ -105,6 +105,8 @@ void add_losses_and_departures(Plan& plan) {
   plan.add("departure", "none", kNan, [](SequenceOptions&) {});
   plan.add("departure", "constant learning rate", kNan,
            [](SequenceOptions& options) { options.schedule = LearningRate::kConstant; });
+  plan.add("departure", "falling learning rate", kNan,
+           [](SequenceOptions& options) { options.schedule = LearningRate::kFalling; });
   plan.add("departure", "sizes as logarithms", kNan,
            [](SequenceOptions& options) { options.sizes = SizeForm::kLogarithmic; });
   plan.add("departure", "times as logarithms", kNan,

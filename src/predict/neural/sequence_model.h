@@ -32,7 +32,7 @@ struct SequenceOptions {
   Loss loss = Loss::kL1;
   SizeForm sizes = SizeForm::kPublished;
   TargetForm targets = TargetForm::kMicroseconds;
-  LearningRate schedule = LearningRate::kFalling;
+  LearningRate schedule = LearningRate::kConstant;
   double learning_rate = 1e-3;
   std::int32_t rows_per_step = 1536;  // 128 windows of 12
   std::uint64_t steps = 10000;
