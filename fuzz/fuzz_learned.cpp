@@ -14,6 +14,7 @@
 #include "predict/operators/layer_rows.h"
 #include "predict/operators/operator_data.h"
 #include "predict/operators/operator_graph.h"
+#include "predict/operators/operator_model.h"
 
 namespace {
 
@@ -41,6 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)Conformal::read(conformal);
   (void)parse_measured_model(text);
   (void)parse_sequence_weights(text);
+  (void)OperatorModel::parse(text);
+  ByteReader devices(text);
+  (void)DeviceEnsemble::read(devices);
   ByteReader steps(text);
   (void)StepModel::read(steps);
   (void)parse_operator_list(text, GraphPhase::kForward);

@@ -3,7 +3,9 @@
 #include "env/files.h"
 #include "env/terminal.h"
 #include "predict/evaluate/gpu_iterations.h"
+#include "predict/evaluate/operator_folder.h"
 #include "predict/measured/measured_model.h"
+#include "predict/operators/operator_model.h"
 
 namespace orrery::cli {
 
@@ -23,7 +25,31 @@ Result<predict::MeasuredSet> read_measured(Context& context, const Arguments& ar
   return std::move(found.set);
 }
 
-Status run_fit(Context& context, const Arguments& arguments) {
+Status fit_operators(Context& context, const Arguments& arguments) {
+  const OptionValues& options = arguments.options;
+  predict::EnsembleOptions how;
+  how.overhead_share = predict::kUnhiddenLaunch;
+  how.boost.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  how.boost.threads = static_cast<int>(options.integer("threads"));
+  ORRERY_TRY(std::vector<predict::OperatorWork> classes,
+             predict::read_operator_work(context.env.files, arguments.words[0]));
+  std::int64_t operators = 0;
+  for (const predict::OperatorWork& work : classes) operators += static_cast<std::int64_t>(work.rows.size());
+  ORRERY_TRY(const predict::OperatorModel model, predict::OperatorModel::fit(std::move(classes), how));
+  const std::string bytes = model.to_bytes();
+  ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("out"), bytes));
+  Table table({{"model", "model"},
+               {"operators", "operators", CellFormat::kInteger},
+               {"devices", "devices", CellFormat::kInteger},
+               {"ratio_low", "interval of a new device, from"},
+               {"ratio_high", "to"},
+               {"bytes", "size", CellFormat::kBytes}});
+  table.add({options.text("out"), operators, static_cast<std::int64_t>(model.devices().size()), model.ratios().low,
+             model.ratios().high, static_cast<double>(bytes.size())});
+  return context.print_table(table, options);
+}
+
+Status fit_device(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   Progress progress("learning", predict::kFits, progress_options(context.env, "fits"));
   predict::FitOptions how;
@@ -47,6 +73,11 @@ Status run_fit(Context& context, const Arguments& arguments) {
   return context.print_table(table, options);
 }
 
+Status run_fit(Context& context, const Arguments& arguments) {
+  const bool has_operators = context.env.files.exists(arguments.words[0] + "/devices.csv");
+  return has_operators ? fit_operators(context, arguments) : fit_device(context, arguments);
+}
+
 }  // namespace
 
 Command fit_command() {
@@ -54,13 +85,15 @@ Command fit_command() {
           "SOURCE",
           1,
           1,
-          "learn a device's times from a data set, or from a folder of published launch traces",
+          "learn a device's times from a data set or a folder of launch traces, or operators of many from a folder of "
+          "theirs",
           join({text_option("out", "orrery.model", "the model to write").in("FILE"),
                 text_option("device", "", "the GPU to learn, of a folder of traces").in("NAME"),
                 integer_option("seed", 1, "of the trees").bounds(0, 1'000'000'000),
                 integer_option("threads", 2, "to learn with").bounds(1, 1024)},
                table_options()),
-          {"orrery fit cpu.dataset --out cpu.model", "orrery fit ../shared/data/ets_traces --device T4 --out t4.model"},
+          {"orrery fit cpu.dataset --out cpu.model", "orrery fit ../shared/data/ets_traces --device T4 --out t4.model",
+           "orrery fit ../shared/data/neusight --out operators.model"},
           run_fit};
 }
 

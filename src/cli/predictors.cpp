@@ -3,15 +3,33 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "env/files.h"
 #include "predict/registry/registry.h"
 #include "predict/registry/shipped_models.h"
 
 namespace orrery::cli {
 
+namespace {
+
+using Predictor = std::unique_ptr<predict::Predictor>;
+
+Result<Predictor> operator_predictor(std::string_view bytes) {
+  ORRERY_TRY(predict::OperatorModel model, predict::OperatorModel::parse(bytes));
+  return std::make_unique<predict::OperatorPredictor>(std::move(model));
+}
+
+Result<Predictor> measured_predictor(std::string_view bytes) {
+  ORRERY_TRY(predict::MeasuredModel model, predict::parse_measured_model(bytes));
+  return std::make_unique<predict::MeasuredPredictor>(std::move(model));
+}
+
+}  // namespace
+
 OptionRecord predictor_option() {
-  return text_option("with", "auto",
-                     "auto (the model with the least error on this device), analytic (formulas), or a file that "
-                     "`orrery fit` made")
+  return text_option(
+             "with", "auto",
+             "auto (the model with the least error on this device), operators (what they took on measured GPUs), "
+             "analytic (formulas), or a file that `orrery fit` made")
       .in("PREDICTOR");
 }
 
@@ -19,8 +37,16 @@ Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const
   const std::string& choice = options.text("with");
   if (choice == "auto") return std::make_unique<predict::Registry>(predict::shipped_models());
   if (choice == "analytic") return std::make_unique<predict::AnalyticPredictor>();
-  ORRERY_TRY(predict::MeasuredModel model, predict::read_measured_model(env.files, choice));
-  return std::make_unique<predict::MeasuredPredictor>(std::move(model));
+  if (choice == "operators") {
+    for (const std::string_view bytes : predict::shipped_models()) {
+      if (predict::OperatorModel::is_one(bytes)) return operator_predictor(bytes);
+    }
+    return Error::unsupported("no model of operators was built into this program");
+  }
+  ORRERY_TRY(const std::string bytes, env.files.read(choice, predict::kModelMax));
+  auto predictor = predict::OperatorModel::is_one(bytes) ? operator_predictor(bytes) : measured_predictor(bytes);
+  if (!predictor) return std::move(predictor).error().with_context(choice);
+  return predictor;
 }
 
 std::string calibration_text(std::size_t calibrated, std::size_t all) {

@@ -21,10 +21,9 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kFloatBytes = 4;
-constexpr double kMemoryShare = 0.85;   // of the bandwidth that copies reach
-constexpr double kLinkShare = 0.75;     // of a link's bandwidth that collectives reach
-constexpr double kSlowLink = 12e9;      // bytes per second between devices whose link is not known
-constexpr double kOverheadShare = 0.5;  // of a launch that is not hidden behind the work before it
+constexpr double kMemoryShare = 0.85;  // of the bandwidth that copies reach
+constexpr double kLinkShare = 0.75;    // of a link's bandwidth that collectives reach
+constexpr double kSlowLink = 12e9;     // bytes per second between devices whose link is not known
 constexpr std::size_t kCalibrationMin = 8;
 constexpr std::string_view kOtherMakers = "other makers";
 
@@ -117,7 +116,7 @@ class IterationModel {
     for (const ListedDevice& device : devices) model.devices_.push_back(device.facts);
     for (const OperatorClass operator_class : kOperatorClasses) {
       OperatorWorkBuilder builder(operator_class, devices);
-      ORRERY_TRY(const auto measured, read_operators(input, train, operator_class));
+      ORRERY_TRY(const auto measured, read_operators(input.files, train, operator_class));
       ORRERY_TRY_VOID(builder.add(measured, true));
       auto& rows = model.rows_[operator_class];
       for (const MeasuredIteration& iteration : iterations) {
@@ -130,7 +129,7 @@ class IterationModel {
       }
       OperatorWork work = std::move(builder).take();
       EnsembleOptions options;
-      options.overhead_share = kOverheadShare;
+      options.overhead_share = kUnhiddenLaunch;
       options.boost.seed = input.seed;
       options.boost.threads = input.threads;
       ORRERY_TRY(DeviceEnsemble ensemble,
@@ -298,7 +297,8 @@ std::optional<Conformal> calibrate(const IterationModel& model, const std::vecto
   for (const MeasuredIteration& iteration : iterations) {
     if (iteration.device == device) continue;
     const double factor = maker_factor(model, iterations, iteration, excluded);
-    pairs.push_back({factor * model.time_ms(iteration, excluded), iteration.measured_ms, iteration.group});
+    pairs.push_back({factor * model.time_ms(iteration, excluded), iteration.measured_ms, iteration.group,
+                     std::to_string(iteration.device)});
   }
   auto conformal = Conformal::fit(pairs, kCalibrationMin);
   if (!conformal) return std::nullopt;

@@ -1,50 +1,22 @@
 #pragma once
-// The folder of measured operators as rows of work, for the suites that predict operators or sums of them.
+// The folder of measured operators, for the suites that predict operators or sums of them.
 
-#include <set>
 #include <string>
 #include <vector>
 
 #include "predict/evaluate/suites.h"
-#include "predict/operators/device_ensemble.h"
-#include "predict/operators/operator_data.h"
+#include "predict/operators/operator_work.h"
 
 namespace orrery::predict {
-
-// Rows of one class of operators on devices.
-struct OperatorWork {
-  OperatorClass operator_class = OperatorClass::kLinear;
-  std::vector<DeviceFacts> devices;
-  Features features{{}};
-  std::vector<WorkRow> rows;
-  std::vector<char> is_random;                // by row: sizes of a random sweep
-  std::vector<OperatorMeasurement> measured;  // by row; without a time where only asked for
-  std::set<std::size_t> fitted;               // devices that have rows to fit
-};
-
-class OperatorWorkBuilder {
- public:
-  OperatorWorkBuilder(OperatorClass operator_class, const std::vector<ListedDevice>& devices);
-
-  // Measured rows; to be fitted or only to be predicted.
-  Status add(const std::vector<OperatorMeasurement>& measurements, bool to_fit);
-  // One operator to be predicted; returns its row.
-  std::size_t ask(std::size_t device, const OperatorShape& shape);
-
-  // On each device the sizes of real models, which are few, weigh as much as the random ones.
-  OperatorWork take() &&;
-
- private:
-  Result<std::size_t> index_of(const std::string& name) const;
-
-  OperatorWork work_;
-};
 
 // devices.csv of the training folder, and of the test folder what is new there.
 Result<std::vector<ListedDevice>> read_listed_devices(const SuiteInput& input, const std::string& train);
 
 // Reads one class of the folder.
-Result<std::vector<OperatorMeasurement>> read_operators(const SuiteInput& input, const std::string& folder,
+Result<std::vector<OperatorMeasurement>> read_operators(env::Files& files, const std::string& folder,
                                                         OperatorClass operator_class);
+
+// Every class of the folder, to be fitted.
+Result<std::vector<OperatorWork>> read_operator_work(env::Files& files, const std::string& folder);
 
 }  // namespace orrery::predict

@@ -123,6 +123,12 @@ void append(std::vector<Case>& to, std::vector<Case> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
+// Of cases on measured devices.
+std::string false_alarms_note(const std::vector<Case>& seen) {
+  const auto flagged = std::count_if(seen.begin(), seen.end(), [](const Case& c) { return !c.in_domain; });
+  return fmt::format("{}: {} of {} flagged as outside the domain.", seen.front().group, flagged, seen.size());
+}
+
 class ClassScorer {
  public:
   ClassScorer(const OperatorWork& data, const std::vector<char>& is_scored, const SuiteInput& input)
@@ -143,6 +149,7 @@ class ClassScorer {
     const std::vector<Case> kept = std::move(report.cases);
     for (const auto& cases : {others, seen, by_device}) report.add(cases, seconds);
     report.cases = kept;
+    if (!seen.empty()) report.notes.push_back(false_alarms_note(seen));
     return {};
   }
 
@@ -211,11 +218,11 @@ struct ScoredWork {
 Result<ScoredWork> read_class(OperatorClass operator_class, const std::vector<ListedDevice>& devices,
                               const SuiteInput& input, const std::string& train) {
   OperatorWorkBuilder builder(operator_class, devices);
-  ORRERY_TRY(const auto measured, read_operators(input, train, operator_class));
+  ORRERY_TRY(const auto measured, read_operators(input.files, train, operator_class));
   ORRERY_TRY_VOID(builder.add(measured, true));
   std::vector<char> is_scored(measured.size(), input.test.empty() ? 1 : 0);
   if (!input.test.empty()) {
-    ORRERY_TRY(const auto tested, read_operators(input, input.test, operator_class));
+    ORRERY_TRY(const auto tested, read_operators(input.files, input.test, operator_class));
     ORRERY_TRY_VOID(builder.add(tested, false));
     is_scored.resize(measured.size() + tested.size(), 1);
   }
@@ -223,13 +230,10 @@ Result<ScoredWork> read_class(OperatorClass operator_class, const std::vector<Li
 }
 
 std::string domain_note(const SuiteReport& report) {
-  std::vector<Case> inside, outside;
-  for (const Case& c : report.cases) (c.in_domain ? inside : outside).push_back(c);
-  return fmt::format(
-      "In domain (every feature inside the range of the rows fitted on other devices): {} cases, mean error {:.1f} %; "
-      "outside: {} cases, "
-      "{:.1f} %.",
-      inside.size(), 100 * score_of(inside).mre, outside.size(), 100 * score_of(outside).mre);
+  const auto outside =
+      std::count_if(report.cases.begin(), report.cases.end(), [](const Case& c) { return !c.in_domain; });
+  return fmt::format("Flagged as outside the domain: {} of {} cases on devices that were not measured.", outside,
+                     report.cases.size());
 }
 
 }  // namespace
@@ -251,11 +255,12 @@ Result<SuiteReport> run_operators_suite(const SuiteInput& input) {
       report.publish(name + form, published.error, kPublisher);
     }
   }
-  report.notes = {
-      domain_note(report),
-      input.test.empty() ? "Each device was left out in turn and predicted from the other devices."
-                         : "Devices of the test folder were predicted from the devices of the training folder.",
-      "\"all\" is over the rows named by a class alone. Published figures were fitted on random sizes only."};
+  report.notes.push_back(domain_note(report));
+  report.notes.emplace_back(input.test.empty()
+                                ? "Each device was left out in turn and predicted from the other devices."
+                                : "Devices of the test folder were predicted from the devices of the training folder.");
+  report.notes.emplace_back(
+      "\"all\" is over the rows named by a class alone. Published figures were fitted on random sizes only.");
   return report;
 }
 

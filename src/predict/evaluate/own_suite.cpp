@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/statistics.h"
+#include "base/text.h"
 #include "predict/baselines/graph_attention.h"
 #include "predict/baselines/graph_totals.h"
 #include "predict/baselines/operator_mlp.h"
@@ -17,7 +18,8 @@ namespace orrery::predict {
 
 namespace {
 
-constexpr double kMillisecond = 1e3;  // per second
+constexpr double kMillisecond = 1e3;                              // per second
+constexpr std::string_view kShippedDataset = "data/cpu.dataset";  // in the source tree
 
 using FoldOf = std::function<std::string(const DatasetIteration&)>;
 
@@ -164,9 +166,12 @@ Result<std::vector<Case>> score_test(const std::vector<DatasetIteration>& train,
 }  // namespace
 
 Result<SuiteReport> run_own_suite(const SuiteInput& input) {
-  if (input.train.empty())
-    return Error::invalid("give a data set: --train FILE (`orrery dataset build FILE` makes one)");
-  ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(input.files, input.train));
+  const std::string path = input.train.empty() ? std::string(kShippedDataset) : input.train;
+  if (!input.files.exists(path)) {
+    return Error::not_found(
+        fmt::format("no data set {}; give one: --train FILE (`orrery dataset build FILE` makes one)", quote(path)));
+  }
+  ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(input.files, path));
   ORRERY_TRY(const MeasuredSet set, measured_set(dataset));
   const std::vector<DatasetIteration>& all = set.iterations;
   SuiteReport report{.suite = "own", .seed = input.seed};

@@ -10,6 +10,7 @@
 #include "predict/evaluate/graph_suite.h"
 #include "predict/evaluate/kineto_suite.h"
 #include "predict/evaluate/layers_suite.h"
+#include "predict/evaluate/llm_graph_suite.h"
 #include "predict/evaluate/llm_suite.h"
 #include "predict/evaluate/operators_suite.h"
 #include "predict/evaluate/own_suite.h"
@@ -32,10 +33,11 @@ const std::vector<Suite>& all_suites() {
       {"ets-graph", "how long a GPU is busy, from the graph alone", run_graph_suite},
       {"ets-faithful", "the same as ets-p1 by the published ETS network, trained here", run_ets_faithful_suite},
       {"ets-ablations", "what structure, layers, windows and loss do to the ETS network", run_ets_ablations_suite},
-      {"own", "iterations on a processor, from a data set of this tool (--train FILE)", run_own_suite},
+      {"own", "iterations on a processor, from a data set of this tool (default data/cpu.dataset)", run_own_suite},
       {"operators", "operators on GPUs that were not measured", run_operators_suite},
       {"layers", "single layers on GPUs that were not measured", run_layers_suite},
       {"llm", "iterations of language models on GPUs that were not measured", run_llm_suite},
+      {"llm-graph", "the same from the zoo's own graphs, as `predict --with operators` does", run_llm_graph_suite},
       {"profet", "training steps on other machines from a profile on one", run_profet_suite},
       {"ps-workers", "speeds of parameter-server jobs not measured", run_ps_workers_suite},
       {"scaling", "step times of data-parallel jobs on placements not measured", run_scaling_suite},

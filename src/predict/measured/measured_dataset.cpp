@@ -8,7 +8,8 @@ namespace {
 
 Result<DatasetIteration> iteration_of(const profile::DatasetEntry& entry) {
   ORRERY_TRY(workload::TrainingRun run, profile::run_of(entry.configuration));
-  DatasetIteration one{entry.configuration.key(), entry.configuration.family, entry.is_noisy(), {std::move(run), {}, 0}};
+  DatasetIteration one{
+      entry.configuration.key(), entry.configuration.family, entry.is_noisy(), {std::move(run), {}, 0}};
   std::map<std::pair<std::int32_t, workload::Phase>, double> times;
   double sum = 0;
   for (const profile::MeasuredOperator& op : entry.operators) {

@@ -97,11 +97,4 @@ Result<MeasuredModel> parse_measured_model(std::string_view bytes) {
   return model;
 }
 
-Result<MeasuredModel> read_measured_model(env::Files& files, const std::string& path) {
-  ORRERY_TRY(const std::string bytes, files.read(path, kModelMax));
-  auto model = parse_measured_model(bytes);
-  if (!model) return std::move(model).error().with_context(path);
-  return model;
-}
-
 }  // namespace orrery::predict

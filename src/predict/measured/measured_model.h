@@ -39,6 +39,5 @@ std::string to_bytes(const MeasuredModel& model);
 Result<std::string> device_of_model(std::string_view bytes);
 // Any bytes give a model or an error: another version, cut, damaged, or not a model at all.
 Result<MeasuredModel> parse_measured_model(std::string_view bytes);
-Result<MeasuredModel> read_measured_model(env::Files& files, const std::string& path);
 
 }  // namespace orrery::predict

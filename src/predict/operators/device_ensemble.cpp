@@ -53,17 +53,14 @@ struct Range {
   }
 };
 
-// Whether each row lies inside the range of the rows fitted on other devices, in every column.
+// Whether each row lies inside the range of the rows fitted on its device, in every column.
 std::vector<char> domain_of(const Features& features, const std::vector<WorkRow>& rows, std::size_t devices) {
-  std::vector<Range> of_others(devices, Range(features.columns()));
+  std::vector<Range> fitted(devices, Range(features.columns()));
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!(rows[i].weight > 0)) continue;
-    for (std::size_t device = 0; device < devices; ++device) {
-      if (device != rows[i].device) of_others[device].add(features.row(i));
-    }
+    if (rows[i].weight > 0) fitted[rows[i].device].add(features.row(i));
   }
   std::vector<char> inside(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) inside[i] = of_others[rows[i].device].has(features.row(i)) ? 1 : 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) inside[i] = fitted[rows[i].device].has(features.row(i)) ? 1 : 0;
   return inside;
 }
 
@@ -127,7 +124,7 @@ void DeviceEnsemble::find_members() {
       has_rows = true;
     }
     if (!has_rows) continue;
-    Member member{.device = device, .overhead_ms = {}, .log_ratio = {}};
+    Member member{.device = device, .overhead_ms = {}, .trees = {}, .log_ratio = {}};
     for (auto& pairs : by_kind) member.overhead_ms.push_back(overhead_of(std::move(pairs)));
     members_.push_back(std::move(member));
   }
@@ -156,10 +153,10 @@ Status DeviceEnsemble::fit_member(Member& member, const Features& features) cons
     targets.push_back(std::log(rows_[i].measured_ms / (member.overhead_ms[rows_[i].kind] + rows_[i].roof_ms)));
     weights.push_back(rows_[i].weight);
   }
-  ORRERY_TRY(const BoostedTrees trees, BoostedTrees::fit(fitted, targets, weights, options_.boost));
+  ORRERY_TRY(member.trees, BoostedTrees::fit(fitted, targets, weights, options_.boost));
   member.log_ratio.resize(rows_.size());
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    member.log_ratio[i] = static_cast<float>(trees.predict(features.row(i)));
+    member.log_ratio[i] = static_cast<float>(member.trees.predict(features.row(i)));
   }
   return {};
 }
@@ -182,18 +179,21 @@ double DeviceEnsemble::floor_ms(std::size_t row, std::span<const std::size_t> ex
   return overhead_for(rows_[row].kind, rows_[row].device, excluded) + rows_[row].roof_ms;
 }
 
+double DeviceEnsemble::weight_of(double generations) const {
+  return std::isnan(generations) ? 1 : std::exp(-std::abs(generations) / options_.reach);
+}
+
 EnsembleAnswer DeviceEnsemble::predict(std::size_t row, std::span<const std::size_t> excluded) const {
   const WorkRow& work = rows_[row];
   const double generation = devices_[work.device].generation;
   std::vector<std::pair<double, double>> opinions;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     if (is_out(m, work.device, excluded)) continue;
-    const double distance = std::abs(devices_[members_[m].device].generation - generation);
-    const double weight = std::isnan(distance) ? 1 : std::exp(-distance / options_.reach);
+    const double weight = weight_of(devices_[members_[m].device].generation - generation);
     opinions.push_back({static_cast<double>(members_[m].log_ratio[row]), weight});
   }
   ORRERY_CHECK(!opinions.empty());
-  return {std::exp(weighted_median(opinions)) * floor_ms(row, excluded), in_domain_[row] != 0};
+  return {std::exp(weighted_median(opinions)) * floor_ms(row, excluded), false};
 }
 
 EnsembleAnswer DeviceEnsemble::predict_seen(std::size_t row) const {
@@ -205,6 +205,22 @@ EnsembleAnswer DeviceEnsemble::predict_seen(std::size_t row) const {
   return {std::exp(static_cast<double>(own->log_ratio[row])) * floor, in_domain_[row] != 0};
 }
 
+EnsembleAnswer DeviceEnsemble::predict_new(const DeviceFacts& device, std::span<const float> features, double roof_ms,
+                                           std::size_t kind, std::string_view excluded) const {
+  std::vector<std::pair<double, double>> opinions;
+  std::vector<double> overheads;
+  for (const Member& member : members_) {
+    const DeviceFacts& measured = devices_[member.device];
+    if (measured.name == excluded) continue;
+    const double log_ratio = member.trees.predict(features);
+    if (measured.name == device.name) return {std::exp(log_ratio) * (member.overhead_ms[kind] + roof_ms), true};
+    opinions.push_back({log_ratio, weight_of(measured.generation - device.generation)});
+    overheads.push_back(member.overhead_ms[kind]);
+  }
+  ORRERY_CHECK(!opinions.empty());
+  return {std::exp(weighted_median(opinions)) * (median(overheads) * options_.overhead_share + roof_ms), false};
+}
+
 std::size_t DeviceEnsemble::members_beside(std::size_t device) const {
   return static_cast<std::size_t>(
       std::count_if(members_.begin(), members_.end(), [&](const Member& member) { return member.device != device; }));
@@ -212,8 +228,8 @@ std::size_t DeviceEnsemble::members_beside(std::size_t device) const {
 
 Result<Conformal> DeviceEnsemble::calibrate(std::size_t device) const {
   if (members_beside(device) < 2) {
-    return Error::invalid(
-        fmt::format("an interval for {} needs measurements of two other devices", devices_[device].name));
+    return Error::invalid(fmt::format("an interval for {} needs measurements of two other devices",
+                                      device < devices_.size() ? devices_[device].name : "new devices"));
   }
   std::vector<CalibrationPair> pairs;
   const std::size_t excluded[] = {device};
@@ -225,10 +241,53 @@ Result<Conformal> DeviceEnsemble::calibrate(std::size_t device) const {
     }
     const std::size_t step = own.size() / kCalibrationRows + 1;
     for (std::size_t i = 0; i < own.size(); i += step) {
-      pairs.push_back({predict(own[i], excluded).time_ms, rows_[own[i]].measured_ms, rows_[own[i]].group});
+      pairs.push_back({predict(own[i], excluded).time_ms, rows_[own[i]].measured_ms, rows_[own[i]].group,
+                       devices_[member.device].name});
     }
   }
   return Conformal::fit(pairs);
+}
+
+void DeviceEnsemble::write(ByteWriter& out) const {
+  out.f64(options_.reach);
+  out.f64(options_.overhead_share);
+  out.u32(static_cast<std::uint32_t>(members_.size()));
+  for (const Member& member : members_) {
+    out.text(devices_[member.device].name);
+    out.f64(devices_[member.device].generation);
+    out.u32(static_cast<std::uint32_t>(member.overhead_ms.size()));
+    for (const double overhead : member.overhead_ms) out.f64(overhead);
+    member.trees.write(out);
+  }
+}
+
+Result<DeviceEnsemble> DeviceEnsemble::read(ByteReader& in) {
+  constexpr std::size_t kMembersMax = 1000, kKindsMax = 1000, kNameMax = 256;
+  DeviceEnsemble ensemble;
+  ORRERY_TRY(ensemble.options_.reach, in.f64());
+  ORRERY_TRY(ensemble.options_.overhead_share, in.f64());
+  if (!(ensemble.options_.reach > 0)) return Error::invalid("the reach of a device is damaged");
+  ORRERY_TRY(const std::size_t members, in.count(24, kMembersMax));
+  if (members == 0) return Error::invalid("no devices");
+  for (std::size_t i = 0; i < members; ++i) {
+    Member member{.device = i, .overhead_ms = {}, .trees = {}, .log_ratio = {}};
+    DeviceFacts device;
+    ORRERY_TRY(device.name, in.text(kNameMax));
+    ORRERY_TRY(device.generation, in.f64());
+    ORRERY_TRY(const std::size_t kinds, in.count(8, kKindsMax));
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+      ORRERY_TRY(const double overhead, in.f64());
+      if (!(overhead >= 0) || !std::isfinite(overhead)) return Error::invalid("an overhead is damaged");
+      member.overhead_ms.push_back(overhead);
+    }
+    ORRERY_TRY(member.trees, BoostedTrees::read(in));
+    const bool is_alike = i == 0 || (kinds == ensemble.members_[0].overhead_ms.size() &&
+                                     member.trees.columns() == ensemble.members_[0].trees.columns());
+    if (!is_alike || kinds == 0) return Error::invalid("the devices were learned from different things");
+    ensemble.devices_.push_back(std::move(device));
+    ensemble.members_.push_back(std::move(member));
+  }
+  return ensemble;
 }
 
 }  // namespace orrery::predict

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "predict/learn/boosted_trees.h"
 #include "predict/learn/conformal.h"
@@ -35,6 +36,9 @@ struct WorkRow {
   std::string group{};     // of its interval
 };
 
+// Of a launch that is not hidden behind the work before it, in an iteration.
+inline constexpr double kUnhiddenLaunch = 0.5;
+
 struct EnsembleOptions {
   double reach = 0.8;         // generations
   double overhead_share = 1;  // of the overhead that is left when work follows work without waiting
@@ -43,7 +47,7 @@ struct EnsembleOptions {
 
 struct EnsembleAnswer {
   double time_ms = 0;
-  bool in_domain = true;  // every feature inside what was fitted on other devices
+  bool in_domain = true;  // the device was measured, and every feature is inside what was fitted on it
 };
 
 class DeviceEnsemble {
@@ -57,14 +61,25 @@ class DeviceEnsemble {
   EnsembleAnswer predict(std::size_t row, std::span<const std::size_t> excluded = {}) const;
   // The time of a row on a device that was measured itself: its own member speaks. Precondition: it has one.
   EnsembleAnswer predict_seen(std::size_t row) const;
+  // Work that is not among the rows, on any device: if it was measured its own member speaks, else the others do,
+  // without `excluded` (names). Precondition: a member is left, and as many features as were fitted.
+  EnsembleAnswer predict_new(const DeviceFacts& device, std::span<const float> features, double roof_ms,
+                             std::size_t kind = 0, std::string_view excluded = {}) const;
   // What rows of `device` may be off by, calibrated without that device. Needs at least two other members.
   Result<Conformal> calibrate(std::size_t device) const;
+  // The same for a device that is not among them.
+  Result<Conformal> calibrate_new() const { return calibrate(devices_.size()); }
 
   // The roofline alone with the median overhead: what a model without learning says.
   double floor_ms(std::size_t row, std::span<const std::size_t> excluded = {}) const;
   // Members without the device itself.
   std::size_t members_beside(std::size_t device) const;
 
+  // Without the rows: what was read predicts new work only.
+  void write(ByteWriter& out) const;
+  static Result<DeviceEnsemble> read(ByteReader& in);
+
+  std::size_t columns() const { return members_[0].trees.columns(); }
   const std::vector<WorkRow>& rows() const { return rows_; }
   const std::vector<DeviceFacts>& devices() const { return devices_; }
 
@@ -72,6 +87,7 @@ class DeviceEnsemble {
   struct Member {
     std::size_t device = 0;
     std::vector<double> overhead_ms;  // by kind; NaN: no row was small enough to show it
+    BoostedTrees trees;               // of log(measured / floor)
     std::vector<float> log_ratio;     // by row
   };
 
@@ -79,6 +95,7 @@ class DeviceEnsemble {
   void fill_unknown_overheads();
   Status fit_member(Member& member, const Features& features) const;
   double overhead_for(std::size_t kind, std::size_t own, std::span<const std::size_t> excluded) const;
+  double weight_of(double generations) const;  // of a device so far away
   bool is_out(std::size_t member, std::size_t own, std::span<const std::size_t> excluded) const;
 
   std::vector<DeviceFacts> devices_;

@@ -86,7 +86,7 @@ TEST(DeviceEnsemble, IntervalsHoldWhatTheyPromise) {
   EXPECT_NEAR(static_cast<double>(inside) / count, 0.8, 0.06);
 }
 
-TEST(DeviceEnsemble, WorkBeyondWhatWasFittedIsOutOfDomain) {
+TEST(DeviceEnsemble, WorkBeyondWhatWasFittedAndOtherDevicesAreOutOfDomain) {
   World world = make_world(3, 1);
   world.features.add(std::vector<float>{30});
   world.rows.push_back({.device = 0, .roof_ms = 1});
@@ -94,8 +94,9 @@ TEST(DeviceEnsemble, WorkBeyondWhatWasFittedIsOutOfDomain) {
   world.rows.push_back({.device = 0, .roof_ms = 1});
   const auto ensemble = DeviceEnsemble::fit(world.devices, world.features, world.rows, {});
   ASSERT_TRUE(ensemble);
-  EXPECT_FALSE(ensemble->predict(world.rows.size() - 2).in_domain);
-  EXPECT_TRUE(ensemble->predict(world.rows.size() - 1).in_domain);
+  EXPECT_FALSE(ensemble->predict_seen(world.rows.size() - 2).in_domain);
+  EXPECT_TRUE(ensemble->predict_seen(world.rows.size() - 1).in_domain);
+  EXPECT_FALSE(ensemble->predict(world.rows.size() - 1).in_domain);
 }
 
 TEST(DeviceEnsemble, WhatCannotBeFittedIsAnError) {

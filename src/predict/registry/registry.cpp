@@ -5,7 +5,13 @@
 namespace orrery::predict {
 
 Registry::Registry(std::span<const std::string_view> models) {
-  for (const std::string_view bytes : models) entries_.push_back({.bytes = bytes});
+  for (const std::string_view bytes : models) {
+    if (OperatorModel::is_one(bytes)) {
+      operator_bytes_ = bytes;
+    } else {
+      entries_.push_back({.bytes = bytes});
+    }
+  }
 }
 
 Status Registry::read_device(Entry& entry) {
@@ -27,6 +33,13 @@ std::string Registry::known_devices() const {
   return names;
 }
 
+Status Registry::read_operators() const {
+  if (operators_) return {};
+  ORRERY_TRY(OperatorModel model, OperatorModel::parse(operator_bytes_));
+  operators_.emplace(std::move(model));
+  return {};
+}
+
 Result<Prediction> Registry::predict(const workload::TrainingRun& run, const hardware::Placement& placement) const {
   const MeasuredPredictor* best = nullptr;
   std::string refused;
@@ -42,6 +55,10 @@ Result<Prediction> Registry::predict(const workload::TrainingRun& run, const har
     }
   }
   if (best != nullptr) return best->predict(run, placement);
+  if (!operator_bytes_.empty() && OperatorPredictor::check(run, placement)) {
+    ORRERY_TRY_VOID(read_operators());
+    return operators_->predict(run, placement);
+  }
   ORRERY_TRY(Prediction prediction, AnalyticPredictor().predict(run, placement));
   if (!refused.empty()) {
     prediction.notes.push_back("by formulas: " + refused);

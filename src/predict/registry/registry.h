@@ -1,10 +1,12 @@
 #pragma once
 // Chooses the predictor of each run: of the models that know its device and can predict it, the one with the least
-// error on measurements it did not learn from; the formulas where there is none. The prediction's notes say why.
+// error on measurements it did not learn from; where there is none, a model of operators measured on other devices; the
+// formulas where neither can. The prediction's notes say why.
 
 #include <optional>
 
 #include "predict/measured/measured_predictor.h"
+#include "predict/operators/operator_predictor.h"
 
 namespace orrery::predict {
 
@@ -26,8 +28,11 @@ class Registry final : public Predictor {
   static Status read_device(Entry& entry);
   static Status read_model(Entry& entry);
   std::string known_devices() const;
+  Status read_operators() const;
 
   mutable std::vector<Entry> entries_;
+  std::string_view operator_bytes_;
+  mutable std::optional<OperatorPredictor> operators_;
 };
 
 }  // namespace orrery::predict

@@ -1,0 +1,37 @@
+#pragma once
+// What measured operators of several GPUs teach about any GPU, and the file it is kept in (docs/formats/model.md).
+//
+// Devices have the names of the built-in table where it has them. Times are of fp32, one operator after another.
+
+#include <map>
+
+#include "predict/operators/graph_operators.h"
+#include "predict/operators/operator_work.h"
+
+namespace orrery::predict {
+
+class OperatorModel {
+ public:
+  // One work for every class; each needs measurements of three devices.
+  static Result<OperatorModel> fit(std::vector<OperatorWork> classes, const EnsembleOptions& options);
+
+  // Milliseconds, without the measurements of the device that is `excluded`.
+  double time_ms(const GraphWork& work, const DeviceFacts& device, std::string_view excluded = {}) const;
+  // How far single operators of real models on a device nobody measured were from what was predicted, as multiples.
+  Interval ratios() const { return ratios_; }
+  const std::vector<std::string>& devices() const { return devices_; }
+  bool is_measured(std::string_view device) const;
+
+  std::string to_bytes() const;
+  // Any bytes give a model or an error: another version, cut, damaged, or not a model of operators at all.
+  static Result<OperatorModel> parse(std::string_view bytes);
+  // Whether the bytes begin like such a model.
+  static bool is_one(std::string_view bytes);
+
+ private:
+  std::map<OperatorClass, DeviceEnsemble> classes_;
+  std::vector<std::string> devices_;
+  Interval ratios_{1, 1};
+};
+
+}  // namespace orrery::predict
