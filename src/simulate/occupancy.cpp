@@ -10,7 +10,7 @@ namespace orrery::simulate {
 
 namespace {
 
-constexpr std::size_t kTenantsShown = 7;  // more would share colours
+constexpr std::size_t kTenantsShown = 6;  // with the others, more would share colours
 
 // The tenants with the most jobs; the others are one kind behind them.
 std::map<std::int32_t, std::size_t> kinds_of(const Workload& workload) {

@@ -16,7 +16,7 @@ constexpr std::size_t kKinds = kOperatorKinds;
 constexpr std::size_t kPhases = 3;
 
 std::vector<std::string> names() {
-  std::vector<std::string> all = StepFeatures::size_names();
+  std::vector<std::string> all = StepFeatures::operator_size_names();
   all.emplace_back("optimizer");
   for (std::size_t phase = 0; phase < kPhases; ++phase) all.push_back(fmt::format("phase_{}", phase));
   for (std::size_t kind = 0; kind < kKinds; ++kind) all.push_back(fmt::format("kind_{}", kind));
@@ -29,7 +29,7 @@ void add_steps(const workload::TrainingRun& run, std::span<const double> seconds
   std::vector<float> row;
   for (std::size_t step = 0; step < steps.steps().size(); ++step) {
     if (!seconds.empty() && !(seconds[step] > 0)) continue;
-    steps.sizes(step, row);
+    steps.operator_sizes(step, row);
     row.push_back(static_cast<float>(run.optimizer));
     const std::size_t one_hot = row.size();
     row.resize(one_hot + kPhases + kKinds);

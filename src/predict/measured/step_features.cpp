@@ -67,6 +67,7 @@ StepFeatures::StepFeatures(const workload::TrainingRun& run, const StepScale& sc
 
 StepGroup StepFeatures::group(std::size_t step) const {
   if (steps_[step].phase == Phase::kUpdate) return StepGroup::kMemory;
+  if (std::holds_alternative<workload::RecurrentAttributes>(op(step).attributes)) return StepGroup::kRecurrence;
   if (const auto* conv = std::get_if<workload::ConvAttributes>(&op(step).attributes)) {
     return conv->groups > 1 ? StepGroup::kGroupedConvolution : StepGroup::kConvolution;
   }
@@ -75,15 +76,39 @@ StepGroup StepFeatures::group(std::size_t step) const {
 
 double StepFeatures::prior(std::size_t step) const {
   const workload::OperatorCost& cost = costs_[step];
-  return scale_.call + cost.flops().value() / scale_.flops_per_second + cost.bytes().value() / scale_.bytes_per_second;
+  const double calls = group(step) == StepGroup::kRecurrence ? std::max(1.0, cost.kernels) : 1;
+  return calls * scale_.call + cost.flops().value() / scale_.flops_per_second +
+         cost.bytes().value() / scale_.bytes_per_second;
 }
 
-std::vector<std::string> StepFeatures::size_names() {
+std::vector<std::string> StepFeatures::size_names(StepGroup group) {
+  if (group != StepGroup::kRecurrence) return operator_size_names();
+  return {"steps", "batch", "features", "hidden", "layers", "step_macs", "flops", "bytes", "small"};
+}
+
+std::vector<std::string> StepFeatures::operator_size_names() {
   return {"matrix_flops", "vector_flops", "read",  "written", "parameters", "rows",
           "columns",      "depth",        "count", "filter",  "small"};
 }
 
+// Of one layer in one direction: its time steps are what the others wait for.
+void StepFeatures::recurrence_sizes(std::size_t step, std::vector<float>& out) const {
+  const workload::OperatorCost& cost = costs_[step];
+  const auto& recurrence = std::get<workload::RecurrentAttributes>(op(step).attributes);
+  const auto& input = run_.graph.type(op(step).inputs[0]).shape;
+  const auto batch = static_cast<double>(input[0]), hidden = static_cast<double>(recurrence.hidden);
+  const auto layers = static_cast<double>(recurrence.layers * (recurrence.bidirectional ? 2 : 1));
+  out.assign({log_size(static_cast<double>(input[1])), log_size(batch), log_size(static_cast<double>(input[-1])),
+              log_size(hidden), log_size(layers), log_size(batch * hidden * hidden), log_size(cost.flops().value()),
+              log_size(cost.bytes().value()), static_cast<float>(scale_.call * cost.kernels / prior(step))});
+}
+
 void StepFeatures::sizes(std::size_t step, std::vector<float>& out) const {
+  if (group(step) == StepGroup::kRecurrence) return recurrence_sizes(step, out);
+  operator_sizes(step, out);
+}
+
+void StepFeatures::operator_sizes(std::size_t step, std::vector<float>& out) const {
   const workload::OperatorCost& cost = costs_[step];
   const Product product = product_of(run_.graph, op(step));
   out.assign({log_size(cost.matrix_flops.value()), log_size(cost.vector_flops.value()), log_size(cost.read.value()),
@@ -92,8 +117,8 @@ void StepFeatures::sizes(std::size_t step, std::vector<float>& out) const {
               static_cast<float>(scale_.call / prior(step))});
 }
 
-std::vector<std::string> StepFeatures::feature_names() {
-  std::vector<std::string> names = size_names();
+std::vector<std::string> StepFeatures::feature_names(StepGroup group) {
+  std::vector<std::string> names = size_names(group);
   names.insert(names.end(), {"kind", "stride", "side", "kind_before", "elements_before", "elements", "kernels", "batch",
                              "intensity", "gradients", "optimizer", "kind_after", "prior", "inputs"});
   return names;

@@ -11,8 +11,8 @@
 namespace orrery::predict {
 
 // Steps whose kernels are alike.
-enum class StepGroup { kConvolution, kGroupedConvolution, kProduct, kMemory };
-inline constexpr std::size_t kStepGroups = 4;
+enum class StepGroup { kConvolution, kGroupedConvolution, kProduct, kMemory, kRecurrence };
+inline constexpr std::size_t kStepGroups = 5;
 
 // What a device does in a second, roughly: a model learns the rest. One ordinary core unless said otherwise.
 struct StepScale {
@@ -30,11 +30,17 @@ class StepFeatures {
   std::span<const workload::PhaseStep> steps() const { return steps_; }
   StepGroup group(std::size_t step) const;
 
-  // A rough time in seconds: arithmetic and traffic, one after the other, and a call.
+  // A rough time in seconds: arithmetic and traffic, one after the other, and a call; of a recurrence a call for each
+  // kernel of each time step, which wait for one another.
   double prior(std::size_t step) const;
 
-  static std::vector<std::string> size_names();
-  static std::vector<std::string> feature_names();
+  // What any step can be described by.
+  static std::vector<std::string> operator_size_names();
+  void operator_sizes(std::size_t step, std::vector<float>& out) const;
+
+  // What a step's group is learned from: the same, or a recurrence's own numbers; features are sizes and more.
+  static std::vector<std::string> size_names(StepGroup group);
+  static std::vector<std::string> feature_names(StepGroup group);
   void sizes(std::size_t step, std::vector<float>& out) const;
   void features(std::size_t step, std::vector<float>& out) const;
 
@@ -42,6 +48,8 @@ class StepFeatures {
   std::uint64_t likeness(std::size_t step) const;
 
  private:
+  void recurrence_sizes(std::size_t step, std::vector<float>& out) const;
+
   const workload::Operator& op(std::size_t step) const { return run_.graph.node(steps_[step].node); }
 
   const workload::TrainingRun& run_;

@@ -17,7 +17,8 @@ Result<StepModel> StepModel::fit(std::span<const MeasuredSteps* const> measured,
   if (measured.empty()) return Error::invalid("no measured iteration to learn from");
   std::vector<TimeLessons> lessons;
   for (std::size_t i = 0; i < kPhases * kStepGroups; ++i) {
-    lessons.emplace_back(StepFeatures::size_names(), StepFeatures::feature_names());
+    const auto group = static_cast<StepGroup>(i % kStepGroups);
+    lessons.emplace_back(StepFeatures::size_names(group), StepFeatures::feature_names(group));
   }
   StepModel model;
   model.scale_ = scale;
