@@ -14,7 +14,7 @@ Result<Conformal> calibrate(std::span<const LeftOut> left_out, std::string_view 
   std::vector<CalibrationPair> pairs;
   for (const LeftOut& other : left_out) {
     if (!other.calibrates || (!fold.empty() && other.fold == fold)) continue;
-    pairs.push_back({other.one.predicted, other.one.measured, other.kind, other.fold});
+    pairs.push_back({other.one.predicted, other.one.measured, other.kind});
   }
   return Conformal::fit(pairs);
 }

@@ -10,11 +10,6 @@
 // which holds the truth with probability 1 − a at least if the new case is like the calibration cases (Vovk et al.
 // 2005; Lei et al. 2018). A rank that does not exist (few pairs) becomes the smallest or largest ratio. A group with
 // fewer than `group_min` pairs uses the pairs of all groups.
-//
-// Pairs of one cluster (a device, a family of models) err alike, and a new prediction may be of a cluster nobody has
-// seen. So each cluster in turn is held against the interval of the others, stretched about its centre; the stretch
-// that holds the level of the pairs is that of the answer. It needs kClustersMin clusters; above kClustersMax they are
-// a good sample of what clusters do, and nothing is stretched.
 
 #include <map>
 #include <span>
@@ -34,10 +29,7 @@ struct Interval {
 struct CalibrationPair {
   double predicted = 0, measured = 0;  // both above 0
   std::string group{};
-  std::string cluster{};  // empty: like every other pair
 };
-
-inline constexpr std::size_t kClustersMin = 3, kClustersMax = 50;
 
 class Conformal {
  public:
