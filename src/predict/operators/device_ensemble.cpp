@@ -241,8 +241,7 @@ Result<Conformal> DeviceEnsemble::calibrate(std::size_t device) const {
     }
     const std::size_t step = own.size() / kCalibrationRows + 1;
     for (std::size_t i = 0; i < own.size(); i += step) {
-      pairs.push_back({predict(own[i], excluded).time_ms, rows_[own[i]].measured_ms, rows_[own[i]].group,
-                       devices_[member.device].name});
+      pairs.push_back({predict(own[i], excluded).time_ms, rows_[own[i]].measured_ms, rows_[own[i]].group});
     }
   }
   return Conformal::fit(pairs);
