@@ -185,27 +185,30 @@ double mean_error(const std::vector<LeftOut>& answers) {
   return sum / static_cast<double>(answers.size());
 }
 
+enum class Calibration { kOtherNetworks, kInside };
+
 // Answers with the form that answered the inner questions best. `errors` gets the mean error of every question.
-Status answer_all(const Part& part, bool inner_calibrates, SuiteReport& report, double seconds,
+Status answer_all(const Part& part, Calibration calibration, SuiteReport& report, double seconds,
                   std::vector<double>& errors) {
   ORRERY_TRY(const RunForm form, choose_form(part.forms, part.inner));
-  std::vector<LeftOut> left_out;
+  std::vector<LeftOut> left_out, inside;
   for (const Question& question : part.questions) {
-    ORRERY_TRY(std::vector<LeftOut> answers, answer(question, form));
+    ORRERY_TRY(const std::vector<LeftOut> answers, answer(question, form));
     errors.push_back(mean_error(answers));
-    for (LeftOut& one : answers) {
-      one.calibrates = !inner_calibrates;
-      left_out.push_back(std::move(one));
-    }
-  }
-  const std::size_t asked = left_out.size();
-  for (const RunSplit& inner : part.inner) {
-    if (!inner_calibrates) break;
-    ORRERY_TRY(const std::vector<LeftOut> answers, answer({"", "known", inner}, form));
     left_out.insert(left_out.end(), answers.begin(), answers.end());
   }
-  ORRERY_TRY(std::vector<Case> cases, calibrated_cases(left_out));
-  cases.resize(asked);
+  if (calibration == Calibration::kOtherNetworks) {
+    ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out));
+    report.add(cases, seconds);
+    return {};
+  }
+  for (const RunSplit& inner : part.inner) {
+    ORRERY_TRY(const std::vector<LeftOut> answers, answer({"", "", inner}, form));
+    inside.insert(inside.end(), answers.begin(), answers.end());
+  }
+  ORRERY_TRY(const Conformal conformal, calibrate(inside));
+  std::vector<Case> cases;
+  for (const LeftOut& one : left_out) cases.push_back(with_interval(one.one, conformal));
   report.add(cases, seconds);
   return {};
 }
@@ -250,14 +253,14 @@ Status score_runs(const SuiteInput& input, SuiteReport& report) {
   ORRERY_TRY_VOID(add_new_gpu(input, new_gpu));
   ORRERY_TRY_VOID(add_modules(input, modules));
   std::vector<double> errors;
-  ORRERY_TRY_VOID(answer_all(batches, false, report, seconds(), errors));
+  ORRERY_TRY_VOID(answer_all(batches, Calibration::kOtherNetworks, report, seconds(), errors));
   add_cells(report, "batch", errors, kBatchMedian);
   errors.clear();
-  ORRERY_TRY_VOID(answer_all(gpus, false, report, seconds(), errors));
+  ORRERY_TRY_VOID(answer_all(gpus, Calibration::kOtherNetworks, report, seconds(), errors));
   add_cells(report, "GPUs", errors, kGpusMedian);
-  ORRERY_TRY_VOID(answer_all(new_gpu, true, report, seconds(), errors));
+  ORRERY_TRY_VOID(answer_all(new_gpu, Calibration::kInside, report, seconds(), errors));
   ORRERY_TRY_VOID(answer_peeking(new_gpu, report, seconds()));
-  ORRERY_TRY_VOID(answer_all(modules, false, report, seconds(), errors));
+  ORRERY_TRY_VOID(answer_all(modules, Calibration::kOtherNetworks, report, seconds(), errors));
   for (const Network& network : kNetworks) {
     const std::string mean = fmt::format("{}, mean of cells", kSlides);
     report.publish(fmt::format("batch, {}", network.name), network.batch / 100, mean);

@@ -34,6 +34,7 @@ std::vector<double> compute_terms(const MeasuredRun& run, const RunForm& form) {
 
 OverlapRow row_of(const MeasuredRun& run, const RunForm& form) {
   OverlapRow row{{1}, compute_terms(run, form), {run.batch / run.threads}};
+  if (form.terms == RunTerms::kModules) row.always.push_back(run.batch);
   add_by_host(run.batch, form.terms == RunTerms::kDevice && form.device.host_loading, run.host, row.load);
   for (double& value : row.compute) value *= run.iterations;
   for (double& value : row.load) value *= run.iterations;
