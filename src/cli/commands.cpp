@@ -13,6 +13,7 @@ const std::vector<Command>& all_commands() {
                                                  dataset_show_command(),
                                                  dataset_check_command(),
                                                  compare_command(),
+                                                 whatif_command(),
                                                  job_check_command(),
                                                  job_schema_command(),
                                                  models_command(),

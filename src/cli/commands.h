@@ -24,6 +24,7 @@ Command dataset_build_command();
 Command dataset_show_command();
 Command dataset_check_command();
 Command compare_command();
+Command whatif_command();
 Command fit_command();
 Command observe_command();
 Command regress_command();

@@ -6,8 +6,23 @@
 
 namespace orrery::predict {
 
+namespace {
+
+constexpr double kMillisecond = 1e3;  // per second
+
+}  // namespace
+
 std::string random_fold(std::string_view key, std::uint64_t seed) {
   return std::to_string(Random(seed).split(key).below(kRandomFolds));
+}
+
+LeftOut left_out_of(std::string group, double measured_s, double predicted_s, std::string fold) {
+  LeftOut left_out;
+  left_out.one.group = std::move(group);
+  left_out.one.measured = measured_s * kMillisecond;
+  left_out.one.predicted = predicted_s * kMillisecond;
+  left_out.fold = std::move(fold);
+  return left_out;
 }
 
 Result<Conformal> calibrate(std::span<const LeftOut> left_out, std::string_view fold) {

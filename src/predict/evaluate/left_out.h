@@ -19,6 +19,9 @@ struct LeftOut {
   bool calibrates = true;  // false: its error says nothing about others'
 };
 
+// Times in seconds.
+LeftOut left_out_of(std::string group, double measured_s, double predicted_s, std::string fold);
+
 // From the errors of cases outside `fold`; an empty fold leaves none out.
 Result<Conformal> calibrate(std::span<const LeftOut> left_out, std::string_view fold = {});
 Case with_interval(Case one, const Conformal& conformal, std::string_view kind = {});

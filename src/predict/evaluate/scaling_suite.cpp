@@ -10,6 +10,7 @@
 #include "base/csv.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "predict/evaluate/gavel_table.h"
 #include "predict/evaluate/left_out.h"
 #include "predict/regression/python_literal.h"
 #include "predict/scaling/placement_model.h"
@@ -18,15 +19,6 @@
 namespace orrery::predict {
 
 namespace {
-
-constexpr double kMillisecond = 1e3;  // per second
-
-LeftOut left_out_of(const std::string& group, double measured_s, double predicted_s, const std::string& fold) {
-  LeftOut left_out;
-  left_out.one = {.group = group, .measured = measured_s * kMillisecond, .predicted = predicted_s * kMillisecond};
-  left_out.fold = fold;
-  return left_out;
-}
 
 // --- scaling ---
 
@@ -73,16 +65,10 @@ Result<PlacementTable> read_table(env::Files& files, const std::string& folder, 
 
 Result<std::vector<PlacementTable>> read_tables(env::Files& files, const std::string& folder) {
   const std::string measured = folder + "/measured";
-  auto models = files.list(measured);
-  if (!models) {
-    return std::move(models).error().with_context(
-        "the measurements (set ORRERY_DATA to the folder that holds data/, or give --train DIR)");
-  }
-  std::sort(models->begin(), models->end());
+  ORRERY_TRY(const std::vector<std::string> models, list_data(files, measured));
   std::vector<PlacementTable> tables;
-  for (const std::string& model : *models) {
-    ORRERY_TRY(std::vector<std::string> names, files.list(measured + "/" + model));
-    std::sort(names.begin(), names.end());
+  for (const std::string& model : models) {
+    ORRERY_TRY(const std::vector<std::string> names, list_data(files, measured + "/" + model));
     for (const std::string& name : names) {
       if (!name.starts_with("placements-") || !name.ends_with(".csv")) continue;
       ORRERY_TRY(tables.emplace_back(), read_table(files, measured, model, name));
@@ -254,6 +240,9 @@ Result<SuiteReport> run_scaling_suite(const SuiteInput& input) {
   if (input.test.empty()) {
     ORRERY_TRY_VOID(add_calibrated(report, left_out, input.now_s() - begin));
     report.add_total(input.now_s() - begin);
+    if (!input.train.empty()) return report;  // a folder of placements only
+    ORRERY_TRY(const std::vector<Case> gavel, gavel_cases(input.files, training_folder(input, "sched_gavel")));
+    report.add(gavel, input.now_s() - begin);
     return report;
   }
   ORRERY_TRY(const Conformal conformal, calibrate(left_out));

@@ -1,5 +1,6 @@
 #include "predict/evaluate/suites.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/gzip.h"
@@ -14,6 +15,7 @@
 #include "predict/evaluate/llm_suite.h"
 #include "predict/evaluate/operators_suite.h"
 #include "predict/evaluate/own_suite.h"
+#include "predict/evaluate/polimi_suite.h"
 #include "predict/evaluate/profet_suite.h"
 #include "predict/evaluate/scaling_suite.h"
 
@@ -22,6 +24,8 @@ namespace orrery::predict {
 namespace {
 
 constexpr Bytes kFileMax = gibibytes(1);
+constexpr const char* kWhereDataIs =
+    "the measurements (set ORRERY_DATA to the folder that holds data/, or give --train DIR)";
 
 }  // namespace
 
@@ -39,6 +43,7 @@ const std::vector<Suite>& all_suites() {
       {"llm", "iterations of language models on GPUs that were not measured", run_llm_suite},
       {"llm-graph", "the same from the zoo's own graphs, as `predict --with operators` does", run_llm_graph_suite},
       {"profet", "training steps on other machines from a profile on one", run_profet_suite},
+      {"polimi", "training runs with batches, GPUs, devices and modules not measured", run_polimi_suite},
       {"ps-workers", "speeds of parameter-server jobs not measured", run_ps_workers_suite},
       {"scaling", "step times of data-parallel jobs on placements not measured", run_scaling_suite},
       {"kineto", "the last step of a profiled run from the steps before it", run_kineto_suite},
@@ -60,14 +65,18 @@ Result<Suite> find_suite(std::string_view name) {
 Result<std::string> read_data(env::Files& files, const std::string& folder, const std::string& name) {
   const std::string path = folder.empty() ? name : folder + "/" + name;
   auto bytes = files.read(path, kFileMax);
-  if (!bytes) {
-    return std::move(bytes).error().with_context(
-        "the measurements (set ORRERY_DATA to the folder that holds data/, or give --train DIR)");
-  }
+  if (!bytes) return std::move(bytes).error().with_context(kWhereDataIs);
   if (!is_gzip(*bytes)) return bytes;
   auto content = gunzip(*bytes, kFileMax);
   if (!content) return std::move(content).error().with_context(path);
   return content;
+}
+
+Result<std::vector<std::string>> list_data(env::Files& files, const std::string& folder) {
+  auto names = files.list(folder);
+  if (!names) return std::move(names).error().with_context(kWhereDataIs);
+  std::sort(names->begin(), names->end());
+  return names;
 }
 
 std::string training_folder(const SuiteInput& input, std::string_view set) {
