@@ -24,7 +24,7 @@ std::vector<std::uint32_t> slow_fluid(const NodeGraph& graph, const FluidOptions
   std::map<std::uint32_t, std::uint32_t> of;
   for (std::uint32_t group = 0; group < options.groups; ++group) of[order[group]] = group;
   const auto joined = [&](std::uint32_t a, std::uint32_t b) {
-    return std::count(graph.edges.begin(), graph.edges.end(), std::minmax(a, b)) > 0;
+    return std::count(graph.edges.begin(), graph.edges.end(), GraphEdge(std::minmax(a, b))) > 0;
   };
   bool changed = true;
   for (int sweep = 0; changed && sweep < options.sweeps_max; ++sweep) {

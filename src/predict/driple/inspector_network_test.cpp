@@ -5,6 +5,7 @@
 #include "predict/driple/inspector.h"
 #include "predict/driple/random_graphs.h"
 #include "predict/driple/resource_network.h"
+#include "predict/neural/gradient_check.h"
 #include "predict/neural/inspector_form.h"
 
 namespace orrery::predict {
@@ -149,26 +150,12 @@ TEST(InspectorNetwork, AGraphIsAnsweredTheSameAloneAndAmongOthers) {
   }
 }
 
-// (loss(p + h) − loss(p − h)) / 2h of some parameters.
 TEST(InspectorNetwork, HasTheGradientsOfItsLoss) {
   for (const GraphLayer layer : kLayers) {
     for (const Readout readout : kReadouts) {
+      SCOPED_TRACE(std::string(to_string(layer)) + " " + std::string(to_string(readout)));
       const auto network = make_network(small(layer, readout)).value();
-      const NetworkBatch batch = mixed_batch();
-      std::vector<float> gradients, ignored;
-      network->gradients(batch, gradients).value();
-      const NetworkState start = network->state();
-      const auto loss_with = [&](std::size_t parameter, float change) {
-        NetworkState changed = start;
-        changed.parameters[parameter] += change;
-        EXPECT_TRUE(network->set_state(changed).has_value());
-        return network->gradients(batch, ignored).value();
-      };
-      constexpr float kStep = 1e-2F;
-      for (std::size_t parameter = 0; parameter < gradients.size(); parameter += 53) {
-        const double slope = (loss_with(parameter, kStep) - loss_with(parameter, -kStep)) / (2 * kStep);
-        EXPECT_NEAR(slope, gradients[parameter], 0.01 + 0.05 * std::abs(slope)) << to_string(layer) << " " << parameter;
-      }
+      expect_gradients(*network, mixed_batch(), 53, 0.01);
     }
   }
 }

@@ -9,7 +9,8 @@
 namespace orrery::predict {
 namespace {
 
-// Chains of linear layers; what they use follows from their sizes: memory from all parameters, activity from the work.
+// Chains of linear layers; what they use follows from their sizes: memory from all parameters (on a scale that is not
+// skewed), activity from the work.
 std::vector<ResourceExample> made_up(std::size_t count, std::uint64_t seed) {
   Random random(seed);
   std::vector<ResourceExample> examples;
@@ -24,7 +25,8 @@ std::vector<ResourceExample> made_up(std::size_t count, std::uint64_t seed) {
       parameters += width * (width + 1);
     }
     const double activity = 1 / (1 + 1e7 / (run.batch * parameters));
-    examples.push_back({build_node_graph(run, OpFrequencies()), run.batch, {100 + 1e-3 * parameters, activity}});
+    examples.push_back(
+        {build_node_graph(run, OpFrequencies()), run.batch, {100 + 50 * std::log2(parameters), activity}});
   }
   return examples;
 }

@@ -16,7 +16,7 @@ struct ResourceExample {
 
 struct ResourceTreeOptions {
   BoostOptions boost{.trees = 400, .learning_rate = 0.04, .leaves = 24, .min_rows = 5, .column_share = 0.5};
-  int repeats = 3;  // models of other seeds, averaged
+  int repeats = 2;  // models of other seeds, averaged
 };
 
 class ResourceTrees {

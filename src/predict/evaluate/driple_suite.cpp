@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kFiles[] = {"mlp_data_step1.csv.gz", "mlp_data_step2.csv.gz"};
 constexpr double kTrainShare = 0.6, kValidationShare = 0.2;
 constexpr double kSmallest = 1e-9;  // a prediction that an interval can be put around by factors
-constexpr std::size_t kRunsMin = 50;
+constexpr std::size_t kRunsMin = 20;
 
 struct NamedExample {
   std::string name;

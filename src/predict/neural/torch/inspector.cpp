@@ -1,5 +1,8 @@
 #include "predict/neural/torch/inspector.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "predict/neural/inspector_form.h"
 
 namespace orrery::predict {
@@ -83,14 +86,23 @@ at::Tensor sums_by_graph(const at::Tensor& x, const BatchTensors& batch) {
   return at::zeros({batch.graph_count, x.size(1)}, x.options()).index_add(0, batch.graphs, x);
 }
 
+// Of each graph; what is taken off before an exponential does not matter, so no gradient is needed.
+at::Tensor largest_by_graph(const at::Tensor& values, const BatchTensors& batch) {
+  at::Tensor largest = at::full({batch.graph_count}, -std::numeric_limits<float>::infinity(), values.options());
+  const float* value = values.data_ptr<float>();
+  const std::int64_t* graph = batch.graphs.data_ptr<std::int64_t>();
+  float* most = largest.data_ptr<float>();
+  for (std::int64_t i = 0; i < values.size(0); ++i) most[graph[i]] = std::max(most[graph[i]], value[i]);
+  return largest;
+}
+
 at::Tensor set2set(const NetworkOptions& options, const Weights& w, const at::Tensor& x, const BatchTensors& batch) {
   at::Tensor q = at::zeros({batch.graph_count, options.hidden}, x.options()), cell = at::zeros_like(q);
   at::Tensor both = at::cat({q, q}, 1);
   for (std::int32_t step = 0; step < options.length; ++step) {
     std::tie(q, cell) = at::lstm_cell(both, {q, cell}, w[0], w[1], w[2], w[3]);
     const at::Tensor score = (x * q.index_select(0, batch.graphs)).sum(1);
-    const at::Tensor most =
-        at::zeros({batch.graph_count}, x.options()).scatter_reduce(0, batch.graphs, score.detach(), "amax", false);
+    const at::Tensor most = largest_by_graph(score.detach().contiguous(), batch);
     const at::Tensor raised = at::exp(score - most.index_select(0, batch.graphs)).unsqueeze(1);
     both = at::cat({q, sums_by_graph(raised * x, batch) / sums_by_graph(raised, batch)}, 1);
   }
