@@ -33,7 +33,7 @@ struct ResourceNetworkOptions {
   Readout readout = Readout::kSet2Set;
   std::int32_t readout_steps = 4;  // of Set2Set
   std::int32_t hidden = 32;
-  std::uint64_t steps = 2000;
+  std::uint64_t steps = 300;
   std::size_t batch = 32;
   double learning_rate = 3e-3;
   std::uint64_t check_every = 100;  // steps between validations
