@@ -4,9 +4,9 @@
 //
 // Runs are drawn 60 : 20 : 20 into training, validation and test (a run and its repetitions together); a --test folder
 // takes the place of the last part. Every model (the mean, a ridge regression and boosted trees on aggregates of the
-// graph, Driple's network) is fitted on the training part; the one with the smallest validation error is fitted again
-// on both, unless it watched the validation part while it learned, and scored once. Intervals come from its errors on
-// the validation part.
+// graph, with --steps Driple's network) is fitted on the training part; the one with the smallest validation error is
+// fitted again on both, unless it watched the validation part while it learned, and scored once. Intervals come from
+// its errors on the validation part.
 //
 // Beside what every suite reports: the root of the mean squared error relative to the range, the mean (both of the
 // scored runs) and the largest training value, per figure and averaged over figures (nrmse_range, nrmse_mean,

@@ -57,7 +57,7 @@ Result<ResourcePredictor> fit_trees(const Examples& train, const ResourceTreeOpt
 
 Result<ResourcePredictor> fit_network(const Examples& train, const Examples& validation, const SuiteInput& input) {
   ResourceNetworkOptions options = input.training.resource;
-  if (input.training.steps > 0) options.steps = input.training.steps;
+  options.steps = input.training.steps;
   options.seed = input.seed;
   options.threads = input.threads;
   TrainingWatch watch{.now_s = input.now_s, .seconds_max = input.training.seconds_max};
@@ -85,6 +85,7 @@ std::vector<ResourceModelKind> resource_model_kinds(const SuiteInput& input) {
     kinds.push_back({"trees of " + std::to_string(leaves) + " leaves",
                      [options](const Examples& train, const Examples&) { return fit_trees(train, options); }});
   }
+  if (input.training.steps == 0) return kinds;
   kinds.push_back(
       {"network",
        [&input](const Examples& train, const Examples& validation) { return fit_network(train, validation, input); },

@@ -23,6 +23,7 @@ struct ResourceModelKind {
   bool watches_validation = false;
 };
 
+// The network is among them if it is given steps to train: that takes minutes where the others take seconds.
 std::vector<ResourceModelKind> resource_model_kinds(const SuiteInput& input);
 
 // Roots of mean squared errors of one figure, relative to what the names say.
