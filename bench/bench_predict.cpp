@@ -3,6 +3,7 @@
 //   one answer of the whole program   50 ms   a shell command that feels immediate
 //   a graph of 2,000 operators       100 ms   the largest models, inside a program
 //   a sweep of 1,000 predictions       1 s    what a planner asks for before it decides
+//   a Driple graph of 3,000 nodes    100 ms   cut into 100 groups and read by a network of the published size
 //
 // Starting a process costs something on every machine: /bin/true, run in turn with orrery, shows how much. Exit code 1
 // when a median misses its bar.
@@ -21,6 +22,10 @@
 #include "env/processes.h"
 #include "hardware/placement.h"
 #include "predict/analytic/analytic.h"
+#include "predict/driple/grouping.h"
+#include "predict/driple/inspector.h"
+#include "predict/driple/random_graphs.h"
+#include "predict/driple/random_weights.h"
 #include "workload/training_run.h"
 #include "workload/zoo/zoo.h"
 
@@ -132,6 +137,24 @@ Result<Row> sweep(env::Clock& clock) {
   return row;
 }
 
+Result<Row> inspected_graph(env::Clock& clock) {
+  constexpr int kRuns = 20;
+  constexpr std::size_t kNodes = 3000, kMoreEdges = 2500, kGroups = 100;
+  constexpr std::int64_t kHidden = 64, kOutputs = 12;
+  const predict::NodeGraph graph = predict::random_graph(kNodes, kMoreEdges, 1);
+  ORRERY_TRY(const auto inspector, predict::Inspector::make(predict::random_inspector_weights(kHidden, kOutputs, 1)));
+  Row row{fmt::format("a graph of {} nodes: {} fluid communities, inspector", kNodes, kGroups), {}, Seconds(0.100)};
+  for (int i = 0; i < kRuns; ++i) {
+    ORRERY_TRY(const Seconds time, time_of(clock, [&]() -> Status {
+                 ORRERY_TRY(const predict::NodeGraph groups, predict::grouped(graph, kGroups, {}));
+                 ORRERY_TRY_VOID(inspector.predict(groups));
+                 return {};
+               }));
+    row.samples.push_back(time);
+  }
+  return row;
+}
+
 std::string in_ms(Seconds time) {
   return fmt::format("{:.2f}", time.value() * 1e3);
 }
@@ -177,6 +200,8 @@ Result<std::vector<Row>> measure(env::Env env, const std::string& orrery) {
   ORRERY_TRY(Row swept, sweep(env.clock));
   rows.push_back(std::move(large));
   rows.push_back(std::move(swept));
+  ORRERY_TRY(Row inspected, inspected_graph(env.clock));
+  rows.push_back(std::move(inspected));
   return rows;
 }
 

@@ -72,6 +72,19 @@ def check_prediction(orrery, path):
     return run.stderr.strip() or "predicted"
 
 
+def check_figures(orrery, path, folder):
+    """The published network answers in shares near 0 to 1 for a graph in a hundred groups, and in units if they are known."""
+    command = [orrery, "graphdef", "figures", path, "--weights", str(folder / "pre-train.pkl"), "--frequencies",
+               str(folder / "node_frequency.csv"), "--json"]
+    rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert [row["resource"] for row in rows] == ["GPU memory", "GPU", "network receive", "network transmit"], rows
+    for row in rows:
+        assert all(0 <= row[key] < 1.5 for key in ("idle_share", "burst_share", "amount_share")), row
+    units = subprocess.run(command + ["--maxima", ",".join(["2"] * 12)], capture_output=True, text=True, check=True)
+    for row, share in zip(json.loads(units.stdout), rows):
+        assert abs(row["cycle_s"] - 2 * (share["idle_share"] + share["burst_share"])) < 1e-6, row
+
+
 def main():
     orrery, source = sys.argv[1:]
     folder = pathlib.Path(os.environ.get("ORRERY_DATA", pathlib.Path(source).parent / "shared")) / "data" / "driple"
@@ -88,6 +101,7 @@ def main():
             command = [orrery, "graphdef", "show", file.name, "--json", "--frequencies", str(frequencies)]
             ours = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
             prediction = check_prediction(orrery, file.name)
+            check_figures(orrery, file.name, folder / "official")
         check_phases(ours, text.decode())
         for theirs, mine in NAMES.items():
             assert ours[mine] == facts[theirs], (graph, theirs, ours[mine], facts[theirs])

@@ -110,6 +110,15 @@ TEST(CliTest, GraphDefsAreCountedAndPredictedInBothForms) {
   EXPECT_EQ(run(split("predict lenet.pb", ' '), sim.env()).exit_code, kDone);
 }
 
+TEST(CliTest, FiguresOfAGraphDefNeedWeightsSharesAndTwelveMaxima) {
+  const auto error = [](const std::string& options) { return call("graphdef figures g.pbtxt" + options).errors; };
+  EXPECT_EQ(error(""), "orrery graphdef figures: --weights FILE is needed\n");
+  EXPECT_EQ(error(" --weights w"), "orrery graphdef figures: --frequencies FILE is needed\n");
+  EXPECT_EQ(error(" --weights w --frequencies f --maxima 1,2"),
+            "orrery graphdef figures: --maxima: expected 12 numbers above 0, got \"1,2\"\n");
+  EXPECT_NE(error(" --weights w --frequencies f").find("w"), std::string::npos);
+}
+
 TEST(CliTest, PredictSweepsEveryCombination) {
   const auto rows = json_of("predict resnet18 resnet50 --device V100,A100 --count 1,2 --batch 8,16,32 --json");
   ASSERT_EQ(rows.size(), 2 * 2 * 2 * 3U);

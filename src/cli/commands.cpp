@@ -20,6 +20,7 @@ const std::vector<Command>& all_commands() {
                                                  model_show_command(),
                                                  model_export_command(),
                                                  graphdef_show_command(),
+                                                 graphdef_figures_command(),
                                                  devices_command(),
                                                  offers_command(),
                                                  cluster_show_command(),

@@ -31,6 +31,7 @@ Command regress_command();
 Command evaluate_command();
 Command evaluate_memory_command();
 Command graphdef_show_command();
+Command graphdef_figures_command();
 Command trace_show_command();
 Command trace_summary_command();
 Command trace_compare_command();

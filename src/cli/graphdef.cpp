@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/csv.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "env/files.h"
+#include "predict/driple/op_frequencies.h"
 #include "workload/import/graphdef/file.h"
 #include "workload/import/graphdef/phases.h"
 
@@ -17,35 +17,18 @@ using workload::GraphDefFacts;
 
 namespace {
 
-// Share of every operator in a corpus of graphs: lines "operator,share", with or without a header.
-Result<std::map<std::string, double>> read_frequencies(env::Files& files, const std::string& path) {
-  ORRERY_TRY(const std::string text, files.read(path, mebibytes(16)));
-  ORRERY_TRY(const CsvTable table, parse_csv(text));
-  if (table.header.size() < 2) return Error::invalid(path + ": expected two columns, operator and share");
-  std::map<std::string, double> frequencies;
-  if (const auto share = parse_number(table.header[1])) frequencies[table.header[0]] = *share;
-  for (const CsvRow& row : table.rows) {
-    const auto share = parse_number(row.fields[1]);
-    if (!share)
-      return Error::invalid(fmt::format("{}:{}: expected a number, got \"{}\"", path, row.line, row.fields[1]));
-    frequencies[row.fields[0]] = *share;
-  }
-  return frequencies;
-}
-
 struct TypeSum {
   double sum = 0;                                        // over the largest part
   std::map<std::string, std::size_t> without_frequency;  // of all nodes of the device
 };
 
-TypeSum sum_of_types(const GraphDefFacts& facts, const std::map<std::string, double>& frequencies) {
+TypeSum sum_of_types(const GraphDefFacts& facts, const predict::OpFrequencies& frequencies) {
   TypeSum result;
   for (const auto& [op, count] : facts.device_ops) {
-    if (frequencies.find(op) == frequencies.end()) result.without_frequency[op] = count;
+    if (!frequencies.find(op)) result.without_frequency[op] = count;
   }
   for (const auto& [op, count] : facts.component_ops) {
-    const auto found = frequencies.find(op);
-    if (found != frequencies.end()) result.sum += found->second * static_cast<double>(count);
+    result.sum += frequencies.find(op).value_or(0) * static_cast<double>(count);
   }
   return result;
 }
@@ -132,7 +115,7 @@ Status run_graphdef_show(Context& context, const Arguments& arguments) {
   if (!step) return std::move(step).error().with_context(path);
   std::optional<TypeSum> types;
   if (!options.text("frequencies").empty()) {
-    ORRERY_TRY(const auto frequencies, read_frequencies(context.env.files, options.text("frequencies")));
+    ORRERY_TRY(const auto frequencies, predict::OpFrequencies::read(context.env.files, options.text("frequencies")));
     types = sum_of_types(*facts, frequencies);
   }
   if (options.flag("json")) {

@@ -25,6 +25,13 @@ std::string percent(double fraction) {
   return std::isnan(fraction) ? "–" : fmt::format("{:.1f} %", 100 * fraction);
 }
 
+std::optional<double> more_of(const ReportRow& row, std::string_view name) {
+  for (const auto& [key, value] : row.more) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Score score_of(std::span<const Case> cases, double seconds) {
@@ -85,22 +92,47 @@ const ReportRow* SuiteReport::find(std::string_view group) const {
   return nullptr;
 }
 
+std::vector<std::string> SuiteReport::more_names() const {
+  std::vector<std::string> names;
+  for (const ReportRow& row : rows) {
+    for (const auto& [name, value] : row.more) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
 Table to_table(const SuiteReport& report) {
-  Table table({{"group", "group"},
-               {"cases", "cases", CellFormat::kInteger},
-               {"mre", "mean error", CellFormat::kPercent},
-               {"median", "median", CellFormat::kPercent},
-               {"p90", "90th percentile", CellFormat::kPercent},
-               {"rmse_ms", "RMSE ms", CellFormat::kNumber},
-               {"coverage80", "inside 80 % interval", CellFormat::kPercent},
-               {"published", "published", CellFormat::kPercent},
-               {"published_by", "by"},
-               {"seconds", "seconds", CellFormat::kNumber, false}});
+  std::vector<Column> columns = {{"group", "group"},
+                                 {"cases", "cases", CellFormat::kInteger},
+                                 {"mre", "mean error", CellFormat::kPercent},
+                                 {"median", "median", CellFormat::kPercent},
+                                 {"p90", "90th percentile", CellFormat::kPercent},
+                                 {"rmse_ms", "RMSE ms", CellFormat::kNumber},
+                                 {"coverage80", "inside 80 % interval", CellFormat::kPercent},
+                                 {"published", "published", CellFormat::kPercent},
+                                 {"published_by", "by"},
+                                 {"seconds", "seconds", CellFormat::kNumber, false}};
+  const std::vector<std::string> names = report.more_names();
+  for (const std::string& name : names) columns.push_back({name, name, CellFormat::kNumber});
+  Table table(std::move(columns));
   for (const ReportRow& row : report.rows) {
     const Score& score = row.score;
-    table.add({row.group, static_cast<std::int64_t>(score.cases), score.mre, score.median, score.p90, score.rmse_ms,
-               fraction_cell(score.coverage80), row.published ? Cell(*row.published) : Cell(), row.published_by,
-               score.seconds});
+    std::vector<Cell> cells = {row.group,
+                               static_cast<std::int64_t>(score.cases),
+                               score.mre,
+                               score.median,
+                               score.p90,
+                               score.rmse_ms,
+                               fraction_cell(score.coverage80),
+                               row.published ? Cell(*row.published) : Cell(),
+                               row.published_by,
+                               score.seconds};
+    for (const std::string& name : names) {
+      const std::optional<double> value = more_of(row, name);
+      cells.push_back(value ? Cell(*value) : Cell());
+    }
+    table.add(std::move(cells));
   }
   return table;
 }
@@ -120,6 +152,7 @@ std::string to_json(const SuiteReport& report) {
     group["seconds"] = row.score.seconds;
     if (row.published) group["published"] = *row.published;
     if (row.published) group["published_by"] = row.published_by;
+    for (const auto& [name, value] : row.more) group[name] = value;
     groups.push_back(std::move(group));
   }
   nlohmann::ordered_json json;
@@ -131,15 +164,25 @@ std::string to_json(const SuiteReport& report) {
 }
 
 std::string to_markdown(const SuiteReport& report) {
-  std::string text =
-      "| group | cases | mean error | median | 90th percentile | inside 80 % interval | published |\n"
-      "|---|---|---|---|---|---|---|\n";
+  std::string text = "| group | cases | mean error | median | 90th percentile | inside 80 % interval | published |";
+  std::string line = "|---|---|---|---|---|---|---|";
+  const std::vector<std::string> names = report.more_names();
+  for (const std::string& name : names) {
+    text += fmt::format(" {} |", name);
+    line += "---|";
+  }
+  text += "\n" + line + "\n";
   for (const ReportRow& row : report.rows) {
     const Score& score = row.score;
     const std::string published =
         row.published ? fmt::format("{} ({})", percent(*row.published), row.published_by) : "";
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", row.group, score.cases, percent(score.mre),
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |", row.group, score.cases, percent(score.mre),
                         percent(score.median), percent(score.p90), percent(score.coverage80), published);
+    for (const std::string& name : names) {
+      const std::optional<double> value = more_of(row, name);
+      text += value ? fmt::format(" {:.4f} |", *value) : " |";
+    }
+    text += "\n";
   }
   for (const std::string& note : report.notes) text += "\n" + note + "\n";
   return text;

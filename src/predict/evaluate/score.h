@@ -12,6 +12,8 @@
 //   seconds     the time it took to fit and predict, where it was measured for the group; else of the whole suite
 //   published, published_by   the error someone else published for the same task, if any
 //
+// and what the suite measures beside these, by its own names.
+//
 // The row called "all" is over the cases of every group.
 
 #include <cstdint>
@@ -47,6 +49,7 @@ struct ReportRow {
   Score score;
   std::optional<double> published{};  // a fraction, like mre
   std::string published_by{};
+  std::vector<std::pair<std::string, double>> more{};  // figures of the suite's own, by name
 };
 
 // A picture of a suite's own, where predicted against measured says too little.
@@ -70,6 +73,8 @@ struct SuiteReport {
   // Sets the figure someone else published for a group, if the report has it.
   void publish(std::string_view group, double error, const std::string& by);
   const ReportRow* find(std::string_view group) const;
+  // The names of all rows' own figures, in the order they first come.
+  std::vector<std::string> more_names() const;
 };
 
 Table to_table(const SuiteReport& report);

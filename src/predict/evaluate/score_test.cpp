@@ -43,5 +43,18 @@ TEST(SuiteReport, JsonHasTheKeysOfEveryGroup) {
   EXPECT_NE(to_svg(report).find("</svg>"), std::string::npos);
 }
 
+TEST(SuiteReport, FiguresOfTheSuitesOwnAreInEveryForm) {
+  SuiteReport report{.suite = "test", .seed = 1};
+  report.add(std::vector<Case>{{"a", 1, 1, 0, 2}, {"b", 1, 1, 0, 2}}, 1);
+  report.rows[1].more = {{"nrmse_range", 0.0425}};
+  const auto json = nlohmann::json::parse(to_json(report));
+  EXPECT_EQ(json["groups"][1]["nrmse_range"], 0.0425);
+  EXPECT_FALSE(json["groups"][0].contains("nrmse_range"));
+  const std::string markdown = to_markdown(report);
+  EXPECT_NE(markdown.find("| published | nrmse_range |\n"), std::string::npos);
+  EXPECT_NE(markdown.find("|  | 0.0425 |\n"), std::string::npos);
+  EXPECT_NE(to_table(report).to_csv().find("0.0425"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery::predict

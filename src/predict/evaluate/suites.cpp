@@ -5,6 +5,7 @@
 
 #include "base/gzip.h"
 #include "base/text.h"
+#include "predict/evaluate/driple_suite.h"
 #include "predict/evaluate/ets_ablations_suite.h"
 #include "predict/evaluate/ets_faithful_suite.h"
 #include "predict/evaluate/ets_suite.h"
@@ -46,6 +47,7 @@ const std::vector<Suite>& all_suites() {
       {"polimi", "training runs with batches, GPUs, devices and modules not measured", run_polimi_suite},
       {"ps-workers", "speeds of parameter-server jobs not measured", run_ps_workers_suite},
       {"scaling", "step times of data-parallel jobs on placements not measured", run_scaling_suite},
+      {"driple", "memory and activity of a GPU that trainings use, from their graphs", run_driple_suite},
       {"kineto", "the last step of a profiled run from the steps before it", run_kineto_suite},
   };
   return kSuites;

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "env/files.h"
+#include "predict/driple/resource_network.h"
 #include "predict/evaluate/score.h"
 #include "predict/neural/sequence_model.h"
 
@@ -18,7 +19,8 @@ namespace orrery::predict {
 // How suites that train networks do it.
 struct SuiteTraining {
   SequenceOptions sequence{};
-  std::uint64_t steps = 0;                                       // 0: as many as the suite thinks right
+  ResourceNetworkOptions resource{};  // of driple; its steps and threads are those of the suite
+  std::uint64_t steps = 0;            // 0: as many as the suite thinks right
   double seconds_max = std::numeric_limits<double>::infinity();  // of one training
   std::string keep{};                                            // folder for checkpoints and models; empty: none
   std::function<void(std::uint64_t done, std::uint64_t total)> progress{};  // steps of all trainings

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "predict/neural/inspector_form.h"
 #include "profile/module.h"
 
 namespace orrery::predict {
@@ -50,6 +51,46 @@ std::string_view to_string(Structure structure) {
       return "attention";
     case Structure::kMlp:
       return "mlp";
+    case Structure::kInspector:
+      return "inspector";
+  }
+  return "?";
+}
+
+std::string_view to_string(GraphLayer layer) {
+  switch (layer) {
+    case GraphLayer::kGcn:
+      return "gcn";
+    case GraphLayer::kGin:
+      return "gin";
+    case GraphLayer::kGat:
+      return "gat";
+    case GraphLayer::kMpnn:
+      return "mpnn";
+  }
+  return "?";
+}
+
+std::string_view to_string(Readout readout) {
+  switch (readout) {
+    case Readout::kSet2Set:
+      return "set2set";
+    case Readout::kSum:
+      return "sum";
+    case Readout::kMean:
+      return "mean";
+  }
+  return "?";
+}
+
+std::string_view to_string(Transfer transfer) {
+  switch (transfer) {
+    case Transfer::kNone:
+      return "none";
+    case Transfer::kMlp:
+      return "mlp";
+    case Transfer::kHalf:
+      return "half";
   }
   return "?";
 }
@@ -80,6 +121,11 @@ Status validate(const NetworkOptions& options) {
   if (!(options.dropout >= 0 && options.dropout < 1)) return Error::invalid("dropout must be at least 0 and below 1");
   if (!(options.adam_epsilon > 0) || !(options.weight_decay >= 0)) {
     return Error::invalid("the epsilon of Adam must be above 0 and the weight decay not below 0");
+  }
+  if (options.structure == Structure::kInspector &&
+      (options.inputs > options.hidden || options.hidden % kInspectorHeads != 0)) {
+    return Error::invalid(fmt::format(
+        "an inspector's hidden values must be a multiple of {} and not fewer than its inputs", kInspectorHeads));
   }
   if (rough_parameters(options) > kParametersMax) {
     return Error::invalid(fmt::format("a network with more than {} parameters", kParametersMax));

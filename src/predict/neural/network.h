@@ -15,6 +15,11 @@
 //                            e' = relu(We e + Ws source + Wt sink), attention over the edges into a node, their sum
 //                            added to the node; mean and sum of the nodes, one hidden layer
 //   mlp                      rows alone; hidden layers of `widths`, ReLU
+//   inspector                rows are nodes of graphs, one answer per graph: Driple's network. A first graph layer,
+//   then
+//                            one further graph layer applied again and again, each followed by a GRU cell whose input
+//                            is the layer's input and whose state is its output; `readout` of the nodes; three linear
+//                            maps, leaky ReLU behind the last (driple/inspector.h has the equations)
 
 #include <cstdint>
 #include <memory>
@@ -25,12 +30,35 @@
 
 namespace orrery::predict {
 
-enum class Structure { kBiLstm, kLstm, kGru, kRnn, kTransformer, kGcn, kAttention, kMlp };
+enum class Structure { kBiLstm, kLstm, kGru, kRnn, kTransformer, kGcn, kAttention, kMlp, kInspector };
 std::string_view to_string(Structure structure);
+// Whether it answers for every row of a sequence or chain of nodes.
+constexpr bool answers_rows_in_order(Structure structure) {
+  return structure != Structure::kAttention && structure != Structure::kMlp && structure != Structure::kInspector;
+}
 
 // With d = |answer − target|: d; d²/2 up to 1 and d − 1/2 beyond (smooth L1, which is Huber's with its usual bend); d².
 enum class Loss { kL1, kSmoothL1, kMse };
 std::string_view to_string(Loss loss);
+
+// The graph layer of an inspector, from x of a node and of its neighbours N, in both directions of an edge:
+//   gcn   Â x W + b, Â = D^-1/2 (A + I) D^-1/2
+//   gin   W2 relu(W1 ((1 + e) x + Σ_N x) + b1) + b2                             (Xu et al. 2019; e is learned)
+//   gat   Σ_{N and itself} a W x + b, a = softmax of leaky(u·Wx_sink + v·Wx_source), 4 heads    (Veličković et al.
+//   2018) mpnn  U x + T Σ_N (P x_sink + Q x_source) + b, T in 4 blocks ("towers")                     (Gilmer et al.
+//   2017)
+// Leaky ReLU behind each.
+enum class GraphLayer { kGcn, kGin, kGat, kMpnn };
+std::string_view to_string(GraphLayer layer);
+
+// How an inspector makes one row of the nodes of a graph. Set2Set: `length` steps of Vinyals et al. (2016).
+enum class Readout { kSet2Set, kSum, kMean };
+std::string_view to_string(Readout readout);
+
+// Which parameters of an inspector learn: all; the last three maps; these and a copy of the further graph layer that
+// the second half of its applications use.
+enum class Transfer { kNone, kMlp, kHalf };
+std::string_view to_string(Transfer transfer);
 
 struct NetworkOptions {
   Structure structure = Structure::kBiLstm;
@@ -45,7 +73,10 @@ struct NetworkOptions {
   bool is_positive = false;               // mlp: ReLU behind the output
   Loss loss = Loss::kL1;
   double adam_epsilon = 1e-8;
-  double weight_decay = 0;  // l2 · parameter is added to its gradient
+  double weight_decay = 0;                    // l2 · parameter is added to its gradient
+  GraphLayer graph_layer = GraphLayer::kGcn;  // inspector, as are the next two
+  Readout readout = Readout::kSet2Set;
+  Transfer transfer = Transfer::kNone;
   std::uint64_t seed = 1;
   std::int32_t threads = 1;
 };
@@ -57,9 +88,10 @@ struct NetworkBatch {
   std::vector<float> inputs;                 // rows × inputs; sequences one behind the other
   std::vector<std::int64_t> sources, sinks;  // edges, by row
   std::vector<float> edge_inputs;            // edges × edge inputs
-  std::vector<std::int64_t> graphs;          // attention: of each row, from 0 on without holes
-  std::vector<float> targets;                // answers × outputs; not used to predict
-  std::vector<float> weights;                // of each answer; 0: padding; empty: all 1
+  std::vector<std::int64_t> graphs;          // attention, inspector: of each row, from 0 on without holes
+  std::vector<std::int64_t> depths;  // inspector: graph layers of each graph, up to `layers`; empty: all of them
+  std::vector<float> targets;        // answers × outputs; not used to predict
+  std::vector<float> weights;        // of each answer; 0: padding; empty: all 1
   void clear() { *this = NetworkBatch(); }
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "predict/neural/gradient_check.h"
 #include "predict/neural/weights.h"
 
 namespace orrery::predict {
@@ -73,27 +74,11 @@ TEST_P(EveryStructure, IsTheSameForTheSameSeedAndGoesOnFromItsState) {
   EXPECT_EQ(one->state().second_moments, third->state().second_moments);
 }
 
-// (loss(p + h) − loss(p − h)) / 2h of a few parameters, in a smooth loss.
 TEST_P(EveryStructure, HasTheGradientsOfItsLoss) {
   NetworkOptions options = small(GetParam());
   options.loss = Loss::kMse;
   const auto network = make_network(options).value();
-  const NetworkBatch batch = batch_for(GetParam(), 3);
-  std::vector<float> gradients, ignored;
-  network->gradients(batch, gradients).value();
-  const NetworkState start = network->state();
-  ASSERT_EQ(gradients.size(), start.parameters.size());
-  const auto loss_with = [&](std::size_t parameter, float change) {
-    NetworkState changed = start;
-    changed.parameters[parameter] += change;
-    EXPECT_TRUE(network->set_state(changed).has_value());
-    return network->gradients(batch, ignored).value();
-  };
-  constexpr float kStep = 1e-2F;
-  for (std::size_t parameter = 0; parameter < gradients.size(); parameter += 41) {
-    const double slope = (loss_with(parameter, kStep) - loss_with(parameter, -kStep)) / (2 * kStep);
-    EXPECT_NEAR(slope, gradients[parameter], 0.02 + 0.05 * std::abs(slope)) << parameter;
-  }
+  expect_gradients(*network, batch_for(GetParam(), 3), 41, 0.02);
 }
 
 TEST_P(EveryStructure, RefusesBatchesThatDoNotFit) {

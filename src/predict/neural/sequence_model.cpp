@@ -91,7 +91,7 @@ Status validate(const SequenceOptions& options) {
     return Error::invalid(fmt::format("windows of {} operators every {}: the stride must be 1 to the width",
                                       options.width, options.stride));
   }
-  if (options.structure == Structure::kAttention || options.structure == Structure::kMlp) {
+  if (!answers_rows_in_order(options.structure)) {
     return Error::invalid(
         fmt::format("{} does not answer for each operator of a sequence", to_string(options.structure)));
   }

@@ -69,8 +69,7 @@ Result<SequenceWeights> parse_sequence_weights(std::string_view bytes) {
   ORRERY_TRY(weights.parameters, read_numbers(in));
   if (!in.at_end()) return Error::invalid("bytes behind its end");
   const NetworkOptions& network = weights.network;
-  if (network.structure == Structure::kAttention || network.structure == Structure::kMlp ||
-      network.inputs != static_cast<std::int32_t>(kEtsFeatures) ||
+  if (!answers_rows_in_order(network.structure) || network.inputs != static_cast<std::int32_t>(kEtsFeatures) ||
       network.outputs != static_cast<std::int32_t>(kSequenceOutputs) || weights.inputs.columns() != kEtsFeatures ||
       weights.outputs.columns() != kSequenceOutputs || weights.stride < 1 || weights.stride > network.length) {
     return Error::invalid("its network does not fit the operators of an iteration");

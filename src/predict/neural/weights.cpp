@@ -38,11 +38,16 @@ void write_options(const NetworkOptions& options, ByteWriter& out) {
   out.f64(options.adam_epsilon);
   out.f64(options.weight_decay);
   out.u64(options.seed);
+  if (options.structure != Structure::kInspector) return;
+  out.u8(static_cast<std::uint8_t>(options.graph_layer));
+  out.u8(static_cast<std::uint8_t>(options.readout));
+  out.u8(static_cast<std::uint8_t>(options.transfer));
 }
 
 Result<NetworkOptions> read_options(ByteReader& in) {
   NetworkOptions options;
-  ORRERY_TRY(options.structure, read_enum<Structure>(in, static_cast<std::uint8_t>(Structure::kMlp) + 1, "structure"));
+  ORRERY_TRY(options.structure,
+             read_enum<Structure>(in, static_cast<std::uint8_t>(Structure::kInspector) + 1, "structure"));
   for (std::int32_t* size :
        {&options.inputs, &options.outputs, &options.layers, &options.hidden, &options.length, &options.edge_inputs}) {
     ORRERY_TRY(*size, read_size(in));
@@ -59,6 +64,12 @@ Result<NetworkOptions> read_options(ByteReader& in) {
   ORRERY_TRY(options.adam_epsilon, in.f64());
   ORRERY_TRY(options.weight_decay, in.f64());
   ORRERY_TRY(options.seed, in.u64());
+  if (options.structure == Structure::kInspector) {
+    ORRERY_TRY(options.graph_layer,
+               read_enum<GraphLayer>(in, static_cast<std::uint8_t>(GraphLayer::kMpnn) + 1, "layer"));
+    ORRERY_TRY(options.readout, read_enum<Readout>(in, static_cast<std::uint8_t>(Readout::kMean) + 1, "readout"));
+    ORRERY_TRY(options.transfer, read_enum<Transfer>(in, static_cast<std::uint8_t>(Transfer::kHalf) + 1, "transfer"));
+  }
   ORRERY_TRY_VOID(validate(options));
   return options;
 }

@@ -49,7 +49,10 @@ class TorchNetwork final : public Network {
     std::int64_t at = 0;
     for (const ParameterShape& shape : shapes) {
       const std::int64_t size = c10::multiply_integers(shape.sizes);
-      parameters_.push_back(flat_.narrow(0, at, size).view(shape.sizes).detach().requires_grad_(true));
+      const bool learns = shape.is_trainable;
+      parameters_.push_back(flat_.narrow(0, at, size).view(shape.sizes).detach().requires_grad_(learns));
+      if (!learns && !learning_.defined()) learning_ = at::ones_like(flat_);
+      if (!learns) learning_.narrow(0, at, size).zero_();
       at += size;
     }
   }
@@ -125,7 +128,8 @@ class TorchNetwork final : public Network {
   Result<BatchTensors> tensors_of(const NetworkBatch& batch) const {
     const auto rows = static_cast<std::int64_t>(batch.inputs.size()) / options_.inputs;
     const auto edges = static_cast<std::int64_t>(batch.sources.size());
-    const bool has_edges = options_.structure == Structure::kGcn || options_.structure == Structure::kAttention;
+    const bool has_graphs = options_.structure == Structure::kAttention || options_.structure == Structure::kInspector;
+    const bool has_edges = options_.structure == Structure::kGcn || has_graphs;
     const std::int64_t length = has_edges || options_.structure == Structure::kMlp ? 1 : options_.length;
     if (rows == 0 || rows * options_.inputs != static_cast<std::int64_t>(batch.inputs.size()) || rows % length != 0) {
       return Error::invalid(fmt::format("{} numbers are not whole sequences of {} rows with {} inputs",
@@ -140,7 +144,7 @@ class TorchNetwork final : public Network {
     if (!has_edges) return tensors;
     tensors.sources = tensor_of(batch.sources);
     tensors.sinks = tensor_of(batch.sinks);
-    if (options_.structure != Structure::kAttention) return tensors;
+    if (!has_graphs) return tensors;
     if (batch.edge_inputs.size() != batch.sources.size() * static_cast<std::size_t>(options_.edge_inputs) ||
         static_cast<std::int64_t>(batch.graphs.size()) != rows || !all_below(batch.graphs, rows)) {
       return Error::invalid("every edge needs its inputs and every row its graph");
@@ -148,6 +152,12 @@ class TorchNetwork final : public Network {
     tensors.edges = tensor_of(batch.edge_inputs, {edges, options_.edge_inputs});
     tensors.graphs = tensor_of(batch.graphs);
     tensors.graph_count = 1 + *std::max_element(batch.graphs.begin(), batch.graphs.end());
+    if (batch.depths.empty()) return tensors;
+    if (static_cast<std::int64_t>(batch.depths.size()) != tensors.graph_count ||
+        !all_below(batch.depths, options_.layers + 1)) {
+      return Error::invalid(fmt::format("every graph needs a depth up to {}", options_.layers));
+    }
+    tensors.depths = tensor_of(batch.depths);
     return tensors;
   }
 
@@ -198,6 +208,7 @@ class TorchNetwork final : public Network {
     const at::NoGradGuard no_grad;
     at::Tensor g = gradient();
     if (options_.weight_decay > 0) g.add_(flat_, options_.weight_decay);
+    if (learning_.defined()) g.mul_(learning_);  // weight decay must not move what is frozen
     ++steps_;
     const auto t = static_cast<double>(steps_);
     first_.mul_(kFirstDecay).add_(g, 1 - kFirstDecay);
@@ -208,6 +219,7 @@ class TorchNetwork final : public Network {
 
   NetworkOptions options_;
   at::Tensor flat_, first_, second_;
+  at::Tensor learning_;  // 1 where a parameter learns, 0 where it is frozen; undefined: all learn
   std::vector<at::Tensor> parameters_;
   std::uint64_t steps_ = 0;
 };

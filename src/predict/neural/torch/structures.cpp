@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "predict/neural/inspector_form.h"
+#include "predict/neural/torch/cursor.h"
+#include "predict/neural/torch/inspector.h"
+
 namespace orrery::predict {
 
 namespace {
@@ -53,31 +57,6 @@ class Shapes {
   }
 
   std::vector<ParameterShape> list;
-};
-
-// Hands out parameters in the order of their shapes.
-class Cursor {
- public:
-  explicit Cursor(const std::vector<at::Tensor>& parameters) : parameters_(parameters) {}
-
-  const at::Tensor& next() { return parameters_[at_++]; }
-  std::vector<at::Tensor> next(std::int64_t count) {
-    std::vector<at::Tensor> some;
-    for (std::int64_t i = 0; i < count; ++i) some.push_back(next());
-    return some;
-  }
-  at::Tensor linear(const at::Tensor& x) {
-    const at::Tensor& weight = next();
-    return at::linear(x, weight, next());
-  }
-  at::Tensor norm(const at::Tensor& x) {
-    const at::Tensor& gain = next();
-    return at::layer_norm(x, {x.size(-1)}, gain, next());
-  }
-
- private:
-  const std::vector<at::Tensor>& parameters_;
-  std::size_t at_ = 0;
 };
 
 at::Tensor recurrent(const NetworkOptions& options, Cursor& cursor, const at::Tensor& rows) {
@@ -230,6 +209,10 @@ std::vector<ParameterShape> parameter_shapes(const NetworkOptions& options) {
     shapes.linear(hidden, options.outputs);
   } else if (options.structure == Structure::kAttention) {
     attention_shapes(options, shapes);
+  } else if (options.structure == Structure::kInspector) {
+    for (const InspectorParameter& one : inspector_parameters(options)) {
+      shapes.list.push_back({one.sizes, one.fan_in, one.constant, one.is_trainable});
+    }
   } else {
     std::int64_t in = options.inputs;
     for (const std::int32_t width : options.widths) {
@@ -251,6 +234,8 @@ at::Tensor run_structure(const NetworkOptions& options, const std::vector<at::Te
       return gcn(options, cursor, batch);
     case Structure::kAttention:
       return attention(options, cursor, batch);
+    case Structure::kInspector:
+      return inspector(options, cursor, batch);
     case Structure::kMlp:
       return mlp(options, cursor, batch.rows, dropout_seed);
     default:

@@ -14,6 +14,7 @@ struct ParameterShape {
   std::vector<std::int64_t> sizes;
   std::int64_t fan_in = 0;  // 0: constant
   float constant = 0;
+  bool is_trainable = true;
 };
 
 std::vector<ParameterShape> parameter_shapes(const NetworkOptions& options);
@@ -23,6 +24,7 @@ struct BatchTensors {
   at::Tensor rows;  // rows × inputs
   at::Tensor sources, sinks, edges;
   at::Tensor graphs;
+  at::Tensor depths;  // of each graph; undefined: all layers
   std::int64_t graph_count = 0;
 };
 

@@ -186,45 +186,57 @@ double tensor_size(const GraphDefNode& node) {
   return product;
 }
 
-Result<GraphDefFacts> graphdef_facts(const GraphDef& graph, std::string_view device) {
-  GraphDefFacts facts;
-  facts.nodes_total = graph.nodes.size();
+Result<GraphDefPart> largest_part(const GraphDef& graph, std::string_view device) {
+  GraphDefPart part;
   std::unordered_map<std::string_view, std::size_t> kept;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const GraphDefNode& node = graph.nodes[i];
     if (node.device.find(device) == std::string::npos) continue;
     if (!kept.emplace(node.name, i).second) return Error::invalid(fmt::format("two nodes are named {}", node.name));
-    ++facts.device_ops[node.op];
+    part.device_nodes.push_back(i);
   }
-  facts.device_nodes = kept.size();
   Components components(graph.nodes.size());
   std::set<std::pair<std::size_t, std::size_t>> edges;
-  for (const auto& [name, i] : kept) {
+  for (const std::size_t i : part.device_nodes) {
     for (const std::string& input : graph.nodes[i].inputs) {
       const auto from = kept.find(parse_input(input).node);
       if (from == kept.end()) continue;
-      ++facts.device_references;
+      ++part.device_references;
       components.join(i, from->second);
       edges.insert(std::minmax(i, from->second));
     }
   }
   std::unordered_map<std::size_t, std::size_t> sizes;
-  for (const auto& [name, i] : kept) ++sizes[components.find(i)];
-  // Of equally large parts, the one that comes first in the graph.
-  std::size_t largest = graph.nodes.size();
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (graph.nodes[i].device.find(device) == std::string::npos) continue;
+  for (const std::size_t i : part.device_nodes) ++sizes[components.find(i)];
+  std::size_t largest = graph.nodes.size(), most = 0;
+  for (const std::size_t i : part.device_nodes) {
     const std::size_t size = sizes[components.find(i)];
-    if (size <= facts.component_nodes) continue;
-    facts.component_nodes = size;
+    if (size <= most) continue;
+    most = size;
     largest = components.find(i);
   }
-  for (const auto& [name, i] : kept) {
-    if (components.find(i) != largest) continue;
+  for (const std::size_t i : part.device_nodes) {
+    if (components.find(i) == largest) part.nodes.push_back(i);
+  }
+  for (const auto& [a, b] : edges) {
+    if (a != b && components.find(a) == largest) part.edges.emplace_back(a, b);
+  }
+  return part;
+}
+
+Result<GraphDefFacts> graphdef_facts(const GraphDef& graph, std::string_view device) {
+  ORRERY_TRY(const GraphDefPart part, largest_part(graph, device));
+  GraphDefFacts facts;
+  facts.nodes_total = graph.nodes.size();
+  facts.device_nodes = part.device_nodes.size();
+  facts.device_references = part.device_references;
+  facts.component_nodes = part.nodes.size();
+  facts.component_edges = part.edges.size();
+  for (const std::size_t i : part.device_nodes) ++facts.device_ops[graph.nodes[i].op];
+  for (const std::size_t i : part.nodes) {
     facts.component_tensor_size += tensor_size(graph.nodes[i]);
     ++facts.component_ops[graph.nodes[i].op];
   }
-  for (const auto& [a, b] : edges) facts.component_edges += components.find(a) == largest && a != b ? 1 : 0;
   return facts;
 }
 

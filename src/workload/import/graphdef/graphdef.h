@@ -102,7 +102,20 @@ struct GraphDefInput {
 };
 GraphDefInput parse_input(std::string_view input);
 
-// What the operators of one kind of device look like as an undirected graph.
+// The nodes of one kind of device, and the largest connected part of them as an undirected graph. Nodes are places in
+// GraphDef::nodes.
+struct GraphDefPart {
+  std::vector<std::size_t> device_nodes;
+  std::size_t device_references = 0;                       // inputs from one of them to another, repeated ones counted
+  std::vector<std::size_t> nodes;                          // of equally large parts, the one that comes first
+  std::vector<std::pair<std::size_t, std::size_t>> edges;  // between these, distinct, the smaller end first, sorted
+};
+
+// Looks at the nodes whose device contains `device` ("GPU"). Fails on two nodes of one name; inputs from nodes that do
+// not exist are ignored, as they are where a graph was cut.
+Result<GraphDefPart> largest_part(const GraphDef& graph, std::string_view device);
+
+// What such a part looks like in numbers.
 struct GraphDefFacts {
   std::size_t nodes_total = 0;
   std::size_t device_nodes = 0;
@@ -115,8 +128,6 @@ struct GraphDefFacts {
   std::map<std::string, std::size_t> device_ops;
 };
 
-// Looks at the nodes whose device contains `device` ("GPU"). Fails on two nodes of one name; inputs from nodes that do
-// not exist are ignored, as they are where a graph was cut.
 Result<GraphDefFacts> graphdef_facts(const GraphDef& graph, std::string_view device);
 
 // Elements of a node's first output. 0 for scalars and unknown ranks. An unknown dimension sets the product to 0 and

@@ -1,0 +1,40 @@
+#include "predict/driple/op_frequencies.h"
+
+#include <fmt/format.h>
+
+#include "base/csv.h"
+#include "base/text.h"
+
+namespace orrery::predict {
+
+Result<OpFrequencies> OpFrequencies::parse(std::string_view csv) {
+  ORRERY_TRY(const CsvTable table, parse_csv(csv));
+  if (table.header.size() < 2) return Error::invalid("expected two columns, operator and share");
+  OpFrequencies frequencies;
+  // The published table has no header: its first line is one more operator.
+  if (const auto share = parse_number(table.header[1])) frequencies.shares_[table.header[0]] = *share;
+  for (const CsvRow& row : table.rows) {
+    const auto share = parse_number(row.fields[1]);
+    if (!share || *share < 0 || *share > 1) {
+      return Error::invalid(
+          fmt::format("line {}: expected a share from 0 to 1, got {}", row.line, quote(row.fields[1])));
+    }
+    frequencies.shares_[row.fields[0]] = *share;
+  }
+  return frequencies;
+}
+
+Result<OpFrequencies> OpFrequencies::read(env::Files& files, const std::string& path) {
+  ORRERY_TRY(const std::string text, files.read(path, kOpFrequenciesMax));
+  auto parsed = parse(text);
+  if (!parsed) return std::move(parsed).error().with_context(path);
+  return parsed;
+}
+
+std::optional<double> OpFrequencies::find(std::string_view op) const {
+  const auto found = shares_.find(op);
+  if (found == shares_.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace orrery::predict

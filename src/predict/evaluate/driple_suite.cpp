@@ -1,0 +1,179 @@
+#include "predict/evaluate/driple_suite.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+
+#include "base/plot/plots.h"
+#include "base/random.h"
+#include "predict/driple/layer_runs.h"
+#include "predict/evaluate/left_out.h"
+#include "predict/evaluate/resource_models.h"
+
+namespace orrery::predict {
+
+namespace {
+
+constexpr const char* kFiles[] = {"mlp_data_step1.csv.gz", "mlp_data_step2.csv.gz"};
+constexpr double kTrainShare = 0.6, kValidationShare = 0.2;
+constexpr double kSmallest = 1e-9;  // a prediction that an interval can be put around by factors
+constexpr std::size_t kRunsMin = 20;
+
+struct NamedExample {
+  std::string name;
+  ResourceExample example;
+};
+
+Result<std::vector<NamedExample>> read_examples(env::Files& files, const std::string& folder,
+                                                const OpFrequencies& frequencies) {
+  std::vector<NamedExample> examples;
+  for (const char* file : kFiles) {
+    ORRERY_TRY(const std::string text, read_data(files, folder, file));
+    auto runs = parse_layer_runs(text);
+    if (!runs) return std::move(runs).error().with_context(fmt::format("{}/{}", folder, file));
+    for (const LayerRun& run : *runs) {
+      examples.push_back(
+          {run.name, {build_node_graph(run, frequencies), run.batch, {run.used.begin(), run.used.end()}}});
+    }
+  }
+  return examples;
+}
+
+struct Parts {
+  Examples train, validation, test;
+};
+
+Parts drawn(const std::vector<NamedExample>& examples, const std::vector<NamedExample>& test, std::uint64_t seed) {
+  Parts parts;
+  // Without a part to be kept for the test, its share goes to the other two.
+  const double whole = test.empty() ? 1 : kTrainShare + kValidationShare;
+  for (const NamedExample& one : examples) {
+    const double place = whole * Random(seed).split(one.name).uniform();
+    Examples& part = place < kTrainShare                      ? parts.train
+                     : place < kTrainShare + kValidationShare ? parts.validation
+                                                              : parts.test;
+    part.push_back(&one.example);
+  }
+  for (const NamedExample& one : test) parts.test.push_back(&one.example);
+  return parts;
+}
+
+struct Choice {
+  ResourceModelKind kind;
+  ResourcePredictor predictor;     // fitted on the training part
+  ResourcePredictions validation;  // what it predicted there
+  std::string note;
+};
+
+Result<Choice> choose(const Parts& parts, const SuiteInput& input) {
+  Choice best;
+  double least = std::numeric_limits<double>::infinity();
+  std::string errors;
+  for (const ResourceModelKind& kind : resource_model_kinds(input)) {
+    const double begin = input.now_s();
+    ORRERY_TRY(const ResourcePredictor predictor, kind.fit(parts.train, parts.validation));
+    ORRERY_TRY(ResourcePredictions predicted, predictor(parts.validation));
+    const double error = normalised_errors(parts.validation, predicted, parts.train).back().range;
+    errors +=
+        fmt::format("{}{} {:.4f} ({:.1f} s)", errors.empty() ? "" : ", ", kind.name, error, input.now_s() - begin);
+    if (error >= least) continue;
+    least = error;
+    best = {kind, predictor, std::move(predicted), {}};
+  }
+  best.note = fmt::format("validation, RMSE / range: {}; chosen: {}", errors, best.kind.name);
+  return best;
+}
+
+std::string figure_name(std::size_t figure) {
+  return std::string(kResourceTargets[figure].name);
+}
+
+// From the errors of the chosen model on the validation part, figure by figure.
+Result<Conformal> calibrated(const Examples& examples, const ResourcePredictions& predicted) {
+  std::vector<CalibrationPair> pairs;
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    for (std::size_t figure = 0; figure < kResourceTargets.size(); ++figure) {
+      if (!(examples[i]->used[figure] > 0)) continue;
+      pairs.push_back({std::max(kSmallest, predicted[i][figure]), examples[i]->used[figure], figure_name(figure)});
+    }
+  }
+  return Conformal::fit(pairs);
+}
+
+std::vector<Case> cases_of(const Examples& examples, const ResourcePredictions& predicted, const Conformal& conformal) {
+  std::vector<Case> cases;
+  for (std::size_t figure = 0; figure < kResourceTargets.size(); ++figure) {
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+      const Case one{.group = figure_name(figure),
+                     .measured = examples[i]->used[figure],
+                     .predicted = std::max(kSmallest, predicted[i][figure])};
+      cases.push_back(with_interval(one, conformal, one.group));
+    }
+  }
+  return cases;
+}
+
+// Figures have different units: each relative to its largest.
+ReportFigure figure_of(const std::vector<Case>& cases) {
+  plot::ScatterPlot scatter{.heading = {.title = "Resource use, predicted and measured"},
+                            .x = {.title = "Measured, share of the largest"},
+                            .y = {.title = "Predicted, share of the largest"},
+                            .diagonal = true,
+                            .size = {720, 620}};
+  std::map<std::string, double> largest;
+  for (const Case& one : cases) largest[one.group] = std::max(largest[one.group], one.measured);
+  for (const Case& one : cases) {
+    if (scatter.series.empty() || scatter.series.back().name != one.group)
+      scatter.series.push_back({.name = one.group});
+    const double scale = std::max(kSmallest, largest[one.group]);
+    scatter.series.back().points.push_back({one.measured / scale, one.predicted / scale, ""});
+  }
+  return {"resources", plot::scatter_plot(scatter)};
+}
+
+void add_errors(SuiteReport& report, const std::vector<NormalisedErrors>& errors) {
+  for (std::size_t i = 0; i < errors.size() && i < report.rows.size(); ++i) {
+    report.rows[i].more = {
+        {"nrmse_range", errors[i].range}, {"nrmse_mean", errors[i].mean}, {"nrmse_max_train", errors[i].max_train}};
+  }
+}
+
+}  // namespace
+
+Result<SuiteReport> run_driple_suite(const SuiteInput& input) {
+  const double begin = input.now_s();
+  SuiteReport report{.suite = "driple", .seed = input.seed};
+  ORRERY_TRY(const std::string table, read_data(input.files, input.data + "/driple/official", "node_frequency.csv"));
+  ORRERY_TRY(const OpFrequencies frequencies, OpFrequencies::parse(table));
+  ORRERY_TRY(const std::vector<NamedExample> known,
+             read_examples(input.files, training_folder(input, "driple/gpumemnet"), frequencies));
+  std::vector<NamedExample> kept;
+  if (!input.test.empty()) {
+    ORRERY_TRY(kept, read_examples(input.files, input.test, frequencies));
+  }
+  const Parts parts = drawn(known, kept, input.seed);
+  if (std::min({parts.train.size(), parts.validation.size(), parts.test.size()}) < kRunsMin) {
+    return Error::invalid(fmt::format("fewer than {} runs to fit, to choose by or to score", kRunsMin));
+  }
+  ORRERY_TRY(Choice choice, choose(parts, input));
+  Examples both = parts.train;
+  both.insert(both.end(), parts.validation.begin(), parts.validation.end());
+  if (!choice.kind.watches_validation) {
+    ORRERY_TRY(choice.predictor, choice.kind.fit(both, parts.validation));
+  }
+  ORRERY_TRY(const ResourcePredictions predicted, choice.predictor(parts.test));
+  ORRERY_TRY(const Conformal conformal, calibrated(parts.validation, choice.validation));
+  const std::vector<Case> cases = cases_of(parts.test, predicted, conformal);
+  report.add(cases, input.now_s() - begin);
+  report.add_total(input.now_s() - begin);
+  add_errors(report, normalised_errors(parts.test, predicted, both));
+  report.notes.push_back(fmt::format("{} runs to fit, {} to choose by, {} scored", parts.train.size(),
+                                     parts.validation.size(), parts.test.size()));
+  report.notes.push_back(choice.note);
+  report.figures.push_back(figure_of(cases));
+  return report;
+}
+
+}  // namespace orrery::predict

@@ -1,0 +1,21 @@
+#pragma once
+// driple: what training runs use of a GPU, from their graphs (driple/gpumemnet: peak memory and five kinds of
+// activity).
+//
+// Runs are drawn 60 : 20 : 20 into training, validation and test (a run and its repetitions together); a --test folder
+// takes the place of the last part. Every model (the mean, a ridge regression and boosted trees on aggregates of the
+// graph, with --steps Driple's network) is fitted on the training part; the one with the smallest validation error is
+// fitted again on both, unless it watched the validation part while it learned, and scored once. Intervals come from
+// its errors on the validation part.
+//
+// Beside what every suite reports: the root of the mean squared error relative to the range, the mean (both of the
+// scored runs) and the largest training value, per figure and averaged over figures (nrmse_range, nrmse_mean,
+// nrmse_max_train). The first is what models are chosen by.
+
+#include "predict/evaluate/suites.h"
+
+namespace orrery::predict {
+
+Result<SuiteReport> run_driple_suite(const SuiteInput& input);
+
+}  // namespace orrery::predict

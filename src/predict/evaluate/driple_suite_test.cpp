@@ -1,0 +1,106 @@
+#include "predict/evaluate/driple_suite.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "env/sim_files.h"
+#include "predict/evaluate/resource_models.h"
+
+namespace orrery::predict {
+namespace {
+
+constexpr const char* kHeader =
+    "Filename,Activations-Params,Batch Size,Max GPU Memory (MiB),Avg GPUTL,Avg GRACT,Avg SMACT,Avg SMOCC,Avg FP32A\n";
+
+// Two linear layers; memory follows from the parameters, everything else from the work, with 2 % of noise.
+std::string made_up(std::size_t count, std::uint64_t seed) {
+  Random random(seed);
+  std::string csv = kHeader;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double width = std::floor(std::exp2(random.uniform(6, 11))), batch = std::floor(random.uniform(1, 500));
+    const double parameters = 2 * width * (width + 1);
+    const double activity = (1 + 0.02 * random.normal()) / (1 + 1e8 / (batch * parameters));
+    const double memory = (1000 + 1e-5 * parameters) * (1 + 0.02 * random.normal());
+    csv += fmt::format("run{}-{},\"[('linear', {}, {}), ('ReLU', {}, 0), ('linear', {}, {})]\",{},{},{},{},{},{},{}\n",
+                       seed, i, width, parameters / 2, width, width, parameters / 2, batch, memory, 100 * activity,
+                       activity, 0.9 * activity, 0.3 * activity, 0.5 * activity);
+  }
+  return csv;
+}
+
+class DripleSuite : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(files_.make_directory("/data/driple/official"));
+    ASSERT_TRUE(files_.write_atomically("/data/driple/official/node_frequency.csv", "MatMul,0.02\nRelu,0.01\n"));
+    write("/data/driple/gpumemnet", 100, 1);
+  }
+  void write(const std::string& folder, std::size_t runs, std::uint64_t seed) {
+    ASSERT_TRUE(files_.make_directory(folder));
+    ASSERT_TRUE(files_.write_atomically(folder + "/mlp_data_step1.csv.gz", made_up(runs, seed)));
+    ASSERT_TRUE(files_.write_atomically(folder + "/mlp_data_step2.csv.gz", made_up(runs, seed + 10)));
+  }
+  SuiteInput input() {
+    SuiteInput input{.files = files_, .now_s = [] { return 0.0; }, .data = "/data", .threads = 1};
+    input.training.steps = 5;
+    return input;
+  }
+
+  env::SimFiles files_;
+};
+
+TEST_F(DripleSuite, ChoosesAModelAndReportsItsErrors) {
+  const auto report = run_driple_suite(input());
+  ASSERT_TRUE(report) << report.error().to_string();
+  ASSERT_EQ(report->rows.size(), 7U);
+  const nlohmann::json json = nlohmann::json::parse(to_json(*report));
+  double sum = 0;
+  for (std::size_t i = 0; i < 6; ++i) sum += json["groups"][i]["nrmse_range"].get<double>();
+  const nlohmann::json& all = json["groups"][6];
+  EXPECT_EQ(all["group"], "all");
+  EXPECT_NEAR(all["nrmse_range"].get<double>(), sum / 6, 1e-12);
+  EXPECT_LT(all["nrmse_range"].get<double>(), 0.1);
+  EXPECT_GT(all["nrmse_mean"].get<double>(), 0);
+  EXPECT_LT(all["nrmse_max_train"].get<double>(), 1.1 * all["nrmse_range"].get<double>());
+  EXPECT_GT(all["coverage80"].get<double>(), 0.6);
+  EXPECT_NE(report->notes[1].find("network"), std::string::npos) << report->notes[1];
+  EXPECT_EQ(report->figures.size(), 1U);
+}
+
+TEST_F(DripleSuite, ScoresATestFolderAndKeepsTheNetwork) {
+  write("/test", 30, 5);
+  SuiteInput with_test = input();
+  with_test.test = "/test";
+  with_test.training.keep = "/kept";
+  const auto report = run_driple_suite(with_test);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_EQ(report->rows[0].score.cases, 60U);
+  EXPECT_TRUE(files_.exists("/kept/driple.network"));
+}
+
+TEST_F(DripleSuite, RefusesTooFewRuns) {
+  write("/few", 20, 7);
+  SuiteInput few = input();
+  few.train = "/few";
+  EXPECT_FALSE(run_driple_suite(few).has_value());
+}
+
+// Errors 1 and −3 over measured 2 and 10 (training: up to 20): root of 5; range 8, mean 6.
+TEST(ResourceModels, ErrorsAreNormalisedThreeWays) {
+  std::vector<ResourceExample> examples(3);
+  examples[0].used = {2};
+  examples[1].used = {10};
+  examples[2].used = {20};
+  const auto errors = normalised_errors({&examples[0], &examples[1]}, {{3}, {7}}, {&examples[2]});
+  ASSERT_EQ(errors.size(), 2U);
+  EXPECT_NEAR(errors[0].range, std::sqrt(5.0) / 8, 1e-12);
+  EXPECT_NEAR(errors[0].mean, std::sqrt(5.0) / 6, 1e-12);
+  EXPECT_NEAR(errors[0].max_train, std::sqrt(5.0) / 20, 1e-12);
+  EXPECT_NEAR(errors[1].range, errors[0].range, 1e-12);
+}
+
+}  // namespace
+}  // namespace orrery::predict
