@@ -212,8 +212,8 @@ Result<SuiteReport> run_own_suite(const SuiteInput& input) {
   ORRERY_TRY(const std::vector<Predicted> unseen, predict_left_out(all, by_family, options, Networks::kNo));
   ORRERY_TRY_VOID(add(unseen, by_family, &Predicted::ours,
                       [](const DatasetIteration&) { return std::string("families never seen"); }));
-  ORRERY_TRY_VOID(add(predicted, at_random, &Predicted::ours,
-                      [](const DatasetIteration& one) { return "family " + one.family; }));
+  ORRERY_TRY_VOID(
+      add(predicted, at_random, &Predicted::ours, [](const DatasetIteration& one) { return "family " + one.family; }));
   if (!input.test.empty()) {
     begin = input.now_s();
     ORRERY_TRY(const std::vector<Case> cases,
