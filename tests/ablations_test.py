@@ -19,9 +19,10 @@ AXES = {
     "width": "4 8 12 16 24".split(),
     "stride": "1 2 3 4 6 12".split(),
     "loss": "l1 smooth-l1 mse".split(),
-    "departure": ["none", "constant learning rate", "sizes as logarithms", "times as logarithms"],
+    "departure": ["none", "constant learning rate", "falling learning rate", "sizes as logarithms", "times as logarithms"],
 }
-THE_SAME = [["structure: bilstm", "layers: 4", "stride: 3", "loss: l1", "departure: none"], ["width: 12", "stride: 6"]]
+THE_SAME = [["structure: bilstm", "layers: 4", "stride: 3", "loss: l1", "departure: none",
+             "departure: constant learning rate"], ["width: 12", "stride: 6"]]
 
 
 def evaluate(orrery, folder, *more):
