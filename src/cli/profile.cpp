@@ -17,7 +17,6 @@ using workload::Phase;
 
 namespace {
 
-
 // Shares are of `total`, the whole iteration.
 Table operator_rows(const trace::ExecutionTrace& trace, Seconds total) {
   Table table({{"phase", "phase"},
