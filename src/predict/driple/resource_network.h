@@ -68,8 +68,8 @@ class ResourceNetwork {
   static Result<ResourceNetwork> from_bytes(std::string_view bytes);
 
  private:
-  ResourceNetwork(ResourceNetworkOptions options, StandardScore features, std::vector<double> largest)
-      : options_(std::move(options)), features_(std::move(features)), largest_(std::move(largest)) {}
+  ResourceNetwork(const ResourceNetworkOptions& options, StandardScore features, std::vector<double> largest)
+      : options_(options), features_(std::move(features)), largest_(std::move(largest)) {}
 
   Result<std::vector<NodeGraph>> graphs_of(std::span<const ResourceExample* const> examples) const;
   void add(const NodeGraph& graph, NetworkBatch& batch) const;

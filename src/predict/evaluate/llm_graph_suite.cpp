@@ -51,9 +51,9 @@ Result<std::vector<MeasuredTraining>> read_trainings(const SuiteInput& input, co
                workload::build_model(fmt::format(fmt::runtime(known->zoo), row.fields[length])));
     ORRERY_TRY(workload::TrainingGraph graph,
                single.with_batch(static_cast<std::int64_t>(parse_number(row.fields[batch]).value_or(0))));
-    ORRERY_TRY(hardware::Placement placement, hardware::make_placement(device_name, 1, 1));
+    ORRERY_TRY(const hardware::Placement placement, hardware::make_placement(device_name, 1, 1));
     ORRERY_TRY(const double measured_ms, positive_field(table, row, "measured_e2e_ms"));
-    trainings.push_back({workload::TrainingRun{std::move(graph)}, std::move(placement), measured_ms});
+    trainings.push_back({workload::TrainingRun{std::move(graph)}, placement, measured_ms});
   }
   if (trainings.empty()) return Error::invalid("e2e.csv has no training of a model and a device that are known");
   return trainings;

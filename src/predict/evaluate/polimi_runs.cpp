@@ -129,7 +129,8 @@ std::vector<CellSplit> largest_batch_splits(std::span<const MeasuredRun> known, 
   const std::vector<MeasuredRun> smaller =
       those(known, [&](const MeasuredRun& run) { return run.batch < largest.at(run.gpus); });
   std::vector<CellSplit> cells;
-  for (const auto& [gpus, batch] : largest) {
+  for (const auto& one : largest) {
+    const double gpus = one.first, batch = one.second;  // clang 14 cannot capture structured bindings
     CellSplit cell{gpus, {smaller, {}, {}}};
     bool is_known = false;
     for (const MeasuredRun& run : smaller) {
