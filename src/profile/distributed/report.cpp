@@ -5,6 +5,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/statistics.h"
+
 namespace orrery::profile {
 
 namespace {
@@ -143,13 +145,13 @@ trace::ResourceSeries cut(const trace::ResourceSeries& series, Seconds begin, Se
   return window;
 }
 
-// Adds a burst to the sums. The samples beside it hold its first and last bytes, which did not fill their period.
-void add(const trace::ResourceSeries& series, const Run& run, NetworkBursts& sums) {
+// The samples beside a burst hold its first and last bytes, which did not fill their period.
+double bytes_in(const trace::ResourceSeries& series, const Run& run) {
+  double bytes = 0;
   for (std::size_t i = run.begin - 1; i <= run.end; ++i) {
-    sums.bytes += Bytes(series.values[i] * (series.times[i + 1] - series.times[i]).value());
+    bytes += series.values[i] * (series.times[i + 1] - series.times[i]).value();
   }
-  sums.duration += series.times[run.end] - series.times[run.begin];
-  ++sums.count;
+  return bytes;
 }
 
 }  // namespace
@@ -162,12 +164,16 @@ Result<NetworkBursts> network_bursts(const trace::ResourceSeries& series, Second
   NetworkBursts result;
   result.pattern = levels.pattern;
   if (levels.pattern != trace::BurstPattern::kAlternating) return result;
+  std::vector<double> bytes, durations;
   for (const Run& run : bursts_of(window, levels)) {
-    if (run.begin > 0 && run.end + 1 < window.values.size()) add(window, run, result);
+    if (run.begin == 0 || run.end + 1 >= window.values.size()) continue;
+    bytes.push_back(bytes_in(window, run));
+    durations.push_back((window.times[run.end] - window.times[run.begin]).value());
   }
-  if (result.count == 0) return result;
-  result.bytes = result.bytes / static_cast<double>(result.count);
-  result.duration = result.duration / static_cast<double>(result.count);
+  result.count = bytes.size();
+  if (bytes.empty()) return result;
+  result.bytes = Bytes(median(bytes));
+  result.duration = Seconds(median(durations));
   return result;
 }
 

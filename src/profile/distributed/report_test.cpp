@@ -66,7 +66,16 @@ TEST(NetworkBursts, APauseDoesNotEndABurst) {
   const auto bursts = network_bursts(series, Seconds(0), Seconds(4));
   ASSERT_TRUE(bursts);
   EXPECT_EQ(bursts->count, 4U);
-  EXPECT_NEAR(bursts->bytes.value(), 10e6 - 0.5e6 / 4, 1);
+  EXPECT_NEAR(bursts->bytes.value(), 10e6, 1);
+}
+
+TEST(NetworkBursts, AStallThatBreaksOneBurstDoesNotShrinkTheOthers) {
+  trace::ResourceSeries series = square_wave(5, 10e6, 0.3);
+  for (std::size_t i = 140; i < 162; ++i) series.values[i] = 0;
+  const auto bursts = network_bursts(series, Seconds(0), Seconds(5));
+  ASSERT_TRUE(bursts);
+  EXPECT_EQ(bursts->count, 6U);
+  EXPECT_NEAR(bursts->bytes.value(), 10e6, 1);
 }
 
 // Half of the burst at a third of the rate: other senders share the link.
