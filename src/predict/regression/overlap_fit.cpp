@@ -54,6 +54,13 @@ double factor_of(double part, double whole, double sharpness) {
 
 }  // namespace
 
+double overlapped(double a, double b, double sharpness) {
+  const double longer = std::max(a, b);
+  if (longer <= 0) return 0;
+  // Divided by the longer, so that no power can overflow.
+  return longer * std::pow(std::pow(a / longer, sharpness) + std::pow(b / longer, sharpness), 1 / sharpness);
+}
+
 Result<OverlapFit> OverlapFit::fit(std::span<const OverlapRow> rows, std::span<const double> seconds,
                                    std::span<const double> weights, double sharpness) {
   ORRERY_TRY_VOID(check_input(rows, seconds, weights, sharpness));
@@ -117,14 +124,6 @@ OverlapFit::Parts OverlapFit::parts(const OverlapRow& row) const {
   for (const double value : row.compute) parts.compute += coefficients_[column++] * value;
   for (const double value : row.load) parts.load += coefficients_[column++] * value;
   return parts;
-}
-
-double OverlapFit::together(const Parts& parts) const {
-  const double longer = std::max(parts.compute, parts.load);
-  if (longer <= 0) return 0;
-  // Divided by the longer, so that no power can overflow.
-  return longer * std::pow(std::pow(parts.compute / longer, sharpness_) + std::pow(parts.load / longer, sharpness_),
-                           1 / sharpness_);
 }
 
 double OverlapFit::seconds(const OverlapRow& row) const {

@@ -16,6 +16,10 @@
 
 namespace orrery::predict {
 
+// (a^g + b^g)^(1/g), of times that overlap the more the larger g is: their sum at 1, the longer one without end.
+// Neither may be negative.
+double overlapped(double a, double b, double sharpness);
+
 struct OverlapRow {
   std::vector<double> always, compute, load;  // x, u, v: none negative
 };
@@ -36,7 +40,7 @@ class OverlapFit {
     double always = 0, compute = 0, load = 0;
   };
   Parts parts(const OverlapRow& row) const;
-  double together(const Parts& parts) const;
+  double together(const Parts& parts) const { return overlapped(parts.compute, parts.load, sharpness_); }
 
   double sharpness_ = 1;
   std::vector<double> coefficients_;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "predict/regression/overlap_fit.h"
 
 namespace orrery::predict {
 
@@ -21,12 +22,6 @@ double exchange_seconds(const GoodputStep& step, const GoodputPlacement& placeme
   const double more = std::max(placement.replicas - 2, 0);
   return placement.nodes > 1 ? step.start_between + step.per_replica_between * more
                              : step.start_within + step.per_replica_within * more;
-}
-
-// (a^g + b^g)^(1/g) without overflow.
-double norm(double a, double b, double g) {
-  const double longer = std::max(a, b);
-  return longer > 0 ? longer * std::pow(std::pow(a / longer, g) + std::pow(b / longer, g), 1 / g) : 0;
 }
 
 Status validate(const GoodputPlacement& placement) {
@@ -103,7 +98,7 @@ Status validate(const GoodputStep& step) {
 double step_seconds(const GoodputStep& step, const GoodputPlacement& placement, const BatchSplit& batch) {
   const double computing = step.compute + step.per_example * static_cast<double>(batch.per_gpu);
   return static_cast<double>(batch.accumulations) * computing +
-         norm(computing, exchange_seconds(step, placement), step.overlap);
+         overlapped(computing, exchange_seconds(step, placement), step.overlap);
 }
 
 Result<Goodput> goodput_of(const GoodputStep& step, const StatisticalEfficiency& efficiency,
