@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "predict/evaluate/left_out.h"
 #include "predict/layerwise/complexity.h"
+#include "predict/operators/operator_data.h"
 #include "predict/regression/least_squares.h"
 
 namespace orrery::predict {
@@ -60,24 +61,16 @@ bool is_layer_file(std::string_view name) {
 
 Result<std::vector<LayerTime>> parse_board_layers(std::string_view csv, const std::string& board) {
   ORRERY_TRY(const CsvTable table, parse_csv(csv));
-  std::vector<std::size_t> places;
-  for (const char* name : {"Layer", "Hf", "Wf", "Cin", "Cout", "FLOPS", "Time"}) {
-    ORRERY_TRY(places.emplace_back(), table.column(name));
-  }
+  constexpr std::array kColumns = {"Layer", "Hf", "Wf", "Cin", "Cout", "FLOPS", "Time"};
   struct Readings {
     double operations = 0;
     std::vector<double> seconds{};
   };
   std::map<double, Readings> layers;  // by number
   for (const CsvRow& row : table.rows) {
-    std::array<double, 7> values{};
+    std::array<double, kColumns.size()> values{};
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto value = parse_number(row.fields[places[i]]);
-      if (!value || !std::isfinite(*value) || !(*value > 0)) {
-        return Error::invalid(
-            fmt::format("line {}: {} is not a number above 0", row.line, quote(row.fields[places[i]])));
-      }
-      values[i] = *value;
+      ORRERY_TRY(values[i], positive_field(table, row, kColumns[i]));
     }
     LayerShape shape{LayerKind::kConvolution, values[1], values[2], values[3], values[4]};
     shape.positions = values[5] / forward_operations(shape);

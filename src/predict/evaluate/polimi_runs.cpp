@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "predict/evaluate/suites.h"
 #include "predict/operators/device_facts.h"
+#include "predict/operators/operator_data.h"
 
 namespace orrery::predict {
 
@@ -35,15 +36,6 @@ constexpr Column kColumns[] = {
     {"CPU threads(19)", &MeasuredRun::threads, false}, {"overall execution time(31)", &MeasuredRun::seconds, true}};
 constexpr const char* kBoardColumn = "GFlops(7)";
 constexpr double kThreads = 4;
-
-Result<double> positive(const CsvRow& row, std::size_t column, std::string_view name) {
-  const auto value = parse_number(row.fields[column]);
-  if (!value || !(*value > 0) || !std::isfinite(*value)) {
-    return Error::invalid(
-        fmt::format("line {}: {}: {} is not a number above 0", row.line, name, quote(row.fields[column])));
-  }
-  return *value;
-}
 
 Status set_board(double gflops, std::size_t line, PolimiRun& run) {
   for (const Board& board : kBoards) {
@@ -89,25 +81,23 @@ std::optional<RunSplit> split_largest(std::span<const MeasuredRun> known, std::s
 
 Result<std::vector<PolimiRun>> parse_polimi_runs(std::string_view csv) {
   ORRERY_TRY(const CsvTable table, parse_csv(csv));
-  const auto place_of = [&](const char* name) {
-    return static_cast<std::size_t>(std::find(table.header.begin(), table.header.end(), name) - table.header.begin());
+  const auto has = [&](const char* name) {
+    return std::find(table.header.begin(), table.header.end(), name) != table.header.end();
   };
   for (const Column& column : kColumns) {
     if (!column.is_needed) continue;
     ORRERY_TRY([[maybe_unused]] const std::size_t place, table.column(column.name));
   }
-  const std::size_t missing = table.header.size();
   std::vector<PolimiRun> runs;
   for (const CsvRow& row : table.rows) {
     PolimiRun& run = runs.emplace_back();
     run.run.threads = kThreads;
     for (const Column& column : kColumns) {
-      const std::size_t place = place_of(column.name);
-      if (place == missing) continue;
-      ORRERY_TRY(run.run.*column.field, positive(row, place, column.name));
+      if (!has(column.name)) continue;
+      ORRERY_TRY(run.run.*column.field, positive_field(table, row, column.name));
     }
-    if (const std::size_t place = place_of(kBoardColumn); place != missing) {
-      ORRERY_TRY(const double gflops, positive(row, place, kBoardColumn));
+    if (has(kBoardColumn)) {
+      ORRERY_TRY(const double gflops, positive_field(table, row, kBoardColumn));
       ORRERY_TRY_VOID(set_board(gflops, row.line, run));
     }
   }

@@ -31,7 +31,7 @@ TEST(PolimiRuns, AreReadWithTheirGpu) {
 TEST(PolimiRuns, SayWhatIsWrong) {
   const std::string header = kHeader;
   EXPECT_EQ(parse_polimi_runs(header + "5591,384,2,64,1000,8,0\n").error().message(),
-            "line 2: overall execution time(31): \"0\" is not a number above 0");
+            "line 2: overall execution time(31): expected a number above 0, got \"0\"");
   EXPECT_EQ(parse_polimi_runs(header + "77,384,2,64,1000,8,1\n").error().message(),
             "line 2: GFlops(7): 77 is none of the four boards");
   EXPECT_FALSE(parse_polimi_runs("batch size(13)\n4\n"));
