@@ -27,10 +27,8 @@ Result<predict::MeasuredSet> read_measured(Context& context, const Arguments& ar
 
 Status fit_operators(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
-  predict::EnsembleOptions how;
-  how.overhead_share = predict::kUnhiddenLaunch;
-  how.boost.seed = static_cast<std::uint64_t>(options.integer("seed"));
-  how.boost.threads = static_cast<int>(options.integer("threads"));
+  const predict::EnsembleOptions how = predict::operator_options(static_cast<std::uint64_t>(options.integer("seed")),
+                                                                 static_cast<int>(options.integer("threads")));
   ORRERY_TRY(std::vector<predict::OperatorWork> classes,
              predict::read_operator_work(context.env.files, arguments.words[0]));
   std::int64_t operators = 0;

@@ -14,7 +14,6 @@ namespace orrery::predict {
 namespace {
 
 constexpr double kMillisecond = 1e3;  // per second
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct KnownModel {
   std::string_view name, zoo;
@@ -75,11 +74,8 @@ Result<SuiteReport> run_llm_graph_suite(const SuiteInput& input) {
   ORRERY_TRY(const std::vector<MeasuredTraining> trainings,
              read_trainings(input, input.test.empty() ? folder : input.test));
   ORRERY_TRY(std::vector<OperatorWork> classes, read_operator_work(input.files, folder));
-  EnsembleOptions options;
-  options.overhead_share = kUnhiddenLaunch;
-  options.boost.seed = input.seed;
-  options.boost.threads = input.threads;
-  ORRERY_TRY(const OperatorModel model, OperatorModel::fit(std::move(classes), options));
+  ORRERY_TRY(const OperatorModel model,
+             OperatorModel::fit(std::move(classes), operator_options(input.seed, input.threads)));
   std::vector<Case> ours, by_device, formulas;
   for (const MeasuredTraining& training : trainings) {
     const std::string device(training.placement.device->name);

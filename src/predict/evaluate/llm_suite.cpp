@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "predict/evaluate/operator_folder.h"
 #include "predict/operators/operator_graph.h"
+#include "predict/operators/operator_model.h"
 
 namespace orrery::predict {
 
@@ -128,10 +129,7 @@ class IterationModel {
         }
       }
       OperatorWork work = std::move(builder).take();
-      EnsembleOptions options;
-      options.overhead_share = kUnhiddenLaunch;
-      options.boost.seed = input.seed;
-      options.boost.threads = input.threads;
+      const EnsembleOptions options = operator_options(input.seed, input.threads);
       ORRERY_TRY(DeviceEnsemble ensemble,
                  DeviceEnsemble::fit(work.devices, work.features, std::move(work.rows), options));
       model.ensembles_.emplace(operator_class, std::move(ensemble));

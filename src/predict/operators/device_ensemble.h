@@ -36,9 +36,6 @@ struct WorkRow {
   std::string group{};     // of its interval
 };
 
-// Of a launch that is not hidden behind the work before it, in an iteration.
-inline constexpr double kUnhiddenLaunch = 0.5;
-
 struct EnsembleOptions {
   double reach = 0.8;         // generations
   double overhead_share = 1;  // of the overhead that is left when work follows work without waiting

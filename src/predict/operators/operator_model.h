@@ -10,6 +10,15 @@
 
 namespace orrery::predict {
 
+// How operators are learned whose times are added up to iterations, whether they are shipped or scored.
+inline EnsembleOptions operator_options(std::uint64_t seed, int threads) {
+  EnsembleOptions options;
+  options.overhead_share = 0.5;  // of a launch is not hidden behind the work before it
+  options.boost.seed = seed;
+  options.boost.threads = threads;
+  return options;
+}
+
 class OperatorModel {
  public:
   // One work for every class; each needs measurements of three devices.
