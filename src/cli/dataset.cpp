@@ -17,6 +17,10 @@ using profile::DatasetEntry;
 
 namespace {
 
+OptionRecord visits_option() {
+  return integer_option("visits", 3, "measurements of each, minutes apart").bounds(1, 100);
+}
+
 // What runs here, on this core.
 Result<profile::Workbench> workbench(env::Env env) {
   ORRERY_TRY(std::unique_ptr<profile::Yardstick> yardstick, profile::make_yardstick(env.clock));
@@ -124,17 +128,20 @@ Status run_check(Context& context, const Arguments& arguments) {
                {"stored_s", "stored", CellFormat::kSeconds},
                {"measured_s", "now", CellFormat::kSeconds},
                {"difference", "difference", CellFormat::kPercent},
+               {"slowness", "slowness now", CellFormat::kNumber},
                {"noisy", "noisy"}});
   const std::int64_t visits = options.integer("visits");
   Progress progress("measuring", visits * static_cast<std::int64_t>(chosen.size()),
                     progress_options(context.env, "visits"));
   ORRERY_TRY(const profile::Workbench bench, workbench(context.env));
   std::vector<DatasetEntry> again(chosen.size());
+  std::vector<std::vector<double>> slowness(chosen.size());
   for (std::int64_t round = 0; round < visits; ++round) {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       ORRERY_TRY(const profile::Profile now,
                  profile::visit(context.env, chosen[i]->configuration, dataset.header, bench));
       ORRERY_TRY_VOID(add_visit(again[i], now));
+      slowness[i].push_back(now.slowness);
       progress.advance(1);
     }
   }
@@ -144,7 +151,7 @@ Status run_check(Context& context, const Arguments& arguments) {
     const Seconds stored = chosen[i]->iteration(), now = again[i].iteration();
     differences.push_back(std::abs(now / stored - 1));
     table.add({chosen[i]->configuration.model, chosen[i]->configuration.batch, stored.value(), now.value(),
-               differences.back(), chosen[i]->is_noisy() || again[i].is_noisy()});
+               differences.back(), median(slowness[i]), chosen[i]->is_noisy() || again[i].is_noisy()});
   }
   ORRERY_TRY_VOID(context.print_table(table, options));
   if (for_people(options)) {
@@ -152,14 +159,6 @@ Status run_check(Context& context, const Arguments& arguments) {
                               differences.size()));
   }
   return {};
-}
-
-}  // namespace
-
-namespace {
-
-OptionRecord visits_option() {
-  return integer_option("visits", 3, "measurements of each, minutes apart").bounds(1, 100);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 //
 // Virtual machines on the same processor share its caches, its memory and often the core itself. Nothing in this
 // machine shows what they do, but it slows all work by nearly the same factor, by up to two and for seconds or minutes.
-// The step time of a model divided by the slowness around it is what it would take on a quiet core: here single step
-// times vary by 15 to 20 %, the quotient by 5 %. Not thread-safe.
+// The step time of a model divided by the slowness around it is what it would take on a quiet core, nearly: `orrery
+// dataset check` tells how nearly. Not thread-safe.
 
 #include <array>
 #include <memory>

@@ -37,6 +37,9 @@ class Store {
  public:
   Store(env::Files& files, std::string path) : files_(files), path_(std::move(path)), log_path_(path_ + ".log") {}
 
+  // Nothing was measured into it yet.
+  bool is_new() const { return !files_.exists(log_path_) && !files_.exists(path_); }
+
   Status open(const DatasetHeader& header) {
     ORRERY_TRY(dataset_, earlier(header));
     if (!dataset_.header.is_same_bench(header)) {
@@ -108,9 +111,7 @@ class Store {
 Result<DatasetHeader> make_header(env::Env env, const BuildOptions& options, const Workbench& bench) {
   ORRERY_TRY(const workload::TrainingRun run, run_of({"lenet", "lenet", 1, workload::Optimizer::kSgd}));
   ORRERY_TRY(const auto executor, bench.make(run, {}));
-  DatasetHeader header{describe_machine(env.files), executor->library(), options.threads, options.seed};
-  if (bench.yardstick) header.quiet = quiet_reading(*bench.yardstick, env.clock, kQuietTime);
-  return header;
+  return DatasetHeader{describe_machine(env.files), executor->library(), options.threads, options.seed};
 }
 
 // Fills the store, as long as there is time.
@@ -196,8 +197,9 @@ Result<Profile> visit(env::Env env, const Configuration& configuration, const Da
 
 Result<BuildReport> build_dataset(env::Env env, const std::string& path, const BuildOptions& options,
                                   const Workbench& bench, const std::function<void(std::size_t)>& progress) {
-  ORRERY_TRY(const DatasetHeader header, make_header(env, options, bench));
+  ORRERY_TRY(DatasetHeader header, make_header(env, options, bench));
   Store store(env.files, path);
+  if (bench.yardstick && store.is_new()) header.quiet = quiet_reading(*bench.yardstick, env.clock, kQuietTime);
   ORRERY_TRY_VOID(store.open(header));
   Builder builder(env, options, bench, store, progress);
   ORRERY_TRY_VOID(builder.draw_new());

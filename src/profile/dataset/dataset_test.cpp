@@ -142,6 +142,34 @@ TEST(BuildDataset, NothingIsMeasuredTwice) {
   EXPECT_EQ(made, 1 + 3 * 3);  // one to name the library
 }
 
+// Every reading takes a tenth of a second.
+class SteadyYardstick final : public Yardstick {
+ public:
+  SteadyYardstick(env::Clock& clock, double piece_s) : clock_(clock), piece_s_(piece_s) {}
+  CoreReading read() override {
+    clock_.sleep(Seconds(0.1));
+    return {Seconds(piece_s_), Seconds(piece_s_), Seconds(piece_s_)};
+  }
+
+ private:
+  env::Clock& clock_;
+  double piece_s_;
+};
+
+TEST(BuildDataset, AContinuedBuildMeasuresAgainstTheSameQuietCore) {
+  env::SimEnv env;
+  const auto on_a_core = [&](double piece_s) {
+    return Workbench{.make = scripted().make, .yardstick = std::make_shared<SteadyYardstick>(env.env().clock, piece_s)};
+  };
+  ASSERT_TRUE(build(env, 2, on_a_core(0.001)));
+  ASSERT_TRUE(build(env, 3, on_a_core(0.002)));  // the core is half as fast now
+  const auto dataset = read_dataset(env.env().files, "cpu.dataset");
+  ASSERT_TRUE(dataset) << dataset.error().to_string();
+  EXPECT_DOUBLE_EQ(dataset->header.quiet[0].value(), 0.001);
+  EXPECT_NEAR(dataset->entries[0].iteration().value(), 0.01, 1e-9);
+  EXPECT_NEAR(dataset->entries[2].iteration().value(), 0.005, 1e-9);
+}
+
 TEST(BuildDataset, AKilledBuildLosesOnlyTheConfigurationBeingMeasured) {
   env::SimEnv env;
   int made = 0;
