@@ -172,6 +172,9 @@ Status run_simulate(Context& context, const Arguments& arguments) {
     return run_oracle(context, options);
   }
   if (arguments.words.empty()) return Error::invalid("TRACE is missing; or --oracle DIR");
+  if (options.has("notice") && !options.has("mtbf")) {
+    return Error::invalid("--notice is of machines that fail; give --mtbf as well");
+  }
   ORRERY_TRY(const simulate::WorkloadFile file, load_workload(context, arguments.words[0], options));
   ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
   simulate::RunSetup setup = setup_of(options, cluster, file.workload.jobs.back().facts.submit_ns);

@@ -23,8 +23,9 @@ TEST_F(SimulateTest, ComparesPolicies) {
 
 TEST_F(SimulateTest, WritesReportJobsLogAndPlots) {
   write_trace();
-  const Outcome outcome =
-      call("simulate jobs.csv --cluster 1x2 --policy srtf,gandiva --report r.html --jobs j.csv --log l.csv --plots p");
+  const Outcome outcome = call(
+      "simulate jobs.csv --cluster 1x2 --policy srtf,gandiva --report r.html --jobs j.csv --log l.csv --plots p "
+      "--perfetto c.perfetto");
   ASSERT_EQ(outcome.exit_code, kDone) << outcome.errors;
   const std::string html = *sim_.files.read("r.html", mebibytes(16));
   EXPECT_NE(html.find("<svg"), std::string::npos);
@@ -32,9 +33,18 @@ TEST_F(SimulateTest, WritesReportJobsLogAndPlots) {
   EXPECT_EQ(html.find("http-equiv"), std::string::npos);
   EXPECT_NE(sim_.files.read("l.csv", mebibytes(1))->find("start"), std::string::npos);
   EXPECT_NE(sim_.files.read("j.csv", mebibytes(1))->find("srtf,a,0"), std::string::npos);
-  for (const char* name : {"completion", "utilisation", "waiting", "means"}) {
+  EXPECT_NE(sim_.files.read("c.perfetto", mebibytes(1))->find("machine 0 GPU 1"), std::string::npos);
+  for (const char* name : {"completion", "utilisation", "waiting", "means", "gantt-srtf", "gantt-gandiva"}) {
     EXPECT_TRUE(sim_.files.exists(std::string("p/") + name + ".svg")) << name;
   }
+}
+
+TEST_F(SimulateTest, NoticeNeedsMachinesThatFail) {
+  write_trace();
+  const Outcome outcome = call("simulate jobs.csv --cluster 1x2 --policy fifo --notice 2m");
+  EXPECT_NE(outcome.exit_code, kDone);
+  EXPECT_NE(outcome.errors.find("--mtbf"), std::string::npos) << outcome.errors;
+  EXPECT_EQ(call("simulate jobs.csv --cluster 1x2 --policy fifo --notice 2m --mtbf 1h").exit_code, kDone);
 }
 
 TEST_F(SimulateTest, SaysWhatWasSkippedAndWhatNeverFits) {
