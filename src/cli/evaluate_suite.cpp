@@ -63,7 +63,8 @@ std::vector<OptionRecord> training_options() {
           .bounds(1, 1e4),
       choice_option("group-rule", std::string(to_string(resource.grouping.rule)), names_of(kGroupRules),
                     "of proportional grouping: groups from the nodes of a batch of graphs"),
-      integer_option("steps", 0, "of each training of a network; 0: the suite's own number").bounds(0, 1e9),
+      integer_option("steps", 0, "of each training of a network; 0: the suite's own number, for driple none")
+          .bounds(0, 1e9),
       optional_duration("time-limit", "of each training of a network"),
       text_option("keep", "", "folder for what trainings leave: those that were killed go on from there").in("DIR"),
       flag_option("rivals", "also fit and score what others published, on the same data; slow")};
