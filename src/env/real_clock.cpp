@@ -8,10 +8,14 @@ namespace orrery::env {
 
 namespace {
 
+Seconds seconds_of(const timespec& time) {
+  return Seconds(static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9);
+}
+
 Seconds read_clock(clockid_t id) {
   timespec time{};
   clock_gettime(id, &time);
-  return Seconds(static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9);
+  return seconds_of(time);
 }
 
 }  // namespace
@@ -22,6 +26,13 @@ Seconds RealClock::wall() const {
 
 Seconds RealClock::monotonic() const {
   return read_clock(CLOCK_MONOTONIC);
+}
+
+std::optional<Seconds> RealClock::processor_time(std::int64_t process) const {
+  clockid_t id{};
+  timespec time{};
+  if (clock_getcpuclockid(static_cast<pid_t>(process), &id) != 0 || clock_gettime(id, &time) != 0) return std::nullopt;
+  return seconds_of(time);
 }
 
 void RealClock::sleep(Seconds duration) {

@@ -72,6 +72,7 @@ Result<SampleCollector::Usage> SampleCollector::read_usage(std::int64_t pid) {
   Usage usage;
   ORRERY_TRY(const std::string stat, read(folder + "stat"));
   ORRERY_TRY(usage.ticks, parse_process_ticks(stat));
+  usage.ran = clock_.processor_time(pid);
   ORRERY_TRY(const std::string status, read(folder + "status"));
   ORRERY_TRY(usage.memory, parse_resident(status));
   const auto io = read(folder + "io");  // not allowed for processes of other users
@@ -88,6 +89,7 @@ Result<SampleCollector::Usage> SampleCollector::read_family(std::int64_t pid) {
     const auto usage = read_usage(member);
     if (!usage) continue;
     sum.ticks += usage->ticks;
+    if (sum.ran) sum.ran = usage->ran ? std::optional(*sum.ran + *usage->ran) : std::nullopt;
     sum.memory += usage->memory;
     sum.disk.in += usage->disk.in;
     sum.disk.out += usage->disk.out;
@@ -130,7 +132,11 @@ Status SampleCollector::collect_process(const SampledProcess& process, const Cpu
   const auto usage = read_family(process.pid);
   if (!usage) return Error(usage.error()).with_context(fmt::format("sampling {}", process.name));
   const Seconds time = clock_.monotonic();
-  add(ReadingKind::kShare, process.name + " cpu", "cores", time, usage->ticks * cpu.cores, cpu.total);
+  if (usage->ran) {
+    add(ReadingKind::kRate, process.name + " cpu", "cores", time, usage->ran->value());
+  } else {
+    add(ReadingKind::kShare, process.name + " cpu", "cores", time, usage->ticks * cpu.cores, cpu.total);
+  }
   add(ReadingKind::kLevel, process.name + " memory", "B", time, usage->memory.value());
   add_traffic(process.name + " disk read", process.name + " disk write", time, usage->disk);
   return {};

@@ -6,7 +6,7 @@
 //   "disk read", "disk write"  B/s of all physical disks                             /proc/diskstats
 //   "memory traffic"           B/s between caches and memory, where the processor counts  /sys/fs/resctrl
 //   "gpu 0", "gpu 0 memory …"  share busy, share of time memory is busy, B occupied  NVML
-//   "NAME cpu"                 cores that a process and its descendants keep busy    /proc/PID/stat
+//   "NAME cpu"                 cores that a process and its descendants keep busy    its CPU clock, /proc/PID/stat
 //   "NAME memory"              B resident                                            /proc/PID/status
 //   "NAME disk read", "… write"  B/s that reached a disk                             /proc/PID/io
 //   "NAME network receive eth0", …  in the network namespace of the process          /proc/PID/net/dev
@@ -62,6 +62,7 @@ class SampleCollector {
  private:
   struct Usage {
     double ticks = 0;
+    std::optional<Seconds> ran;  // more precise than ticks, where the clock tells
     Bytes memory;
     Traffic disk;
   };
