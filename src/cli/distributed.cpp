@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/distributed_options.h"
 #include "env/files.h"
+#include "profile/alternation.h"
 #include "profile/distributed/launch.h"
 #include "profile/distributed/network.h"
 
@@ -76,11 +77,11 @@ std::vector<Cell> burst_cells(const LaunchedProcess& process, const std::string&
   const auto found = process.series.find(fmt::format("network {} {}", series, profile::kNetworkInterface));
   const auto [begin, end] = training_window(report);
   if (found == process.series.end()) return {Cell(), Cell(), Cell()};
-  const auto bursts = profile::network_bursts(found->second, begin, end);
+  const auto bursts = profile::alternation(found->second, begin, end);
   if (!bursts) return {Cell(), Cell(), Cell()};
   const std::string pattern(to_string(bursts->pattern));
   if (bursts->count == 0) return {pattern, Cell(), Cell()};
-  return {pattern, bursts->bytes.value(), bursts->bytes / gradients};
+  return {pattern, bursts->sum, bursts->sum / gradients.value()};
 }
 
 // The bytes of one step, out and in, as the process counted them itself.
