@@ -41,11 +41,17 @@ void Progress::advance(std::int64_t amount) {
   rewrite_line(now);
 }
 
+void Progress::skip(std::int64_t amount) {
+  skipped_ += amount;
+  done_ += amount;
+  tenths_logged_ = percent() / 10;
+}
+
 void Progress::finish() {
   if (finished_) return;
   finished_ = true;
   const Seconds elapsed = options_.now() - start_;
-  std::string line = fmt::format("{}: done, {} in {}", activity_, amount(done_), format_seconds(elapsed));
+  std::string line = fmt::format("{}: done, {} in {}", activity_, amount(done_ - skipped_), format_seconds(elapsed));
   if (const std::string speed = rate(elapsed); !speed.empty()) line += fmt::format(" ({})", speed);
   if (options_.terminal) {
     write(fmt::format("\r{}{}\n", line, kEraseToEndOfLine));
@@ -91,14 +97,14 @@ std::string Progress::amount(std::int64_t count) const {
 }
 
 std::string Progress::rate(Seconds elapsed) const {
-  if (done_ == 0 || elapsed <= Seconds(0)) return {};
-  const std::string number = format_count(static_cast<double>(done_) / elapsed.value());
+  if (done_ == skipped_ || elapsed <= Seconds(0)) return {};
+  const std::string number = format_count(static_cast<double>(done_ - skipped_) / elapsed.value());
   return options_.unit.empty() ? number + "/s" : number + " " + options_.unit + "/s";
 }
 
 std::string Progress::time_left(Seconds elapsed) const {
-  if (done_ == 0 || done_ >= total_ || elapsed <= Seconds(0)) return {};
-  return format_seconds(elapsed * (static_cast<double>(total_ - done_) / static_cast<double>(done_)));
+  if (done_ == skipped_ || done_ >= total_ || elapsed <= Seconds(0)) return {};
+  return format_seconds(elapsed * (static_cast<double>(total_ - done_) / static_cast<double>(done_ - skipped_)));
 }
 
 int Progress::percent() const {

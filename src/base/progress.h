@@ -36,6 +36,8 @@ class Progress {
 
   // Reports that `amount` more is done; amount >= 0. Work beyond `total` is counted and shown as 100 %.
   void advance(std::int64_t amount);
+  // Reports work that an earlier run has done: part of the percentage, not of the rate. Before the first advance.
+  void skip(std::int64_t amount);
   // Writes the closing line: how much was done, in what time. Further calls do nothing.
   void finish();
 
@@ -55,7 +57,8 @@ class Progress {
   ProgressOptions options_;
   Seconds start_;
   Seconds shown_at_;
-  std::int64_t done_ = 0;
+  std::int64_t done_ = 0;  // skipped work included
+  std::int64_t skipped_ = 0;
   int tenths_logged_ = 0;
   bool line_open_ = false;
   bool finished_ = false;

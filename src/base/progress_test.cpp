@@ -40,6 +40,20 @@ TEST_F(ProgressTest, AJumpOverSeveralTenthsLogsOnce) {
   EXPECT_EQ(written_[0], "reading: 50 % (5 of 10), 5/s, 1.00 s left\n");
 }
 
+TEST_F(ProgressTest, WorkOfAnEarlierRunIsNotPartOfTheRate) {
+  Progress progress("measuring", 100, options(false, "visits"));
+  progress.skip(50);
+  EXPECT_TRUE(written_.empty());
+  for (int i = 0; i < 10; ++i) {
+    now_ += Seconds(1);
+    progress.advance(1);
+  }
+  ASSERT_EQ(written_.size(), 1u);
+  EXPECT_EQ(written_[0], "measuring: 60 % (60 of 100 visits), 1 visits/s, 40.0 s left\n");
+  progress.finish();
+  EXPECT_EQ(written_.back(), "measuring: done, 10 visits in 10.0 s (1 visits/s)\n");
+}
+
 TEST_F(ProgressTest, TheTerminalLineIsRewrittenAtMostTenTimesASecond) {
   Progress progress("training", 1000, options(true));
   for (int i = 1; i <= 1000; ++i) {

@@ -7,6 +7,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/dataset_commands.h"
 #include "env/clock.h"
 #include "profile/dataset/build.h"
 
@@ -15,13 +16,6 @@ namespace orrery::cli {
 using profile::Dataset;
 using profile::DatasetEntry;
 
-namespace {
-
-OptionRecord visits_option() {
-  return integer_option("visits", 3, "measurements of each, minutes apart").bounds(1, 100);
-}
-
-// What runs here, on this core.
 Result<profile::Workbench> workbench(env::Env env) {
   ORRERY_TRY(std::unique_ptr<profile::Yardstick> yardstick, profile::make_yardstick(env.clock));
   return profile::Workbench{.make =
@@ -29,6 +23,17 @@ Result<profile::Workbench> workbench(env::Env env) {
                                   return profile::make_executor(run, options, env.clock);
                                 },
                             .yardstick = std::move(yardstick)};
+}
+
+void advance_to(Progress& progress, std::size_t done) {
+  if (progress.done() == 0) progress.skip(static_cast<std::int64_t>(done) - 1);
+  progress.advance(1);
+}
+
+namespace {
+
+OptionRecord visits_option() {
+  return integer_option("visits", 3, "measurements of each, minutes apart").bounds(1, 100);
 }
 
 Status run_build(Context& context, const Arguments& arguments) {
@@ -42,9 +47,7 @@ Status run_build(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const profile::Workbench bench, workbench(context.env));
   Progress progress("measuring", static_cast<std::int64_t>(how.count * how.visits),
                     progress_options(context.env, "visits"));
-  const auto report = [&](std::size_t visits) {
-    progress.advance(static_cast<std::int64_t>(visits) - progress.done());
-  };
+  const auto report = [&](std::size_t visits) { advance_to(progress, visits); };
   ORRERY_TRY(const profile::BuildReport built,
              profile::build_dataset(context.env, arguments.words[0], how, bench, report));
   context.print(fmt::format("{}: {} configurations, {} visits now, {} of all noisy\n", arguments.words[0],
@@ -82,6 +85,9 @@ Table family_table(const Dataset& dataset) {
 }
 
 Status run_show(Context& context, const Arguments& arguments) {
+  if (const auto jobs = profile::read_jobs(context.env.files, arguments.words[0])) {
+    return show_jobs(context, *jobs, arguments.options);
+  }
   ORRERY_TRY(const Dataset dataset, profile::read_dataset(context.env.files, arguments.words[0]));
   const Table table = family_table(dataset);
   if (!for_people(arguments.options)) return context.print_table(table, arguments.options);
@@ -182,7 +188,7 @@ Command dataset_show_command() {
           "FILE",
           1,
           1,
-          "what a data set holds, family by family",
+          "what a data set holds, by family or by setting",
           table_options(),
           {"orrery dataset show cpu.dataset", "orrery dataset show cpu.dataset --json"},
           run_show};

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "base/gzip.h"
 #include "base/text.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "profile/calm.h"
+#include "profile/line_log.h"
 
 namespace orrery::profile {
 
@@ -32,16 +32,22 @@ std::size_t occurrences(std::string_view text, std::string_view word) {
   return count;
 }
 
-// What is known from an earlier run, and the log it goes on in.
+// What is known from earlier runs, and the log it goes on in.
 class Store {
  public:
-  Store(env::Files& files, std::string path) : files_(files), path_(std::move(path)), log_path_(path_ + ".log") {}
+  Store(env::Files& files, const std::string& path) : path_(path), log_(files, path) {}
 
   // Nothing was measured into it yet.
-  bool is_new() const { return !files_.exists(log_path_) && !files_.exists(path_); }
+  bool is_new() const { return log_.is_new(); }
 
   Status open(const DatasetHeader& header) {
-    ORRERY_TRY(dataset_, earlier(header));
+    ORRERY_TRY(const LineLog::Earlier earlier, log_.earlier(kDatasetMax));
+    dataset_ = {header, {}};
+    if (!log_.is_new()) {
+      auto dataset = parse_dataset(earlier.lines, earlier.is_log);
+      if (!dataset) return std::move(dataset).error().with_context(earlier.source);
+      dataset_ = std::move(*dataset);
+    }
     if (!dataset_.header.is_same_bench(header)) {
       return Error::invalid(fmt::format("{} was measured on \"{}\", {}, {} threads, seed {}; give another file", path_,
                                         dataset_.header.machine, dataset_.header.library, dataset_.header.threads,
@@ -51,9 +57,7 @@ class Store {
       keys_.insert(entry.configuration.key());
       visits_ += entry.visits.size();
     }
-    ORRERY_TRY_VOID(files_.write_atomically(log_path_, all_lines()));
-    ORRERY_TRY(log_, files_.open_log(log_path_));
-    return {};
+    return log_.start(all_lines());
   }
 
   bool has(const Configuration& configuration) const { return keys_.contains(configuration.key()); }
@@ -69,49 +73,29 @@ class Store {
 
   Status add(std::size_t entry, const Profile& profile) {
     ORRERY_TRY_VOID(add_visit(dataset_.entries[entry], profile));
-    ORRERY_TRY_VOID(log_->append(entry_line(dataset_.entries[entry])));
-    ORRERY_TRY_VOID(log_->sync());
     ++visits_;
-    return {};
+    return log_.append(entry_line(dataset_.entries[entry]));
   }
 
-  Status finish() {
-    log_.reset();
-    ORRERY_TRY_VOID(files_.write_atomically(path_, gzip(all_lines())));
-    return files_.remove(log_path_);
-  }
+  Status finish() { return log_.finish(all_lines()); }
 
  private:
-  Result<Dataset> earlier(const DatasetHeader& header) {
-    if (files_.exists(log_path_)) {
-      ORRERY_TRY(const std::string lines, files_.read(log_path_, kDatasetMax));
-      auto dataset = parse_dataset(lines, true);
-      if (!dataset) return std::move(dataset).error().with_context(log_path_);
-      return dataset;
-    }
-    if (files_.exists(path_)) return read_dataset(files_, path_);
-    return Dataset{header, {}};
-  }
-
   std::string all_lines() const {
     std::string lines = header_line(dataset_.header);
     for (const DatasetEntry& entry : dataset_.entries) lines += entry_line(entry);
     return lines;
   }
 
-  env::Files& files_;
-  std::string path_, log_path_;
+  std::string path_;
+  LineLog log_;
   Dataset dataset_;
   std::set<std::string> keys_;
   std::size_t visits_ = 0;
-  std::unique_ptr<env::AppendLog> log_;
 };
 
-// The library's name comes from the smallest model there is.
 Result<DatasetHeader> make_header(env::Env env, const BuildOptions& options, const Workbench& bench) {
-  ORRERY_TRY(const workload::TrainingRun run, run_of({"lenet", "lenet", 1, workload::Optimizer::kSgd}));
-  ORRERY_TRY(const auto executor, bench.make(run, {}));
-  return DatasetHeader{describe_machine(env.files), executor->library(), options.threads, options.seed};
+  ORRERY_TRY(std::string library, library_name(bench));
+  return DatasetHeader{describe_machine(env.files), std::move(library), options.threads, options.seed};
 }
 
 // Fills the store, as long as there is time.
@@ -177,6 +161,13 @@ std::string describe_machine(env::Files& files) {
   const std::string memory = files.read("/proc/meminfo", kibibytes(64)).value_or("");
   return fmt::format("{}, {} cores, {}", field(processor, "model name"), occurrences(processor, "processor\t"),
                      field(memory, "MemTotal"));
+}
+
+// Asks the smallest model there is.
+Result<std::string> library_name(const Workbench& bench) {
+  ORRERY_TRY(const workload::TrainingRun run, run_of({"lenet", "lenet", 1, workload::Optimizer::kSgd}));
+  ORRERY_TRY(const auto executor, bench.make(run, {}));
+  return executor->library();
 }
 
 Result<Profile> visit(env::Env env, const Configuration& configuration, const DatasetHeader& header,

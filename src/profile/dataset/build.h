@@ -51,6 +51,8 @@ Result<BuildReport> build_dataset(env::Env env, const std::string& path, const B
 Result<Profile> visit(env::Env env, const Configuration& configuration, const DatasetHeader& header,
                       const Workbench& bench);
 
+// What runs the models.
+Result<std::string> library_name(const Workbench& bench);
 // The processor, its cores and the memory of this machine.
 std::string describe_machine(env::Files& files);
 

@@ -6,7 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/gzip.h"
+#include "base/statistics.h"
+#include "profile/line_log.h"
 
 namespace orrery::profile {
 
@@ -132,14 +133,15 @@ bool DatasetHeader::is_same_bench(const DatasetHeader& other) const {
 }
 
 Seconds DatasetEntry::iteration() const {
-  Seconds sum;
-  for (const Seconds visit : visits) sum += visit;
-  return sum / static_cast<double>(visits.size());
+  std::vector<double> times;
+  for (const Seconds visit : visits) times.push_back(visit.value());
+  return Seconds(median(times));
 }
 
 double DatasetEntry::spread() const {
-  const auto [fastest, slowest] = std::minmax_element(visits.begin(), visits.end());
-  return *slowest / *fastest - 1;
+  std::vector<double> distances;
+  for (const Seconds visit : visits) distances.push_back(std::abs(visit / iteration() - 1));
+  return 2 * median(distances);
 }
 
 Status add_visit(DatasetEntry& entry, const Profile& profile) {
@@ -196,13 +198,8 @@ Result<Dataset> parse_dataset(std::string_view lines, bool may_be_cut) {
 }
 
 Result<Dataset> read_dataset(env::Files& files, const std::string& path) {
-  ORRERY_TRY(std::string bytes, files.read(path, kDatasetMax));
-  if (is_gzip(bytes)) {
-    auto unpacked_bytes = gunzip(bytes, kDatasetMax);
-    if (!unpacked_bytes) return std::move(unpacked_bytes).error().with_context(path);
-    bytes = std::move(*unpacked_bytes);
-  }
-  auto dataset = parse_dataset(bytes, false);
+  ORRERY_TRY(const std::string lines, read_lines(files, path, kDatasetMax));
+  auto dataset = parse_dataset(lines, false);
   if (!dataset) return std::move(dataset).error().with_context(path);
   return dataset;
 }

@@ -39,7 +39,7 @@ struct MeasuredOperator {
 
 inline constexpr double kVisitsDisagree = 0.20;
 
-// All times are means over the visits: measurements minutes apart.
+// Visits are measurements minutes apart. The iteration is their median, operators' times are means.
 struct DatasetEntry {
   Configuration configuration;
   std::vector<Seconds> visits{};  // the iteration without tracing, in each
@@ -47,7 +47,7 @@ struct DatasetEntry {
   std::vector<MeasuredOperator> operators{};
 
   Seconds iteration() const;
-  double spread() const;                                        // the slowest visit over the fastest, minus 1
+  double spread() const;  // twice the median distance of a visit from the iteration; of two: how far they are apart
   bool is_noisy() const { return spread() > kVisitsDisagree; }  // not to be learned from
 };
 

@@ -80,14 +80,24 @@ Profile profile_of(double iteration_s, double execution_s) {
   return profile;
 }
 
-TEST(DatasetFile, TimesAreMeansOverVisits) {
+TEST(DatasetFile, TheIterationIsTheMedianVisit) {
   DatasetEntry entry;
   for (const double time_s : {1.0, 1.1, 1.5}) ASSERT_TRUE(add_visit(entry, profile_of(time_s, time_s / 2)));
-  EXPECT_DOUBLE_EQ(entry.iteration().value(), 1.2);
-  EXPECT_DOUBLE_EQ(entry.operators[0].execution.value(), 0.6);
-  EXPECT_DOUBLE_EQ(entry.spread(), 0.5);
-  EXPECT_TRUE(entry.is_noisy());
+  EXPECT_DOUBLE_EQ(entry.iteration().value(), 1.1);
+  EXPECT_DOUBLE_EQ(entry.operators[0].execution.value(), 0.6);  // a mean
   EXPECT_FALSE(add_visit(entry, Profile()));
+}
+
+TEST(DatasetFile, OneVisitOfThreeThatIsOffDoesNotMakeItNoisy) {
+  const auto entry_of = [](std::vector<Seconds> visits) {
+    DatasetEntry entry;
+    entry.visits = std::move(visits);
+    return entry;
+  };
+  EXPECT_NEAR(entry_of({Seconds(1), Seconds(1.5)}).spread(), 0.4, 1e-12);
+  EXPECT_TRUE(entry_of({Seconds(1), Seconds(1.5)}).is_noisy());
+  EXPECT_FALSE(entry_of({Seconds(1), Seconds(1.05), Seconds(1.5)}).is_noisy());
+  EXPECT_TRUE(entry_of({Seconds(1), Seconds(1.2), Seconds(1.5)}).is_noisy());
 }
 
 TEST(DatasetFile, TheLastLineOfAConfigurationCounts) {
