@@ -9,28 +9,16 @@ workers must alternate (BIB), and the median burst must hold the model's gradien
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
+from network_namespaces import SKIPPED, reason_to_skip
+
 ORRERY = str(pathlib.Path(sys.argv.pop(1)).resolve())
-SKIPPED = 77
 SHARE_MAX = 0.05
 MODELS = {"mobilenet_v2": 3_504_872, "mobilenet_v3_small": 2_542_856, "mnasnet1_0": 4_383_312}
-
-
-def reason_to_skip():
-    """Why this machine cannot isolate networks, or nothing."""
-    if os.geteuid() != 0:
-        return "not root"
-    missing = [name for name in ("ip", "tc", "unshare", "nsenter", "setpriv") if shutil.which(name) is None]
-    if missing:
-        return f"no {', '.join(missing)}"
-    script = "ip link add one type veth peer name two && tc qdisc add dev one root tbf rate 1mbit burst 4096 limit 4096"
-    tried = subprocess.run(["unshare", "--net", "sh", "-c", script], capture_output=True, text=True, check=False)
-    return "" if tried.returncode == 0 else f"network namespaces are not permitted: {tried.stderr.strip()}"
 
 
 def run(model, folder):
