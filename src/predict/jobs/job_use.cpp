@@ -1,0 +1,134 @@
+#include "predict/jobs/job_use.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "workload/cost.h"
+
+namespace orrery::predict {
+
+using profile::Job;
+using profile::MeasuredJob;
+using profile::Resource;
+
+namespace {
+
+constexpr double kProcessBytes = 2.5e8;  // of a process with the library loaded, before it has a model
+constexpr double kShortest = 1e-3;       // seconds; below the resolution of what was sampled
+
+bool is_ring(const Job& job) {
+  return job.form == profile::DistributedForm::kAllReduce;
+}
+
+std::array<double, kFigures>& of(JobFigures& figures, Resource resource) {
+  return figures[static_cast<std::size_t>(resource)];
+}
+
+const std::vector<std::string>& size_names() {
+  static const std::vector<std::string> kNames = {"log step", "log exchange", "log gradients", "log rate",
+                                                  "log activations"};
+  return kNames;
+}
+
+std::vector<float> sizes_of(const JobFacts& facts) {
+  const double exchange = exchange_time(facts.job, Bytes(facts.gradients)).value();
+  std::vector<float> sizes;
+  for (const double value : {facts.step_s, exchange, facts.gradients, facts.job.rate.value(), facts.activations + 1}) {
+    sizes.push_back(static_cast<float>(std::log(value)));
+  }
+  return sizes;
+}
+
+std::vector<std::string> feature_names() {
+  std::vector<std::string> names = size_names();
+  for (const char* name : {"step to exchange", "ring", "async", "servers", "workers", "operators", "log batch"}) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+std::vector<float> features_of(const JobFacts& facts) {
+  std::vector<float> features = sizes_of(facts);
+  const Job& job = facts.job;
+  for (const double value : {double{features[0]} - features[1], is_ring(job) ? 1.0 : 0.0, job.is_async ? 1.0 : 0.0,
+                             static_cast<double>(job.servers), static_cast<double>(job.workers), facts.operators,
+                             std::log2(static_cast<double>(job.batch))}) {
+    features.push_back(static_cast<float>(value));
+  }
+  return features;
+}
+
+}  // namespace
+
+JobFigures figures_of(const MeasuredJob& job) {
+  JobFigures figures{};
+  for (std::size_t r = 0; r < profile::kResources; ++r) {
+    figures[r] = {job.use[r].burst.value(), job.use[r].idle.value(), job.use[r].amount};
+  }
+  return figures;
+}
+
+JobFigures JobFacts::prior() const {
+  const double exchange = exchange_time(job, Bytes(gradients)).value();
+  const double one_way = is_ring(job) ? exchange : exchange / 2;
+  const double bytes = is_ring(job) ? exchange * job.rate.value() : gradients;
+  JobFigures figures{};
+  of(figures, Resource::kProcessor) = {step_s, exchange, 1};
+  for (const Resource resource : {Resource::kReceive, Resource::kTransmit}) {
+    of(figures, resource) = {one_way, step_s + exchange - one_way, bytes / one_way};
+  }
+  of(figures, Resource::kMemory) = {step_s, exchange, kProcessBytes + 6 * gradients};
+  return figures;
+}
+
+Result<JobFacts> facts_of(const Job& job, const StepSeconds& step_seconds) {
+  ORRERY_TRY(const workload::TrainingRun run, run_of(job));
+  JobFacts facts{.job = job, .step_s = std::max(kShortest, step_seconds(run))};
+  facts.gradients = 4.0 * static_cast<double>(run.graph.parameter_count());
+  facts.operators = static_cast<double>(run.graph.operators().size());
+  for (const workload::Operator& op : run.graph.operators()) {
+    for (const workload::TensorType& type : op.outputs) facts.activations += tensor_bytes(type, 4).value();
+  }
+  return facts;
+}
+
+Result<JobUse> JobUse::fit(std::span<const JobFacts* const> facts, std::span<const MeasuredJob* const> jobs,
+                           std::uint64_t seed) {
+  ORRERY_CHECK(facts.size() == jobs.size());
+  const BoostOptions boost{.trees = 120, .learning_rate = 0.06, .leaves = 5, .min_rows = 10, .seed = seed};
+  JobUse use;
+  for (std::size_t r = 0; r < profile::kResources; ++r) {
+    for (std::size_t f = 0; f < kFigures; ++f) {
+      TimeLessons lessons(size_names(), feature_names());
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const double measured = figures_of(*jobs[i])[r][f];
+        if (measured <= 0) continue;
+        lessons.sizes.add(sizes_of(*facts[i]));
+        lessons.features.add(features_of(*facts[i]));
+        lessons.priors.push_back(facts[i]->prior()[r][f]);
+        lessons.times.push_back(measured);
+        lessons.weights.push_back(1);
+      }
+      Figure& figure = use.figures_[r][f];
+      figure.is_zero = 2 * lessons.times.size() < jobs.size();
+      if (figure.is_zero) continue;
+      ORRERY_TRY(figure.regression, TimeRegression::fit(lessons, boost));
+    }
+  }
+  return use;
+}
+
+JobFigures JobUse::predict(const JobFacts& facts) const {
+  const JobFigures prior = facts.prior();
+  const std::vector<float> sizes = sizes_of(facts), features = features_of(facts);
+  JobFigures figures{};
+  for (std::size_t r = 0; r < profile::kResources; ++r) {
+    for (std::size_t f = 0; f < kFigures; ++f) {
+      const Figure& figure = figures_[r][f];
+      if (!figure.is_zero) figures[r][f] = std::exp(figure.regression.log_time(prior[r][f], sizes, features));
+    }
+  }
+  return figures;
+}
+
+}  // namespace orrery::predict

@@ -1,0 +1,57 @@
+#pragma once
+// What a worker of a data-parallel job uses of processor, memory and network, learned from measured jobs
+// (profile/jobs/job_file.h).
+//
+// Each of the twelve figures is a physical estimate times what a regression learned of its error (time_regression.h).
+// With c the seconds of one step of the model alone, g the gradients' bytes, r the rate of a link, and W workers on S
+// servers or in a ring:
+//
+//   processor  burst c, idle x (the exchange, exchange_time()), 1 core
+//   transmit   burst g / r · max(1, W / S), or x in a ring; idle c + x − burst; amount g / burst
+//   receive    likewise
+//   memory     one level: a process that has loaded its library, and six times its gradients
+//
+// A figure that most measured jobs have at 0 (durations of a resource with one level) is predicted as 0.
+
+#include <functional>
+#include <span>
+
+#include "predict/learn/time_regression.h"
+#include "profile/jobs/job_file.h"
+
+namespace orrery::predict {
+
+inline constexpr std::size_t kFigures = 3;  // burst, idle, amount
+using JobFigures = std::array<std::array<double, kFigures>, profile::kResources>;
+
+JobFigures figures_of(const profile::MeasuredJob& job);
+
+// What is known of a job before it runs.
+struct JobFacts {
+  profile::Job job;
+  double step_s = 0;  // of one worker's step without an exchange, predicted
+  double gradients = 0, activations = 0, operators = 0;
+
+  JobFigures prior() const;
+};
+// Seconds of one step of a model on a quiet core.
+using StepSeconds = std::function<double(const workload::TrainingRun& run)>;
+Result<JobFacts> facts_of(const profile::Job& job, const StepSeconds& step_seconds);
+
+class JobUse {
+ public:
+  // As many facts as jobs.
+  static Result<JobUse> fit(std::span<const JobFacts* const> facts, std::span<const profile::MeasuredJob* const> jobs,
+                            std::uint64_t seed);
+
+  JobFigures predict(const JobFacts& facts) const;
+
+ private:
+  struct Figure {
+    bool is_zero = false;
+    TimeRegression regression{};
+  };
+  std::array<std::array<Figure, kFigures>, profile::kResources> figures_;
+};
+
+}  // namespace orrery::predict

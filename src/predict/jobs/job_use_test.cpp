@@ -1,0 +1,99 @@
+#include "predict/jobs/job_use.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace orrery::predict {
+namespace {
+
+using profile::MeasuredJob;
+using profile::Resource;
+
+constexpr std::size_t kJobs = 60;
+
+double step_seconds(const workload::TrainingRun& run) {
+  return 1e-8 * static_cast<double>(run.graph.parameter_count() * run.graph.batch());
+}
+
+// Jobs whose exchange takes 1.3 times, and whose computing 1.1 times the estimate; the memory has one level.
+std::vector<MeasuredJob> invented_jobs(const std::vector<JobFacts>& facts) {
+  std::vector<MeasuredJob> jobs;
+  for (const JobFacts& one : facts) {
+    const JobFigures prior = one.prior();
+    MeasuredJob job{.job = one.job};
+    for (std::size_t r = 0; r < profile::kResources; ++r) {
+      const double slower = r == static_cast<std::size_t>(Resource::kProcessor) ? 1.1 : 1.3;
+      job.use[r] = {Seconds(prior[r][0] * slower), Seconds(prior[r][1] * slower), prior[r][2] / slower};
+    }
+    job.use[0].burst = job.use[0].idle = Seconds(0);
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
+class JobUseTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (std::uint64_t number = 0; number < kJobs; ++number) {
+      const auto job = profile::draw_job(1, number);
+      ASSERT_TRUE(job);
+      auto facts = facts_of(*job, step_seconds);
+      ASSERT_TRUE(facts);
+      facts_.push_back(std::move(*facts));
+    }
+    jobs_ = invented_jobs(facts_);
+  }
+
+  Result<JobUse> fit_on_first(std::size_t count) const {
+    std::vector<const JobFacts*> facts;
+    std::vector<const MeasuredJob*> jobs;
+    for (std::size_t i = 0; i < count; ++i) {
+      facts.push_back(&facts_[i]);
+      jobs.push_back(&jobs_[i]);
+    }
+    return JobUse::fit(facts, jobs, 1);
+  }
+
+  std::vector<JobFacts> facts_;
+  std::vector<MeasuredJob> jobs_;
+};
+
+TEST_F(JobUseTest, LearnsHowFarThePhysicalEstimateIsOff) {
+  const auto use = fit_on_first(kJobs - 10);
+  ASSERT_TRUE(use);
+  for (std::size_t i = kJobs - 10; i < kJobs; ++i) {
+    const JobFigures measured = figures_of(jobs_[i]), predicted = use->predict(facts_[i]);
+    for (std::size_t r = 0; r < profile::kResources; ++r) {
+      for (std::size_t f = 0; f < kFigures; ++f) {
+        if (measured[r][f] > 0) {
+          EXPECT_NEAR(predicted[r][f] / measured[r][f], 1, 0.05) << r << " " << f;
+        } else {
+          EXPECT_EQ(predicted[r][f], 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(JobUseTest, WithFewJobsOnlyTheFactorIsLearned) {
+  const auto use = fit_on_first(5);
+  ASSERT_TRUE(use);
+  const auto cpu = static_cast<std::size_t>(Resource::kProcessor);
+  EXPECT_NEAR(use->predict(facts_[9])[cpu][0] / facts_[9].prior()[cpu][0], 1.1, 1e-9);
+}
+
+TEST(JobFacts, BytesOfABurstAreThoseOfTheGradients) {
+  for (std::uint64_t number = 0; number < 20; ++number) {
+    const auto job = profile::draw_job(3, number);
+    ASSERT_TRUE(job);
+    const auto facts = facts_of(*job, step_seconds);
+    ASSERT_TRUE(facts);
+    const auto transmit = facts->prior()[static_cast<std::size_t>(Resource::kTransmit)];
+    // In a ring of two each sends half of the gradients twice.
+    EXPECT_NEAR(transmit[0] * transmit[2], facts->gradients, 1e-6 * facts->gradients);
+    EXPECT_LE(transmit[2], job->rate.value() * (1 + 1e-9));
+  }
+}
+
+}  // namespace
+}  // namespace orrery::predict
