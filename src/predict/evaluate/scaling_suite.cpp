@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/csv.h"
@@ -97,11 +99,6 @@ Status leave_placements_out(const PlacementTable& table, std::uint64_t seed, std
 
 // --- ps-workers ---
 
-struct PsRun {
-  std::string model;
-  PsSample sample;
-};
-
 Result<std::vector<PsRun>> read_runs(env::Files& files, const std::string& folder) {
   ORRERY_TRY(const std::string text, read_data(files, folder, "config_speed.txt"));
   std::vector<PsRun> runs;
@@ -134,96 +131,108 @@ Result<std::vector<PsRun>> read_runs(env::Files& files, const std::string& folde
 }
 
 constexpr std::size_t kKnownRuns = 10;
-constexpr int kDraws = 3;
-constexpr int kLessonDraws = 10;
+constexpr std::uint64_t kDraws = 5;
 
-using RunsByModel = std::map<std::string, std::vector<PsSample>>;
+using Runs = std::vector<PsRun>;
 
-RunsByModel by_model(const std::vector<PsRun>& runs) {
-  RunsByModel found;
-  for (const PsRun& run : runs) found[run.model].push_back(run.sample);
+std::string fold_of(const PsRun& run, std::uint64_t seed) {
+  return random_fold(fmt::format("{} {} {}", run.job, run.sample.servers, run.sample.workers), seed);
+}
+
+Runs runs_of(const Runs& runs, const std::string& job) {
+  Runs found;
+  std::copy_if(runs.begin(), runs.end(), std::back_inserter(found), [&](const PsRun& run) { return run.job == job; });
   return found;
 }
 
-std::string place_of(const std::string& model, const PsSample& sample) {
-  return fmt::format("{} {} {}", model, sample.servers, sample.workers);
+std::set<std::string> jobs_of(const Runs& runs) {
+  std::set<std::string> jobs;
+  for (const PsRun& run : runs) jobs.insert(run.job);
+  return jobs;
 }
 
-// Ours and the formula alone, for pairs of servers and workers that were left out.
-Status leave_configurations_out(const RunsByModel& models, const SuiteInput& input, std::vector<LeftOut>& ours,
-                                std::vector<LeftOut>& formulas) {
+Result<PsFormula> formula_of(const Runs& runs) {
+  std::vector<PsSample> samples;
+  for (const PsRun& run : runs) samples.push_back(run.sample);
+  return PsFormula::fit(samples, Synchrony::kSynchronous, BatchRule::kPerWorker);
+}
+
+// A run that was not known, by our model and by its job's formula alone.
+struct SpeedCases {
+  std::vector<LeftOut> ours{}, formulas{};
+
+  void add(const std::string& group, const PsRun& run, const PsSpeedModel& model, const PsFormula& formula,
+           const std::string& fold) {
+    const double measured = 1 / run.sample.speed;
+    ours.push_back(left_out_of(group, measured, model.seconds(run.job, run.sample.servers, run.sample.workers), fold));
+    formulas.push_back(left_out_of(group + ", Optimus's formula", measured,
+                                   1 / formula.speed(run.sample.servers, run.sample.workers), fold));
+  }
+};
+
+// Pairs of servers and workers left out, of jobs of which others are known.
+Result<SpeedCases> leave_configurations_out(const Runs& runs, const SuiteInput& input) {
+  SpeedCases cases;
   for (std::uint64_t number = 0; number < kRandomFolds; ++number) {
     const std::string fold = std::to_string(number);
-    PsSpeedModel model_of_all;
-    std::map<std::string, PsJob> jobs;
-    int place = 0;
-    for (const auto& [model, samples] : models) {
-      std::vector<PsSample> known;
-      for (const PsSample& sample : samples) {
-        if (random_fold(place_of(model, sample), input.seed) != fold) known.push_back(sample);
-      }
-      ORRERY_TRY(PsJob job, PsJob::make(std::move(known), place++));
-      for (const PsSample& sample : job.known) model_of_all.add(job, sample);
-      jobs.emplace(model, std::move(job));
-    }
-    ORRERY_TRY_VOID(model_of_all.learn(input.seed, input.threads));
-    for (const auto& [model, samples] : models) {
-      const PsJob& job = jobs.at(model);
-      for (const PsSample& sample : samples) {
-        if (random_fold(place_of(model, sample), input.seed) != fold) continue;
-        ours.push_back(left_out_of("configurations", 1 / sample.speed, model_of_all.seconds(job, sample), fold));
-        formulas.push_back(left_out_of("configurations, Optimus's formula", 1 / sample.speed,
-                                       1 / job.formula.speed(sample.servers, sample.workers), fold));
-      }
+    Runs known, unknown;
+    for (const PsRun& run : runs) (fold_of(run, input.seed) == fold ? unknown : known).push_back(run);
+    ORRERY_TRY(const PsSpeedModel model, PsSpeedModel::fit(known));
+    for (const std::string& job : jobs_of(unknown)) {
+      ORRERY_TRY(const PsFormula formula, formula_of(runs_of(known, job)));
+      for (const PsRun& run : runs_of(unknown, job)) cases.add("configurations", run, model, formula, fold);
     }
   }
-  return {};
+  return cases;
 }
 
-std::vector<PsSample> drawn(const std::vector<PsSample>& samples, Random random) {
-  std::vector<PsSample> mixed = samples;
-  for (std::size_t i = mixed.size(); i > 1; --i) std::swap(mixed[i - 1], mixed[random.below(i)]);
-  mixed.resize(std::min(mixed.size(), kKnownRuns));
-  return mixed;
+// A job of which ten runs are known, beside all runs of the others.
+using Choose = std::function<std::vector<std::size_t>(const Runs& all, std::uint64_t draw)>;
+Result<SpeedCases> leave_jobs_out(const Runs& runs, const std::string& group, const Choose& choose,
+                                  std::uint64_t draws) {
+  SpeedCases cases;
+  for (const std::string& job : jobs_of(runs)) {
+    const Runs all = runs_of(runs, job);
+    for (std::uint64_t draw = 0; draw < draws; ++draw) {
+      const std::vector<std::size_t> chosen = choose(all, draw);
+      Runs own, unknown, known;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool is_chosen = std::find(chosen.begin(), chosen.end(), i) != chosen.end();
+        (is_chosen ? own : unknown).push_back(all[i]);
+      }
+      std::copy_if(runs.begin(), runs.end(), std::back_inserter(known),
+                   [&](const PsRun& run) { return run.job != job; });
+      known.insert(known.end(), own.begin(), own.end());
+      ORRERY_TRY(const PsSpeedModel model, PsSpeedModel::fit(known));
+      ORRERY_TRY(const PsFormula formula, formula_of(own));
+      for (const PsRun& run : unknown) cases.add(group, run, model, formula, job);
+    }
+  }
+  return cases;
 }
 
-bool is_among(const std::vector<PsSample>& known, const PsSample& sample) {
-  return std::any_of(known.begin(), known.end(), [&](const PsSample& one) {
-    return one.servers == sample.servers && one.workers == sample.workers;
-  });
-}
-
-// A model of which ten runs are known, the rest of it and all others' runs having shaped what the formula misses.
-Status leave_models_out(const RunsByModel& models, const SuiteInput& input, std::vector<LeftOut>& ours,
-                        std::vector<LeftOut>& formulas) {
-  const auto draw_of = [&](const std::string& model, int draw) {
-    return Random(input.seed).split(model).split(static_cast<std::uint64_t>(draw));
+Choose drawn_at_random(std::uint64_t seed) {
+  return [seed](const Runs& all, std::uint64_t draw) {
+    Random random = Random(seed).split(all.front().job).split(draw);
+    std::vector<std::size_t> mixed(all.size());
+    std::iota(mixed.begin(), mixed.end(), 0);
+    for (std::size_t i = mixed.size(); i > 1; --i) std::swap(mixed[i - 1], mixed[random.below(i)]);
+    mixed.resize(std::min(mixed.size(), kKnownRuns));
+    return mixed;
   };
-  for (const auto& [left_out, samples] : models) {
-    PsSpeedModel model_of_all;
-    for (const auto& [model, others] : models) {
-      for (int draw = 0; model != left_out && draw < kLessonDraws; ++draw) {
-        ORRERY_TRY(const PsJob job, PsJob::make(drawn(others, draw_of(model, draw))));
-        for (const PsSample& sample : others) model_of_all.add(job, sample);
-      }
-    }
-    ORRERY_TRY_VOID(model_of_all.learn(input.seed, input.threads));
-    for (int draw = 0; draw < kDraws; ++draw) {
-      ORRERY_TRY(const PsJob job, PsJob::make(drawn(samples, draw_of(left_out, draw))));
-      for (const PsSample& sample : samples) {
-        if (is_among(job.known, sample)) continue;
-        ours.push_back(
-            left_out_of("models, ten runs known", 1 / sample.speed, model_of_all.seconds(job, sample), left_out));
-        formulas.push_back(left_out_of("models, ten runs known, Optimus's formula", 1 / sample.speed,
-                                       1 / job.formula.speed(sample.servers, sample.workers), left_out));
-      }
-    }
-  }
-  return {};
 }
 
-Status add_calibrated(SuiteReport& report, const std::vector<LeftOut>& left_out, double seconds) {
-  ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out));
+Choose spread_out() {
+  return [](const Runs& all, std::uint64_t) {
+    std::vector<PsSample> candidates;
+    for (const PsRun& run : all) candidates.push_back(run.sample);
+    return spread_trials(candidates, kKnownRuns);
+  };
+}
+
+Status add_calibrated(SuiteReport& report, const std::vector<LeftOut>& left_out, double seconds,
+                      Folds folds = Folds::kAlike) {
+  ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out, folds));
   report.add(cases, seconds);
   return {};
 }
@@ -277,16 +286,17 @@ Result<SuiteReport> run_ps_workers_suite(const SuiteInput& input) {
     ORRERY_TRY(const std::vector<PsRun> more, read_runs(input.files, input.test));
     runs.insert(runs.end(), more.begin(), more.end());
   }
-  const RunsByModel models = by_model(runs);
-  std::vector<LeftOut> ours, formulas;
-  ORRERY_TRY_VOID(leave_configurations_out(models, input, ours, formulas));
-  ORRERY_TRY_VOID(add_calibrated(report, ours, input.now_s() - begin));
-  ORRERY_TRY_VOID(add_calibrated(report, formulas, input.now_s() - begin));
-  ours.clear();
-  formulas.clear();
-  ORRERY_TRY_VOID(leave_models_out(models, input, ours, formulas));
-  ORRERY_TRY_VOID(add_calibrated(report, ours, input.now_s() - begin));
-  ORRERY_TRY_VOID(add_calibrated(report, formulas, input.now_s() - begin));
+  const auto add = [&](const SpeedCases& cases, Folds folds) -> Status {
+    ORRERY_TRY_VOID(add_calibrated(report, cases.ours, input.now_s() - begin, folds));
+    return add_calibrated(report, cases.formulas, input.now_s() - begin, folds);
+  };
+  ORRERY_TRY(const SpeedCases configurations, leave_configurations_out(runs, input));
+  ORRERY_TRY_VOID(add(configurations, Folds::kAlike));
+  ORRERY_TRY(const SpeedCases at_random,
+             leave_jobs_out(runs, "models, ten runs known", drawn_at_random(input.seed), kDraws));
+  ORRERY_TRY_VOID(add(at_random, Folds::kUnlike));
+  ORRERY_TRY(const SpeedCases chosen, leave_jobs_out(runs, "models, ten runs chosen", spread_out(), 1));
+  ORRERY_TRY_VOID(add(chosen, Folds::kUnlike));
   return report;
 }
 

@@ -1,98 +1,93 @@
 #include "predict/scaling/ps_speed_model.h"
 
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 
 namespace orrery::predict {
 
 namespace {
 
-constexpr double kAround = 0.5;          // logarithms of servers and workers within which runs are alike
-constexpr double kDoubt = 0.3;           // runs' worth of "the formula is right"
-constexpr std::size_t kLeastRows = 4;    // in a leaf,
-constexpr std::size_t kLeafShare = 200;  // and this part of all: rows of one job are much alike
+constexpr double kPlane = 1, kShape = 0.3, kOwnShape = 0.1, kNoise = 0.01;
 
-std::vector<float> sizes_of(const PsSample& sample) {
-  return {log_size(sample.servers), log_size(sample.workers), log_size(sample.workers / sample.servers)};
-}
-
-// How far a job's formula is off near a run, from other runs that are known.
-struct Surroundings {
-  double nearest = 0;   // logarithm of predicted over measured speed at the nearest run
-  double distance = 0;  // to it
-  double around = 0;    // the weighted mean
-  double weight = 0;    // of what is around
-};
-
-Surroundings surroundings_of(const PsJob& job, const PsSample& sample) {
-  Surroundings found{.distance = std::numeric_limits<double>::infinity()};
-  for (const PsSample& known : job.known) {
-    const double distance =
-        std::hypot(std::log(known.servers / sample.servers), std::log(known.workers / sample.workers));
-    if (distance == 0) continue;
-    const double off = std::log(job.formula.speed(known.servers, known.workers) / known.speed);
-    const double weight = std::exp(-distance * distance / (2 * kAround * kAround));
-    found.around += weight * off;
-    found.weight += weight;
-    if (distance >= found.distance) continue;
-    found.distance = distance;
-    found.nearest = off;
-  }
-  found.around /= found.weight + kDoubt;
-  return found;
-}
-
-std::vector<float> features_of(const PsJob& job, const PsSample& sample) {
-  constexpr double kFarthest = 10;
-  const Surroundings near = surroundings_of(job, sample);
-  const double growth = job.formula.speed(1, 1) / job.formula.speed(sample.servers, sample.workers);
-  return {static_cast<float>(sample.servers),
-          static_cast<float>(sample.workers),
-          static_cast<float>(sample.workers / sample.servers),
-          static_cast<float>(job.kind),
-          log_size(growth),
-          static_cast<float>(near.nearest),
-          static_cast<float>(std::min(near.distance, kFarthest)),
-          static_cast<float>(near.around),
-          static_cast<float>(near.weight)};
-}
-
-double prior_of(const PsJob& job, const PsSample& sample) {
-  return 1 / job.formula.speed(sample.servers, sample.workers);
+double covariance(double servers, double workers, const PsSample& other, bool is_same_job) {
+  const double ps = std::log(servers), pw = std::log(workers);
+  const double qs = std::log(other.servers), qw = std::log(other.workers);
+  const double same = is_same_job ? 1 : 0;
+  const double distance = (ps - qs) * (ps - qs) + (pw - qw) * (pw - qw);
+  return kPlane * (1 + same) * (1 + ps * qs + pw * qw) + (kShape + kOwnShape * same) * std::exp(-distance / 2);
 }
 
 }  // namespace
 
-Result<PsJob> PsJob::make(std::vector<PsSample> known, int kind) {
-  ORRERY_TRY(PsFormula formula, PsFormula::fit(known, Synchrony::kSynchronous, BatchRule::kPerWorker));
-  return PsJob{std::move(formula), std::move(known), kind};
+Result<PsSpeedModel> PsSpeedModel::fit(std::span<const PsRun> runs) {
+  if (runs.empty()) return Error::invalid("no runs to learn speeds from");
+  if (runs.size() > kRunsMax) {
+    return Error::invalid(fmt::format("{} runs are more than the {} that are learned from", runs.size(), kRunsMax));
+  }
+  for (const PsRun& run : runs) {
+    const PsSample& sample = run.sample;
+    if (!(sample.servers >= 1 && sample.workers >= 1 && sample.speed > 0) || !std::isfinite(sample.speed)) {
+      return Error::invalid(fmt::format("a run of {} with {} servers and {} workers has speed {}", run.job,
+                                        sample.servers, sample.workers, sample.speed));
+    }
+  }
+  PsSpeedModel model;
+  model.runs_.assign(runs.begin(), runs.end());
+  const auto count = static_cast<Eigen::Index>(runs.size());
+  Eigen::VectorXd times(count);
+  Eigen::MatrixXd covariances(count, count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const PsRun& one = runs[static_cast<std::size_t>(i)];
+    times[i] = -std::log(one.sample.speed);
+    for (Eigen::Index j = 0; j <= i; ++j) {
+      const PsRun& other = runs[static_cast<std::size_t>(j)];
+      covariances(i, j) = covariance(one.sample.servers, one.sample.workers, other.sample, one.job == other.job);
+    }
+    covariances(i, i) += kNoise;
+  }
+  model.mean_ = times.mean();
+  const Eigen::LLT<Eigen::MatrixXd> factor(covariances.selfadjointView<Eigen::Lower>());
+  const Eigen::VectorXd weights = factor.solve(times - Eigen::VectorXd::Constant(count, model.mean_));
+  if (factor.info() != Eigen::Success || !weights.allFinite()) return Error::internal("speeds cannot be fitted");
+  model.weights_.assign(weights.begin(), weights.end());
+  return model;
 }
 
-PsSpeedModel::PsSpeedModel()
-    : lessons_({"servers", "workers", "workers_per_server"},
-               {"servers", "workers", "workers_per_server", "kind", "growth", "nearest", "distance", "around",
-                "known_around"}) {}
-
-void PsSpeedModel::add(const PsJob& job, const PsSample& sample) {
-  lessons_.sizes.add(sizes_of(sample));
-  lessons_.features.add(features_of(job, sample));
-  lessons_.priors.push_back(prior_of(job, sample));
-  lessons_.times.push_back(1 / sample.speed);
-  lessons_.weights.push_back(1);
+double PsSpeedModel::seconds(const std::string& job, double servers, double workers) const {
+  double log_time = mean_;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    log_time += weights_[i] * covariance(servers, workers, runs_[i].sample, runs_[i].job == job);
+  }
+  return std::exp(log_time);
 }
 
-Status PsSpeedModel::learn(std::uint64_t seed, int threads) {
-  BoostOptions boost{.trees = 200, .learning_rate = 0.05, .leaves = 12};
-  boost.min_rows = static_cast<int>(std::max(kLeastRows, lessons_.times.size() / kLeafShare));
-  boost.seed = seed;
-  boost.threads = threads;
-  ORRERY_TRY(regression_, TimeRegression::fit(lessons_, boost));
-  return {};
-}
-
-double PsSpeedModel::seconds(const PsJob& job, const PsSample& sample) const {
-  return std::exp(regression_.log_time(prior_of(job, sample), sizes_of(sample), features_of(job, sample)));
+std::vector<std::size_t> spread_trials(std::span<const PsSample> candidates, std::size_t count) {
+  if (candidates.empty()) return {};
+  double servers = 0, workers = 0;
+  for (const PsSample& one : candidates) {
+    servers += std::log(one.servers) / static_cast<double>(candidates.size());
+    workers += std::log(one.workers) / static_cast<double>(candidates.size());
+  }
+  PsSample last{std::exp(servers), std::exp(workers)};
+  std::vector<double> distances(candidates.size(), std::numeric_limits<double>::infinity());
+  std::vector<std::size_t> chosen;
+  while (chosen.size() < std::min(count, candidates.size())) {
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const double distance =
+          std::hypot(std::log(candidates[i].servers / last.servers), std::log(candidates[i].workers / last.workers));
+      distances[i] = std::min(distances[i], distance);
+    }
+    const auto farthest = std::max_element(distances.begin(), distances.end());
+    chosen.push_back(static_cast<std::size_t>(farthest - distances.begin()));
+    last = candidates[chosen.back()];
+    if (chosen.size() == 1) std::fill(distances.begin(), distances.end(), std::numeric_limits<double>::infinity());
+    distances[chosen.back()] = 0;
+  }
+  return chosen;
 }
 
 }  // namespace orrery::predict

@@ -1,38 +1,45 @@
 #pragma once
-// How fast parameter-server jobs run, from runs of many: each job has its own formula (ps_formula.h), and what formulas
-// miss is learned over all jobs together. A new job needs a few runs of its own.
+// How fast parameter-server jobs run, from runs of many: the logarithm of a step's time is a smooth surface over the
+// logarithms of servers and workers, partly the same for all jobs, partly a job's own. A new job needs a few runs.
 //
-// What is seen of a run: servers, workers, their ratio, how much slower than with one of each the formula says it is,
-// how far the formula was off at the nearest run that is known, and around it (a mean weighted by the distance of the
-// logarithms of servers and workers, drawn towards 0 where little is known).
+// A Gaussian process over all runs. With x the two logarithms, and same = 1 for runs of one job and 0 otherwise, two
+// runs covary by
+//
+//   (1 + same) · (1 + x·x')  +  (0.3 + 0.1 same) · exp(−|x − x'|² / 2),   a run with itself by 0.01 more
+//
+// so what a job is known by pulls its own plane, and the shape of the others' surfaces fills the rest. O(n³) to learn
+// from n runs, O(n) for a prediction. (Rasmussen and Williams 2006, chapter 2; Bonilla et al. 2008 for several tasks.)
 
-#include "predict/learn/time_regression.h"
+#include <span>
+#include <string>
+#include <vector>
+
 #include "predict/scaling/ps_formula.h"
 
 namespace orrery::predict {
 
-// A job of which some runs are known.
-struct PsJob {
-  static Result<PsJob> make(std::vector<PsSample> known, int kind = -1);
-
-  PsFormula formula;
-  std::vector<PsSample> known;  // what the formula comes from
-  int kind = -1;                // tells jobs apart that are learned from; -1: any
+struct PsRun {
+  std::string job;
+  PsSample sample;
 };
 
 class PsSpeedModel {
  public:
-  PsSpeedModel();
+  static constexpr std::size_t kRunsMax = 5000;
 
-  // A run to learn from.
-  void add(const PsJob& job, const PsSample& sample);
-  Status learn(std::uint64_t seed, int threads);
-  // Seconds of a step with the servers and workers of `sample`, whose speed is not looked at.
-  double seconds(const PsJob& job, const PsSample& sample) const;
+  static Result<PsSpeedModel> fit(std::span<const PsRun> runs);
+
+  // Seconds of a step of a job with so many servers and workers.
+  double seconds(const std::string& job, double servers, double workers) const;
 
  private:
-  TimeLessons lessons_;
-  TimeRegression regression_;
+  std::vector<PsRun> runs_;
+  std::vector<double> weights_;  // of each run in a prediction
+  double mean_ = 0;              // of the logarithms
 };
+
+// Which of the candidates to run first to know a new job: each the farthest, in logarithms, from those before it; the
+// first is the farthest from their middle.
+std::vector<std::size_t> spread_trials(std::span<const PsSample> candidates, std::size_t count);
 
 }  // namespace orrery::predict

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <set>
 
 namespace orrery::predict {
 namespace {
@@ -9,44 +10,73 @@ namespace {
 // Jobs of one kind of cluster: a formula with coefficients of its own, and what no formula knows, the same for all.
 double seconds_of(int job, double servers, double workers) {
   const double formula = 0.1 * job + 0.05 * workers / servers + 0.01 * workers;
-  return formula * (workers > 6 ? 1.5 : 1);  // a second rack
+  const double from_four = std::log(workers / 4);
+  return formula * (1 + 0.8 * std::exp(-from_four * from_four / 0.3));  // something between machines that four share
 }
 
-std::vector<PsSample> runs_of(int job) {
-  std::vector<PsSample> runs;
+std::vector<PsRun> runs_of(int job) {
+  std::vector<PsRun> runs;
   for (double servers = 1; servers <= 8; ++servers) {
     for (double workers = 1; workers <= 10; ++workers) {
-      runs.push_back({servers, workers, 1 / seconds_of(job, servers, workers)});
+      runs.push_back({std::to_string(job), {servers, workers, 1 / seconds_of(job, servers, workers)}});
     }
   }
   return runs;
 }
 
-std::vector<PsSample> every(const std::vector<PsSample>& runs, std::size_t step) {
-  std::vector<PsSample> some;
+std::vector<PsRun> every(const std::vector<PsRun>& runs, std::size_t step) {
+  std::vector<PsRun> some;
   for (std::size_t i = 0; i < runs.size(); i += step) some.push_back(runs[i]);
   return some;
 }
 
 TEST(PsSpeedModel, LearnsFromOtherJobsWhatTheFormulaMisses) {
-  PsSpeedModel model;
+  std::vector<PsRun> runs;
+  std::vector<PsSample> own;
   for (int job = 1; job <= 6; ++job) {
-    const PsJob known = PsJob::make(every(runs_of(job), 7)).value();
-    for (const PsSample& run : runs_of(job)) model.add(known, run);
+    for (const PsRun& run : runs_of(job)) runs.push_back(run);
   }
-  ASSERT_TRUE(model.learn(1, 1));
-  const PsJob fresh = PsJob::make(every(runs_of(8), 9)).value();
-  double ours = 0, formula = 0;
-  for (const PsSample& run : runs_of(8)) {
-    const double truth = 1 / run.speed;
-    ours += std::abs(model.seconds(fresh, run) / truth - 1);
-    formula += std::abs(1 / (fresh.formula.speed(run.servers, run.workers) * truth) - 1);
+  for (const PsRun& run : every(runs_of(8), 9)) {
+    runs.push_back(run);
+    own.push_back(run.sample);
   }
-  EXPECT_LT(ours, 0.5 * formula);
+  const auto model = PsSpeedModel::fit(runs);
+  const auto formula = PsFormula::fit(own, Synchrony::kSynchronous, BatchRule::kPerWorker);
+  ASSERT_TRUE(model && formula);
+  double ours = 0, formulas = 0;
+  for (const PsRun& run : runs_of(8)) {
+    const auto [servers, workers, speed] = run.sample;
+    ours += std::abs(model->seconds(run.job, servers, workers) * speed - 1);
+    formulas += std::abs(speed / formula->speed(servers, workers) - 1);
+  }
+  EXPECT_LT(ours, 0.5 * formulas);
 }
 
-TEST(PsSpeedModel, AJobNeedsRuns) {
-  EXPECT_FALSE(PsJob::make({}));
+TEST(PsSpeedModel, KnowsTheRunsItLearnedFrom) {
+  const std::vector<PsRun> runs = every(runs_of(3), 3);
+  const auto model = PsSpeedModel::fit(runs);
+  ASSERT_TRUE(model);
+  for (const PsRun& run : runs) {
+    EXPECT_NEAR(model->seconds(run.job, run.sample.servers, run.sample.workers) * run.sample.speed, 1, 0.12);
+  }
+}
+
+TEST(PsSpeedModel, NeedsRunsThatRan) {
+  EXPECT_FALSE(PsSpeedModel::fit({}));
+  const std::vector<PsRun> stuck = {{"job", {1, 1, 0}}};
+  EXPECT_FALSE(PsSpeedModel::fit(stuck));
+}
+
+TEST(PsTrials, AreSpreadOverTheCandidatesEachOnce) {
+  std::vector<PsSample> candidates;
+  for (const PsRun& run : runs_of(1)) candidates.push_back(run.sample);
+  const std::vector<std::size_t> chosen = spread_trials(candidates, 10);
+  EXPECT_EQ(std::set<std::size_t>(chosen.begin(), chosen.end()).size(), 10U);
+  std::set<std::pair<double, double>> corners;
+  for (std::size_t i = 0; i < 4; ++i) corners.insert({candidates[chosen[i]].servers, candidates[chosen[i]].workers});
+  EXPECT_TRUE(corners.contains({1, 1}));
+  EXPECT_TRUE(corners.contains({8, 10}));
+  EXPECT_EQ(spread_trials(candidates, 1000).size(), candidates.size());
 }
 
 }  // namespace
