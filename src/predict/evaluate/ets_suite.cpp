@@ -130,17 +130,21 @@ void note_domain(SuiteReport& report, const std::vector<Case>& cases, const std:
       fmt::format("{}: {} of {} cases were in the domain of what was learned", gpu, inside, cases.size()));
 }
 
+Folds folds_by(Groups groups) {
+  return groups == Groups::kFamily ? Folds::kUnlike : Folds::kAlike;
+}
+
 Result<std::vector<Case>> cross_validate(const Traces& traces, const FoldOf& fold_of, Groups groups,
                                          const SuiteInput& input, SuiteReport& report) {
   ORRERY_TRY(const Answers answers, predict_left_out(traces, fold_of, groups, input));
   note_replay(report, answers.replayed, traces.gpu());
-  return calibrated_cases(answers.left_out);
+  return calibrated_cases(answers.left_out, folds_by(groups));
 }
 
 Result<std::vector<Case>> score_test(const Traces& train, const Traces& test, const FoldOf& fold_of, Groups groups,
                                      const SuiteInput& input) {
   ORRERY_TRY(const Answers inside, predict_left_out(train, fold_of, groups, input));
-  ORRERY_TRY(const Conformal conformal, calibrate(inside.left_out));
+  ORRERY_TRY(const Conformal conformal, calibrate(inside.left_out, folds_by(groups)));
   std::map<std::string, std::vector<const LaunchTrace*>> tests;  // by the family that must not be learned from
   const std::set<std::string> families = folds_of(train, by_family);
   for (const LaunchTrace& trace : test.all()) {
@@ -257,13 +261,14 @@ Result<Directions> transfer_test(const Pair& train, const Pair& test, const Suit
   return directions;
 }
 
-Status report_left_out(const Pair& pair, const FoldOf& fold_of, const std::string& kind, const SuiteInput& input,
+Status report_left_out(const Pair& pair, const FoldOf& fold_of, Folds folds, const SuiteInput& input,
                        SuiteReport& report) {
   const double begin = input.now_s();
   ORRERY_TRY(const Directions directions, transfer_left_out(pair, fold_of, input));
   for (const Direction& direction : directions) {
-    ORRERY_TRY(std::vector<Case> cases, calibrated_cases(direction.left_out));
-    const std::string group = fmt::format("{}, {}", direction.name(), kind);
+    ORRERY_TRY(std::vector<Case> cases, calibrated_cases(direction.left_out, folds));
+    const std::string group =
+        fmt::format("{}, {}", direction.name(), folds == Folds::kUnlike ? "families" : "configurations");
     for (Case& one : cases) one.group = group;
     report.add(cases, input.now_s() - begin);
     report.publish(group, kHabitat, "Habitat");
@@ -318,8 +323,8 @@ Result<SuiteReport> run_ets_devices_suite(const SuiteInput& input) {
             input, report));
       }
       if (input.test.empty()) {
-        ORRERY_TRY_VOID(report_left_out(pair, by_name, "configurations", input, report));
-        ORRERY_TRY_VOID(report_left_out(pair, by_family, "families", input, report));
+        ORRERY_TRY_VOID(report_left_out(pair, by_name, Folds::kAlike, input, report));
+        ORRERY_TRY_VOID(report_left_out(pair, by_family, Folds::kUnlike, input, report));
         continue;
       }
       ORRERY_TRY(const Traces first, Traces::read(input.files, input.test, traces[i].gpu()));

@@ -25,11 +25,12 @@ LeftOut left_out_of(std::string group, double measured_s, double predicted_s, st
   return left_out;
 }
 
-Result<Conformal> calibrate(std::span<const LeftOut> left_out, std::string_view fold) {
+Result<Conformal> calibrate(std::span<const LeftOut> left_out, Folds folds, std::string_view fold) {
   std::vector<CalibrationPair> pairs;
   for (const LeftOut& other : left_out) {
     if (!other.calibrates || (!fold.empty() && other.fold == fold)) continue;
-    pairs.push_back({other.one.predicted, other.one.measured, other.kind});
+    pairs.push_back(
+        {other.one.predicted, other.one.measured, other.kind, folds == Folds::kUnlike ? other.fold : std::string()});
   }
   return Conformal::fit(pairs);
 }
@@ -41,13 +42,13 @@ Case with_interval(Case one, const Conformal& conformal, std::string_view kind) 
   return one;
 }
 
-Result<std::vector<Case>> calibrated_cases(std::span<const LeftOut> left_out) {
+Result<std::vector<Case>> calibrated_cases(std::span<const LeftOut> left_out, Folds folds) {
   std::map<std::string_view, Conformal> conformals;
   std::vector<Case> cases;
   for (const LeftOut& one : left_out) {
     const auto [place, is_new] = conformals.try_emplace(one.fold);
     if (is_new) {
-      ORRERY_TRY(place->second, calibrate(left_out, one.fold));
+      ORRERY_TRY(place->second, calibrate(left_out, folds, one.fold));
     }
     cases.push_back(with_interval(one.one, place->second, one.kind));
   }

@@ -22,10 +22,14 @@ struct LeftOut {
 // Times in seconds.
 LeftOut left_out_of(std::string group, double measured_s, double predicted_s, std::string fold);
 
+// Whether the cases of one fold are like those of the others (drawn at random), or may be unlike (a family, a device):
+// then intervals allow for it (conformal.h).
+enum class Folds { kAlike, kUnlike };
+
 // From the errors of cases outside `fold`; an empty fold leaves none out.
-Result<Conformal> calibrate(std::span<const LeftOut> left_out, std::string_view fold = {});
+Result<Conformal> calibrate(std::span<const LeftOut> left_out, Folds folds = Folds::kAlike, std::string_view fold = {});
 Case with_interval(Case one, const Conformal& conformal, std::string_view kind = {});
 // Every case with the interval from the errors outside its own fold.
-Result<std::vector<Case>> calibrated_cases(std::span<const LeftOut> left_out);
+Result<std::vector<Case>> calibrated_cases(std::span<const LeftOut> left_out, Folds folds = Folds::kAlike);
 
 }  // namespace orrery::predict

@@ -182,8 +182,8 @@ Result<SuiteReport> run_own_suite(const SuiteInput& input) {
   ORRERY_TRY(const std::vector<Predicted> predicted,
              predict_left_out(all, at_random, options, input.rivals ? Networks::kYes : Networks::kNo));
   const auto add = [&](const std::vector<Predicted>& what, const FoldOf& folds, double Predicted::*which,
-                       const GroupOf& group) -> Status {
-    ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out_of(all, what, folds, which, group)));
+                       const GroupOf& group, Folds unlike = Folds::kAlike) -> Status {
+    ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out_of(all, what, folds, which, group), unlike));
     report.add(cases, input.now_s() - begin);
     return {};
   };
@@ -210,8 +210,9 @@ Result<SuiteReport> run_own_suite(const SuiteInput& input) {
   }
   begin = input.now_s();
   ORRERY_TRY(const std::vector<Predicted> unseen, predict_left_out(all, by_family, options, Networks::kNo));
-  ORRERY_TRY_VOID(add(unseen, by_family, &Predicted::ours,
-                      [](const DatasetIteration&) { return std::string("families never seen"); }));
+  ORRERY_TRY_VOID(add(
+      unseen, by_family, &Predicted::ours, [](const DatasetIteration&) { return std::string("families never seen"); },
+      Folds::kUnlike));
   ORRERY_TRY_VOID(
       add(predicted, at_random, &Predicted::ours, [](const DatasetIteration& one) { return "family " + one.family; }));
   if (!input.test.empty()) {

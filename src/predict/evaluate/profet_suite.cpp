@@ -93,7 +93,7 @@ Result<Conformal> calibrate(const Direction& data, const Rows& rows, const Suite
     }
     ORRERY_TRY(const ProfileTransfer model, fit_on(data, inside, input));
     for (const std::size_t row : outside) {
-      pairs.push_back({model.predict_us(data.profiles[row]), data.target_us[row]});
+      pairs.push_back({model.predict_us(data.profiles[row]), data.target_us[row], {}, data.models[row]});
     }
   }
   return Conformal::fit(pairs);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
+
+#include "base/statistics.h"
 
 namespace orrery::predict {
 
@@ -21,6 +24,49 @@ Interval ratio_interval(std::vector<double> ratios, double level) {
   const double low = std::clamp(std::floor(ranks * outside + kRounding), 1.0, last);
   const double high = std::clamp(std::ceil(ranks * (1 - outside) - kRounding), 1.0, last);
   return {ratios[static_cast<std::size_t>(low) - 1], ratios[static_cast<std::size_t>(high) - 1]};
+}
+
+struct Ratio {
+  double log = 0;  // of measured over predicted
+  std::string_view cluster{};
+};
+
+// The share of the variance that is between clusters. Each cluster counts alike, however many ratios it has.
+double share_between(const std::map<std::string_view, std::vector<double>>& clusters) {
+  const auto count = static_cast<double>(clusters.size());
+  double mean = 0, within = 0, between = 0;
+  std::vector<double> means;
+  for (const auto& [name, ratios] : clusters) {
+    means.push_back(std::accumulate(ratios.begin(), ratios.end(), 0.0) / static_cast<double>(ratios.size()));
+    mean += means.back() / count;
+    for (const double ratio : ratios) {
+      within += (ratio - means.back()) * (ratio - means.back()) / static_cast<double>(ratios.size()) / count;
+    }
+  }
+  for (const double one : means) between += (one - mean) * (one - mean) / (count - 1);
+  return between + within > 0 ? between / (between + within) : 0;
+}
+
+double stretch_of(std::span<const Ratio> ratios, double level) {
+  constexpr double kManyDegrees = 1e6;  // a normal distribution
+  std::map<std::string_view, std::vector<double>> clusters;
+  for (const Ratio& ratio : ratios) {
+    if (!ratio.cluster.empty()) clusters[ratio.cluster].push_back(ratio.log);
+  }
+  if (clusters.size() < 2) return 1;
+  const auto count = static_cast<double>(clusters.size());
+  const double share = (1 + level) / 2;
+  const double wider =
+      student_quantile(share, count - 1) / student_quantile(share, kManyDegrees) * std::sqrt(1 + 1 / count);
+  return std::sqrt(1 + share_between(clusters) * (wider * wider - 1));
+}
+
+Interval interval_of(std::span<const Ratio> ratios, double level) {
+  std::vector<double> logs;
+  for (const Ratio& ratio : ratios) logs.push_back(ratio.log);
+  const Interval plain = ratio_interval(std::move(logs), level);
+  const double middle = (plain.low + plain.high) / 2, stretch = stretch_of(ratios, level);
+  return {middle + (plain.low - middle) * stretch, middle + (plain.high - middle) * stretch};
 }
 
 Result<Interval> read_interval(ByteReader& in) {
@@ -43,21 +89,21 @@ void write_interval(const Interval& interval, ByteWriter& out) {
 Result<Conformal> Conformal::fit(std::span<const CalibrationPair> pairs, std::size_t group_min, double level) {
   if (pairs.empty()) return Error::invalid("no pairs to calibrate with");
   if (!(level > 0 && level < 1)) return Error::invalid("the level must be above 0 and below 1");
-  std::vector<double> all;
-  std::map<std::string, std::vector<double>> by_group;
+  std::vector<Ratio> all;
+  std::map<std::string, std::vector<Ratio>> by_group;
   for (const CalibrationPair& pair : pairs) {
     const double ratio = std::log(pair.measured / pair.predicted);
     if (!(pair.measured > 0) || !(pair.predicted > 0) || !std::isfinite(ratio)) {
       return Error::invalid(fmt::format("a pair of {} predicted and {} measured; both must be positive and finite",
                                         pair.predicted, pair.measured));
     }
-    all.push_back(ratio);
-    by_group[pair.group].push_back(ratio);
+    all.push_back({ratio, pair.cluster});
+    by_group[pair.group].push_back(all.back());
   }
   Conformal model;
-  model.all_ = ratio_interval(std::move(all), level);
-  for (auto& [group, ratios] : by_group) {
-    if (ratios.size() >= group_min) model.groups_[group] = ratio_interval(std::move(ratios), level);
+  model.all_ = interval_of(all, level);
+  for (const auto& [group, ratios] : by_group) {
+    if (ratios.size() >= group_min) model.groups_[group] = interval_of(ratios, level);
   }
   return model;
 }

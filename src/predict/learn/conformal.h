@@ -11,8 +11,13 @@
 // 2005; Lei et al. 2018). A rank that does not exist (few pairs) becomes the smallest or largest ratio. A group with
 // fewer than `group_min` pairs uses the pairs of all groups.
 //
-// Pairs of one device or family err alike, and a new prediction may be of another. Stretching the interval until it
-// holds each device in turn was tried: of the four or five devices there are it makes too wide ones.
+// Pairs of one device or family, a cluster, err alike, and a new prediction may be of a cluster that has no pairs. If
+// pairs name clusters, K of them, the interval is stretched around its middle by s, as a normal distribution of
+// clusters known by K draws would have it (Student):
+//
+//   s² = 1 + b (f² − 1),   f = t(K − 1) / z · √(1 + 1/K),   b the share of the ratios' variance between clusters
+//
+// with z and t the quantiles of rank 1 − a/2. Of one cluster nothing can be said of another: s is 1.
 
 #include <map>
 #include <span>
@@ -32,6 +37,7 @@ struct Interval {
 struct CalibrationPair {
   double predicted = 0, measured = 0;  // both above 0
   std::string group{};
+  std::string cluster{};  // empty: the next case is like these
 };
 
 class Conformal {

@@ -19,6 +19,46 @@ TEST(Conformal, RanksOfNineteenPairs) {
   EXPECT_NEAR(std::log(interval.high / 3), 18, 1e-9);
 }
 
+// Clusters err by 0.2 (in logarithms) each in its own way, cases within one by 0.1 more.
+double coverage_of_new_clusters(bool names_clusters, int clusters) {
+  constexpr int kTrials = 400, kPairs = 40;
+  Random random(7);
+  int inside = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<CalibrationPair> pairs;
+    for (int cluster = 0; cluster <= clusters; ++cluster) {
+      const double off = 0.2 * random.normal();
+      for (int i = 0; i < kPairs; ++i) {
+        pairs.push_back({1, std::exp(off + 0.1 * random.normal()), "", names_clusters ? std::to_string(cluster) : ""});
+      }
+    }
+    const std::vector<CalibrationPair> fresh(pairs.end() - kPairs, pairs.end());
+    pairs.resize(pairs.size() - kPairs);
+    const auto model = Conformal::fit(pairs);
+    for (const CalibrationPair& next : fresh) {
+      const Interval interval = model->interval(next.predicted, "");
+      inside += interval.low <= next.measured && next.measured <= interval.high ? 1 : 0;
+    }
+  }
+  return inside / (1.0 * kTrials * kPairs);
+}
+
+TEST(Conformal, OfFewClustersCoversAClusterNeverSeen) {
+  for (const int clusters : {4, 6, 14}) {
+    EXPECT_NEAR(coverage_of_new_clusters(true, clusters), 0.8, 0.04) << clusters;
+  }
+  EXPECT_LT(coverage_of_new_clusters(false, 4), 0.73);
+}
+
+TEST(Conformal, OneClusterSaysNothingOfAnother) {
+  std::vector<CalibrationPair> plain, named;
+  for (int i = 1; i <= 19; ++i) {
+    plain.push_back({1, std::exp(i)});
+    named.push_back({1, std::exp(i), "", "one"});
+  }
+  EXPECT_EQ(Conformal::fit(plain)->interval(3, "").high, Conformal::fit(named)->interval(3, "").high);
+}
+
 TEST(Conformal, CoversWhatItSays) {
   Random random(1);
   std::vector<CalibrationPair> pairs;

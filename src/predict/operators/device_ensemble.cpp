@@ -241,7 +241,8 @@ Result<Conformal> DeviceEnsemble::calibrate(std::size_t device) const {
     }
     const std::size_t step = own.size() / kCalibrationRows + 1;
     for (std::size_t i = 0; i < own.size(); i += step) {
-      pairs.push_back({predict(own[i], excluded).time_ms, rows_[own[i]].measured_ms, rows_[own[i]].group});
+      pairs.push_back({predict(own[i], excluded).time_ms, rows_[own[i]].measured_ms, rows_[own[i]].group,
+                       devices_[member.device].name});
     }
   }
   return Conformal::fit(pairs);
