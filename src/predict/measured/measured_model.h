@@ -12,7 +12,7 @@
 
 namespace orrery::predict {
 
-inline constexpr std::uint32_t kModelVersion = 3;
+inline constexpr std::uint32_t kModelVersion = 4;
 inline constexpr Bytes kModelMax = mebibytes(256);
 
 struct MeasuredModel {

@@ -62,6 +62,8 @@ StepFeatures::StepFeatures(const workload::TrainingRun& run, const StepScale& sc
   costs_.reserve(steps_.size());
   for (const workload::PhaseStep& step : steps_) {
     costs_.push_back(workload::operator_cost(run.graph, step, run.cost_options()));
+    traffic_ += costs_.back().bytes().value();
+    if (step.phase == Phase::kForward) parameters_ += costs_.back().parameters.value();
   }
 }
 
@@ -119,8 +121,9 @@ void StepFeatures::operator_sizes(std::size_t step, std::vector<float>& out) con
 
 std::vector<std::string> StepFeatures::feature_names(StepGroup group) {
   std::vector<std::string> names = size_names(group);
-  names.insert(names.end(), {"kind", "stride", "side", "kind_before", "elements_before", "elements", "kernels", "batch",
-                             "intensity", "gradients", "optimizer", "kind_after", "prior", "inputs"});
+  names.insert(names.end(),
+               {"kind", "stride", "side", "kind_before", "elements_before", "elements", "kernels", "batch", "intensity",
+                "gradients", "optimizer", "kind_after", "prior", "inputs", "model_parameters", "iteration_traffic"});
   return names;
 }
 
@@ -130,14 +133,15 @@ void StepFeatures::features(std::size_t step, std::vector<float>& out) const {
   const Operator& here = op(step);
   const Product product = product_of(run_.graph, here);
   const auto kind_at = [&](std::size_t other) { return static_cast<float>(op(other).kind); };
-  out.insert(out.end(), {static_cast<float>(here.kind), static_cast<float>(product.stride),
-                         static_cast<float>(product.side), step > 0 ? kind_at(step - 1) : -1,
-                         step > 0 ? log_size(elements_of(op(step - 1))) : 0, log_size(elements_of(here)),
-                         static_cast<float>(cost.kernels), log_size(static_cast<double>(run_.graph.batch())),
-                         log_size(cost.flops().value() / std::max(1.0, cost.bytes().value())),
-                         static_cast<float>(run_.graph.gradient_uses(steps_[step].node)),
-                         static_cast<float>(run_.optimizer), step + 1 < steps_.size() ? kind_at(step + 1) : -1,
-                         log_size(1e6 * prior(step)), static_cast<float>(here.inputs.size())});
+  out.insert(
+      out.end(),
+      {static_cast<float>(here.kind), static_cast<float>(product.stride), static_cast<float>(product.side),
+       step > 0 ? kind_at(step - 1) : -1, step > 0 ? log_size(elements_of(op(step - 1))) : 0,
+       log_size(elements_of(here)), static_cast<float>(cost.kernels), log_size(static_cast<double>(run_.graph.batch())),
+       log_size(cost.flops().value() / std::max(1.0, cost.bytes().value())),
+       static_cast<float>(run_.graph.gradient_uses(steps_[step].node)), static_cast<float>(run_.optimizer),
+       step + 1 < steps_.size() ? kind_at(step + 1) : -1, log_size(1e6 * prior(step)),
+       static_cast<float>(here.inputs.size()), log_size(parameters_), log_size(traffic_)});
 }
 
 std::uint64_t StepFeatures::likeness(std::size_t step) const {

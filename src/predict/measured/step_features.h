@@ -56,6 +56,7 @@ class StepFeatures {
   StepScale scale_;
   std::vector<workload::PhaseStep> steps_;
   std::vector<workload::OperatorCost> costs_;
+  double parameters_ = 0, traffic_ = 0;  // bytes of the model, and of a whole iteration: what of it a cache can hold
 };
 
 }  // namespace orrery::predict
