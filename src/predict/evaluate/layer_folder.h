@@ -1,0 +1,24 @@
+#pragma once
+// Folders of measured layers: conv_DEVICE.csv.gz and dense_DEVICE.csv.gz, one layer of TensorFlow 1 per row, forward or
+// one training step with one of six optimizers.
+
+#include "predict/baselines/layer_mlp.h"
+#include "predict/evaluate/suites.h"
+#include "predict/operators/device_ensemble.h"
+#include "predict/operators/layer_rows.h"
+
+namespace orrery::predict {
+
+struct LayerData {
+  std::vector<DeviceFacts> devices;
+  Features features{layer_feature_names()};
+  std::vector<WorkRow> rows;
+  std::vector<char> is_scored;
+  Features hyper_parameters{layer_mlp_names()};  // only with rivals
+};
+
+// Adds the layers of one class in a folder; `to_fit` and `to_score` say what they are for.
+Status read_layers(const SuiteInput& input, const std::string& folder, LayerClass layer_class, bool to_fit,
+                   bool to_score, LayerData& data);
+
+}  // namespace orrery::predict
