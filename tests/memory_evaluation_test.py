@@ -30,7 +30,7 @@ def main():
     )
     if done.returncode != 0:
         sys.exit(done.stderr)
-    ours, rival = json.loads(done.stdout)
+    ours, rival = json.loads(done.stdout)["groups"]
     print(f"{ours['cases']} cases: mean error {ours['mre']:.1%}, under-estimates {ours['under_estimates']:.1%}; "
           f"FakeTensor {rival['mre']:.1%}, {rival['under_estimates']:.1%}")
     assert ours["cases"] >= LEAST_CASES

@@ -158,17 +158,17 @@ Status run_evaluate(Context& context, const Arguments& arguments) {
   return {};
 }
 
-// "memory, operators, layers".
+// "operators, layers, llm".
 std::string suite_names() {
-  std::string names = "memory";
-  for (const predict::Suite& suite : predict::all_suites()) names += ", " + suite.name;
+  std::string names;
+  for (const predict::Suite& suite : predict::all_suites()) names += (names.empty() ? "" : ", ") + suite.name;
   return names;
 }
 
 }  // namespace
 
 Command evaluate_command() {
-  std::vector<std::string> examples = {"orrery evaluate memory"};
+  std::vector<std::string> examples;
   for (const predict::Suite& suite : predict::all_suites()) {
     examples.push_back("orrery evaluate " + suite.name);
   }

@@ -1,13 +1,12 @@
-#include "predict/evaluate/memory.h"
+#include "predict/evaluate/memory_suite.h"
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 
 #include "base/csv.h"
-#include "base/statistics.h"
 #include "predict/analytic/analytic.h"
 #include "workload/zoo/zoo.h"
 
@@ -16,6 +15,8 @@ namespace orrery::predict {
 namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
+constexpr std::string_view kFile = "timm_measured_vs_faketensor.csv";
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kFailedBelow = 0.75;
 constexpr double kLargestNumber = 1e12;  // no batch or memory is larger
 
@@ -55,43 +56,33 @@ Result<std::map<std::string, std::vector<Row>>> read_rows(std::string_view csv) 
   return by_model;
 }
 
-ErrorSummary summarize(const std::vector<MemoryCase>& cases, double MemoryCase::*estimate) {
-  ErrorSummary summary;
-  if (cases.empty()) return summary;
-  std::vector<double> errors;
-  for (const MemoryCase& c : cases) {
-    errors.push_back(std::abs(c.*estimate - c.measured_mib) / c.measured_mib);
-    summary.mean_error += errors.back();
-    summary.under_estimates += c.*estimate < c.measured_mib ? 1 : 0;
-  }
-  const auto count = static_cast<double>(cases.size());
-  summary.mean_error /= count;
-  summary.under_estimates /= count;
-  summary.median_error = median(errors);
-  summary.p90_error = quantile(errors, 0.9);
-  return summary;
+double share_below_measured(const std::vector<Case>& cases) {
+  const auto below =
+      std::count_if(cases.begin(), cases.end(), [](const Case& one) { return one.predicted < one.measured; });
+  return static_cast<double>(below) / static_cast<double>(cases.size());
 }
 
 }  // namespace
 
-Result<MemoryEvaluation> evaluate_memory(std::string_view csv) {
+Result<SuiteReport> score_memory(std::string_view csv) {
   ORRERY_TRY(const auto by_model, read_rows(csv));
   ORRERY_TRY(const hardware::Placement placement, hardware::make_placement("A100", 1, 1));
   const double capacity_mib = placement.device->memory.value() / kMebibyte;
   const AnalyticPredictor predictor;
-  MemoryEvaluation evaluation;
+  std::vector<Case> ours, rivals;
+  std::size_t models = 0, models_not_covered = 0, failed_runs = 0;
   for (const auto& [model, rows] : by_model) {
     const auto graph = workload::build_model("timm/" + model);
     if (!graph) {
       if (graph.error().code() != ErrorCode::kNotFound) return graph.error();
-      ++evaluation.models_not_covered;
+      ++models_not_covered;
       continue;
     }
-    ++evaluation.models;
+    ++models;
     double most_so_far = 0;
     for (const Row& row : rows) {
       if (row.measured < kFailedBelow * most_so_far) {
-        ++evaluation.failed_runs;
+        ++failed_runs;
         continue;
       }
       most_so_far = std::max(most_so_far, row.measured);
@@ -99,18 +90,32 @@ Result<MemoryEvaluation> evaluate_memory(std::string_view csv) {
       const workload::TrainingRun run{std::move(batched)};
       ORRERY_TRY(const Prediction prediction, predictor.predict(run, placement));
       const auto shown = [&](Bytes bytes) { return std::min(bytes.value() / kMebibyte, capacity_mib); };
-      evaluation.cases.push_back({model, row.batch, row.measured, shown(prediction.memory.value),
-                                  shown(prediction.memory.low), shown(prediction.memory.high), row.rival});
+      ours.push_back({"memory", row.measured, shown(prediction.memory.value), shown(prediction.memory.low),
+                      shown(prediction.memory.high)});
+      rivals.push_back({"FakeTensor", row.measured, row.rival, kNan, kNan});
     }
   }
-  if (evaluation.cases.empty()) return Error::invalid("no row belongs to a model of the zoo");
-  evaluation.ours = summarize(evaluation.cases, &MemoryCase::predicted_mib);
-  evaluation.rival = summarize(evaluation.cases, &MemoryCase::rival_mib);
-  for (const MemoryCase& c : evaluation.cases) {
-    evaluation.coverage += c.low_mib <= c.measured_mib && c.measured_mib <= c.high_mib ? 1 : 0;
+  if (ours.empty()) return Error::invalid("no row belongs to a model of the zoo");
+  SuiteReport report{.suite = "memory"};
+  for (const std::vector<Case>* cases : {&ours, &rivals}) {
+    report.add(*cases, 0);
+    report.rows.back().more = {{"under_estimates", share_below_measured(*cases)}};
   }
-  evaluation.coverage /= static_cast<double>(evaluation.cases.size());
-  return evaluation;
+  report.notes.push_back(fmt::format(
+      "{} models of the zoo, {} runs; left out: {} runs that ran out of memory, {} models the zoo does not have",
+      models, ours.size(), failed_runs, models_not_covered));
+  return report;
+}
+
+Result<SuiteReport> run_memory_suite(const SuiteInput& input) {
+  const double begin = input.now_s();
+  const std::string folder = input.test.empty() ? training_folder(input, "driple/timm_memory") : input.test;
+  ORRERY_TRY(const std::string csv, read_data(input.files, folder, std::string(kFile)));
+  auto report = score_memory(csv);
+  if (!report) return std::move(report).error().with_context(fmt::format("{}/{}", folder, kFile));
+  report->seed = input.seed;
+  for (ReportRow& row : report->rows) row.score.seconds = input.now_s() - begin;
+  return report;
 }
 
 }  // namespace orrery::predict

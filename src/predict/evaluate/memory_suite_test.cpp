@@ -1,4 +1,4 @@
-#include "predict/evaluate/memory.h"
+#include "predict/evaluate/memory_suite.h"
 
 #include <gtest/gtest.h>
 
@@ -7,13 +7,24 @@ namespace {
 
 constexpr const char* kHeader = "model,batch_size,max_gpu_memory_mib,faketensor_peak_mib\n";
 
-TEST(EvaluateMemory, NumbersThatCannotBeBatchesAreRefusedWithTheirLine) {
+TEST(MemorySuite, NumbersThatCannotBeBatchesAreRefusedWithTheirLine) {
   for (const char* batch : {"0", "-4", "1e83", "nan", "eight", "11111111111111111111111111111111"}) {
-    const auto result = evaluate_memory(std::string(kHeader) + "resnet18," + batch + ",2153,205\n");
+    const auto result = score_memory(std::string(kHeader) + "resnet18," + batch + ",2153,205\n");
     ASSERT_FALSE(result) << batch;
     EXPECT_NE(result.error().to_string().find("line 2: batch_size: expected a number above 0"), std::string::npos)
         << result.error().to_string();
   }
+}
+
+TEST(MemorySuite, ARunThatNeedsLessThanASmallerBatchHasFailed) {
+  const auto report = score_memory(std::string(kHeader) +
+                                   "resnet18,8,2153,205\nresnet18,16,2500,300\nresnet18,32,900,500\nnosuch,8,1,1\n");
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->rows.size(), 2U);
+  EXPECT_EQ(report->rows[0].score.cases, 2U);
+  EXPECT_EQ(report->rows[1].group, "FakeTensor");
+  EXPECT_EQ(report->rows[1].more.at(0).second, 1) << "all below what was measured";
+  EXPECT_NE(report->notes.at(0).find("1 runs that ran out of memory, 1 models"), std::string::npos);
 }
 
 }  // namespace

@@ -10,15 +10,18 @@
 #include "predict/evaluate/ets_faithful_suite.h"
 #include "predict/evaluate/ets_suite.h"
 #include "predict/evaluate/graph_suite.h"
+#include "predict/evaluate/jobs_suite.h"
 #include "predict/evaluate/kineto_suite.h"
 #include "predict/evaluate/layers_suite.h"
 #include "predict/evaluate/llm_graph_suite.h"
 #include "predict/evaluate/llm_suite.h"
+#include "predict/evaluate/memory_suite.h"
 #include "predict/evaluate/operators_suite.h"
 #include "predict/evaluate/own_suite.h"
 #include "predict/evaluate/polimi_suite.h"
 #include "predict/evaluate/profet_suite.h"
 #include "predict/evaluate/scaling_suite.h"
+#include "predict/evaluate/transfer_suite.h"
 
 namespace orrery::predict {
 
@@ -47,6 +50,11 @@ const std::vector<Suite>& all_suites() {
       {"polimi", "training runs with batches, GPUs, devices and modules not measured", run_polimi_suite},
       {"ps-workers", "speeds of parameter-server jobs not measured", run_ps_workers_suite},
       {"scaling", "step times of data-parallel jobs on placements not measured", run_scaling_suite},
+      {"transfer", "layers on a device of which few were measured, with and without another device",
+       run_transfer_suite},
+      {"memory", "peak memory of trainings on a GPU", run_memory_suite},
+      {"jobs", "bursts of processor, memory and network of data-parallel jobs (default data/jobs.dataset)",
+       run_jobs_suite},
       {"driple", "memory and activity of a GPU that trainings use, from their graphs", run_driple_suite},
       {"kineto", "the last step of a profiled run from the steps before it", run_kineto_suite},
   };
