@@ -8,6 +8,7 @@
 #include "cli/prediction_table.h"
 #include "cli/predictors.h"
 #include "cli/runs.h"
+#include "predict/scaling/goodput.h"
 #include "workload/training_options.h"
 
 namespace orrery::cli {
@@ -104,7 +105,17 @@ double bound_share(const Prediction& prediction) {
 // Columns of a prediction that do not differ between rows, or say what the note does.
 constexpr std::string_view kHidden[] = {"model", "precision", "device_memory_bytes", "fits"};
 
-Table row_table(const std::vector<Row>& rows) {
+// What an example of each row is worth, one of the first row being 1. Nothing if the noise of gradients is not known.
+Result<std::optional<predict::StatisticalEfficiency>> efficiency_of(const RunPoint& base, const OptionValues& options) {
+  if (!options.has("noise-scale")) return std::nullopt;
+  const auto batch = static_cast<double>(base.run.global_batch());
+  ORRERY_TRY(const auto efficiency,
+             predict::StatisticalEfficiency::make(
+                 {.batch = batch, .squared_norm = 1, .variance = options.number("noise-scale") / batch}));
+  return efficiency;
+}
+
+Table row_table(const std::vector<Row>& rows, const std::optional<predict::StatisticalEfficiency>& efficiency) {
   std::vector<Column> columns = {{"change", "change"}};
   for (Column& column : prediction_columns()) {
     column.shown = column.shown && std::find(std::begin(kHidden), std::end(kHidden), column.key) == std::end(kHidden);
@@ -112,6 +123,8 @@ Table row_table(const std::vector<Row>& rows) {
   }
   columns.insert(columns.end(), {{"bound_share", "bound's share", CellFormat::kPercent},
                                  {"speedup", "times faster", CellFormat::kNumber},
+                                 {"efficiency", "efficiency", CellFormat::kPercent, efficiency.has_value()},
+                                 {"goodput_speedup", "to the same loss", CellFormat::kNumber, efficiency.has_value()},
                                  {"note", "note"}});
   Table table(columns);
   const Seconds base = rows[0].prediction->total_time.value;
@@ -120,7 +133,13 @@ Table row_table(const std::vector<Row>& rows) {
     if (row.prediction) {
       for (Cell& cell : prediction_cells(*row.point, *row.prediction)) cells.push_back(std::move(cell));
       cells.push_back(bound_share(*row.prediction));
-      cells.push_back(base / row.prediction->total_time.value);
+      const double speedup = base / row.prediction->total_time.value;
+      cells.push_back(speedup);
+      if (efficiency) {
+        const double share = efficiency->at(static_cast<double>(row.point->run.global_batch()));
+        cells.push_back(share);
+        cells.push_back(speedup * share);
+      }
     }
     cells.resize(columns.size() - 1);
     cells.push_back(row.note.empty() ? Cell() : Cell(row.note));
@@ -136,7 +155,8 @@ Status run_whatif(Context& context, const Arguments& arguments) {
   if (!asks) return Error::invalid("nothing to change; give --to-device, --to-count, --to-batch or --to-network");
   ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
   ORRERY_TRY(const std::vector<Row> rows, all_rows(context, arguments, *predictor));
-  ORRERY_TRY_VOID(context.print_table(row_table(rows), options));
+  ORRERY_TRY(const auto efficiency, efficiency_of(*rows[0].point, options));
+  ORRERY_TRY_VOID(context.print_table(row_table(rows, efficiency), options));
   if (!for_people(options)) return {};
   std::vector<Prediction> predictions;
   for (const Row& row : rows) {
@@ -169,10 +189,14 @@ Command whatif_command() {
                      optional_integer("to-per-machine", "devices in one machine to try").bounds(1, 1024).list(),
                      text_option("to-network", "", "links between machines to try").in("LINK").list(),
                      optional_integer("to-batch", "samples per step and replica to try").bounds(1, 1 << 24).list(),
-                     std::move(precisions), predictor_option()}),
+                     std::move(precisions),
+                     optional_number("noise-scale", "of gradients, in samples: what larger batches are worth")
+                         .bounds(0, 1e12),
+                     predictor_option()}),
                table_options()),
           {"orrery whatif resnet50 --device V100 --batch 64 --to-device A100,H100 --to-count 2,4,8 --to-batch 128",
            "orrery whatif gpt2 --device A100 --count 16 --per-machine 4 --batch 4 --to-network 25G,200G --json",
+           "orrery whatif resnet50 --device V100 --batch 64 --to-batch 256 --to-count 8 --noise-scale 2000",
            "orrery whatif job.yaml --to-device H100 --to-count 4"},
           run_whatif};
 }

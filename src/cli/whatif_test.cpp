@@ -51,6 +51,17 @@ TEST_F(WhatifTest, EveryRowTrainsTheSameSamples) {
   }
 }
 
+TEST_F(WhatifTest, ALargerBatchIsWorthLessByTheNoiseOfGradients) {
+  const auto rows = json_of("whatif resnet18 --device V100 --batch 32 --to-count 4 --to-batch 64 --noise-scale 96");
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0]["efficiency"].get<double>(), 1);
+  EXPECT_NEAR(rows[1]["efficiency"].get<double>(), (96.0 + 32) / (96 + 128), 1e-9);
+  EXPECT_NEAR(rows[2]["efficiency"].get<double>(), (96.0 + 32) / (96 + 64), 1e-9);
+  EXPECT_NEAR(rows[1]["goodput_speedup"].get<double>(),
+              rows[1]["speedup"].get<double>() * rows[1]["efficiency"].get<double>(), 1e-9);
+  EXPECT_TRUE(json_of("whatif resnet18 --device V100 --to-count 4")[0]["efficiency"].is_null());
+}
+
 TEST_F(WhatifTest, AJobKeepsItsGlobalBatch) {
   write("job.yaml", "job: j\nmodel: resnet18\ntrain: {batch: 64, steps: 100}\nresources: {device: V100, count: 2}\n");
   const auto rows = json_of("whatif job.yaml --to-device T4 --to-count 4,3");
