@@ -229,10 +229,14 @@ Result<SuiteReport> run_own_suite(const SuiteInput& input) {
     inside += predicted[i].in_domain ? 1 : 0;
     inside_unseen += unseen[i].in_domain ? 1 : 0;
   }
+  const auto share_outside = [&](std::size_t within) {
+    return 100 * (1 - static_cast<double>(within) / static_cast<double>(all.size()));
+  };
   report.notes.push_back(
-      fmt::format("in the domain of what was learned: {} of {} configurations, {} of {} when their "
-                  "family was never seen",
-                  inside, all.size(), inside_unseen, all.size()));
+      fmt::format("flagged as outside what was learned: {:.1f} % of configurations of known families, {:.1f} % when "
+                  "their family was "
+                  "never seen",
+                  share_outside(inside), share_outside(inside_unseen)));
   return report;
 }
 

@@ -28,11 +28,12 @@ Status MeasuredPredictor::check(const workload::TrainingRun& run, const hardware
 Result<Prediction> MeasuredPredictor::predict(const workload::TrainingRun& run,
                                               const hardware::Placement& placement) const {
   ORRERY_TRY_VOID(check(run, placement));
-  double unknown_share = 0;
+  double unknown_share = 0, unknown_motifs = 0;
   bool in_domain = true;
   const AnalyticPredictor composer([&](const workload::TrainingRun& micro) {
     StepTimes times = model_.steps.predict(micro);
     unknown_share = times.unknown_share;
+    unknown_motifs = times.unknown_motifs;
     in_domain = times.in_domain();
     const Interval interval = model_.intervals.interval(1, "");
     const double power = in_domain ? 1 : kWider;
@@ -40,10 +41,10 @@ Result<Prediction> MeasuredPredictor::predict(const workload::TrainingRun& run,
   });
   ORRERY_TRY(Prediction prediction, composer.predict(run, placement));
   if (!in_domain) {
-    prediction.notes.push_back(
-        fmt::format("outside what was learned: {:.0f} % of the time is in operators of sizes never "
-                    "measured; the interval is wider",
-                    100 * unknown_share));
+    prediction.notes.push_back(fmt::format(
+        "outside what was learned: {:.0f} % of the time is in operators of sizes never measured, {:.0f} % of "
+        "the operators are joined in ways never measured; the interval is wider",
+        100 * unknown_share, 100 * unknown_motifs));
   }
   prediction.calibrated = true;
   if (placement.devices > 1)

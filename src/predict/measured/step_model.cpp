@@ -3,12 +3,31 @@
 #include <algorithm>
 #include <cmath>
 
+#include "predict/measured/motifs.h"
+
 namespace orrery::predict {
 
 namespace {
 
 constexpr double kShortest = 1e-7;  // seconds; what is below was not seen
 constexpr std::size_t kKnownMax = 1'000'000;
+
+void write_set(const std::unordered_set<std::uint64_t>& set, ByteWriter& out) {
+  std::vector<std::uint64_t> sorted(set.begin(), set.end());
+  std::sort(sorted.begin(), sorted.end());
+  out.u32(static_cast<std::uint32_t>(sorted.size()));
+  for (const std::uint64_t one : sorted) out.u64(one);
+}
+
+Result<std::unordered_set<std::uint64_t>> read_set(ByteReader& in) {
+  ORRERY_TRY(const std::size_t count, in.count(sizeof(std::uint64_t), kKnownMax));
+  std::unordered_set<std::uint64_t> set;
+  for (std::size_t i = 0; i < count; ++i) {
+    ORRERY_TRY(const std::uint64_t one, in.u64());
+    set.insert(one);
+  }
+  return set;
+}
 
 }  // namespace
 
@@ -28,6 +47,7 @@ Result<StepModel> StepModel::fit(std::span<const MeasuredSteps* const> measured,
     if (one->seconds.size() != features.steps().size()) {
       return Error::invalid("a measured iteration does not have as many times as its run has steps");
     }
+    for (const std::uint64_t motif : motifs_of(one->run.graph)) model.motifs_.insert(motif);
     for (std::size_t step = 0; step < one->seconds.size(); ++step) {
       if (one->seconds[step] < kShortest) continue;
       const auto phase = static_cast<std::size_t>(features.steps()[step].phase);
@@ -64,6 +84,9 @@ StepTimes StepModel::predict(const workload::TrainingRun& run) const {
     if (!known_.contains(features.likeness(step))) unknown += seconds;
   }
   times.unknown_share = times.iteration > 0 ? unknown / times.iteration : 1;
+  const std::vector<std::uint64_t> motifs = motifs_of(run.graph);
+  const auto unseen = std::count_if(motifs.begin(), motifs.end(), [&](auto motif) { return !motifs_.contains(motif); });
+  times.unknown_motifs = static_cast<double>(unseen) / static_cast<double>(std::max<std::size_t>(1, motifs.size()));
   return times;
 }
 
@@ -83,10 +106,8 @@ void StepModel::write(ByteWriter& out) const {
   for (const auto& phase : groups_) {
     for (const TimeRegression& group : phase) group.write(out);
   }
-  std::vector<std::uint64_t> known(known_.begin(), known_.end());
-  std::sort(known.begin(), known.end());
-  out.u32(static_cast<std::uint32_t>(known.size()));
-  for (const std::uint64_t like : known) out.u64(like);
+  write_set(known_, out);
+  write_set(motifs_, out);
 }
 
 Result<StepModel> StepModel::read(ByteReader& in) {
@@ -102,11 +123,8 @@ Result<StepModel> StepModel::read(ByteReader& in) {
       ORRERY_TRY(group, TimeRegression::read(in));
     }
   }
-  ORRERY_TRY(const std::size_t known, in.count(sizeof(std::uint64_t), kKnownMax));
-  for (std::size_t i = 0; i < known; ++i) {
-    ORRERY_TRY(const std::uint64_t like, in.u64());
-    model.known_.insert(like);
-  }
+  ORRERY_TRY(model.known_, read_set(in));
+  ORRERY_TRY(model.motifs_, read_set(in));
   return model;
 }
 

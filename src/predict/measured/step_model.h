@@ -28,9 +28,10 @@ inline BoostOptions step_boost_options(std::uint64_t seed, int threads) {
 struct StepTimes {
   std::vector<double> seconds;  // by step
   double iteration = 0;
-  double unknown_share = 0;  // of the time, in steps whose like was not learned from
-  bool in_domain() const { return unknown_share <= kUnknownMax; }
-  static constexpr double kUnknownMax = 0.3;
+  double unknown_share = 0;   // of the time, in steps whose like was not learned from
+  double unknown_motifs = 0;  // share of operators whose motif (motifs.h) was not learned from
+  bool in_domain() const { return unknown_share <= kUnknownMax && unknown_motifs <= kUnknownMotifsMax; }
+  static constexpr double kUnknownMax = 0.3, kUnknownMotifsMax = 0.05;
 };
 
 class StepModel {
@@ -49,7 +50,7 @@ class StepModel {
   static constexpr std::size_t kPhases = 3;
   StepScale scale_;
   std::array<std::array<TimeRegression, kStepGroups>, kPhases> groups_;
-  std::unordered_set<std::uint64_t> known_;
+  std::unordered_set<std::uint64_t> known_, motifs_;
 };
 
 }  // namespace orrery::predict
