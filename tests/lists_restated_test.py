@@ -225,7 +225,7 @@ def check(orrery, folder, at_least, *options):
 
 def main():
     orrery = sys.argv[1]
-    for seed in range(6):
+    for seed in range(12):
         rng = random.Random(seed)
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)

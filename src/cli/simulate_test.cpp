@@ -91,6 +91,9 @@ TEST_F(SimulateTest, ASweepGoesOnWhereItWasInterrupted) {
   EXPECT_EQ(other.output.find("were kept"), std::string::npos);
   write("other.txt", "no sweep\nat all\n");
   EXPECT_NE(call(line + " --sweep other.txt").errors.find("other.txt:1"), std::string::npos);
+  write("other.txt", "no line at all");
+  EXPECT_NE(call(line + " --sweep other.txt").exit_code, kDone);
+  EXPECT_EQ(*sim_.files.read("other.txt", mebibytes(1)), "no line at all");
   EXPECT_NE(call("simulate made.csv --policy fifo --seeds 3").errors.find("--prediction-error"), std::string::npos);
   EXPECT_NE(call(line + " --report r.html").errors.find("--report"), std::string::npos);
 }

@@ -127,7 +127,7 @@ Result<ClusterChoice> load_cluster(Context& context, const std::string& choice) 
   std::map<std::string_view, std::int32_t> devices;
   for (const hardware::MachineGroup& group : cluster.machines) {
     const auto device = devices.emplace(group.machine.device->name, static_cast<std::int32_t>(devices.size()));
-    if (device.second) result.devices.push_back(group.machine.device->name);
+    if (device.second) result.devices.emplace_back(group.machine.device->name);
     schedule::MachineView machine;
     machine.gpus = group.machine.device_count;
     machine.device = device.first->second;

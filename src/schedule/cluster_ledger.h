@@ -45,8 +45,8 @@ class ClusterLedger : public ClusterView {
   void set_predicted_work(JobIndex job, TimeNs work_ns);
   void set_machine_up(std::int32_t machine, bool up);
   // What is measured of a running job's workers, and the batch it trains with.
-  void set_slowest_worker(JobIndex job, double speed) { changed(job).slowest_worker = speed; }
-  void set_batch_factor(JobIndex job, double factor) { changed(job).batch_factor = factor; }
+  void set_slowest_worker(JobIndex job, double speed) { changed(job).slowest_worker = static_cast<float>(speed); }
+  void set_batch_factor(JobIndex job, double factor) { changed(job).batch_factor = static_cast<float>(factor); }
 
   // Takes free GPUs out of the policy's cluster, for a job that is no longer the policy's; and gives them back.
   void withhold(const Slice& slice);

@@ -32,6 +32,9 @@ struct JobFacts {
 
 struct JobProgress {
   JobState state = JobState::kUnknown;
+  bool is_guest = false;      // of two that share GPUs the one that came later; its GPUs are counted with the other
+  bool is_withheld = false;   // runs on GPUs that are not the policy's: those of MachineView are without them
+  JobIndex partner = kNoJob;  // shares GPUs with this job
   Allocation allocation;
   double rate = 0;         // work per time while it runs
   TimeNs since_ns = 0;     // when the figures below were true
@@ -41,11 +44,8 @@ struct JobProgress {
   TimeNs done_ns = 0;      // work
   TimeNs first_start_ns = kNever;
   std::int32_t starts = 0;
-  double slowest_worker = 1;  // speed of its slowest worker, of the median one
-  double batch_factor = 1;    // its batch, of the one it was submitted with
-  JobIndex partner = kNoJob;  // shares GPUs with this job
-  bool is_guest = false;      // of the two, the one that came later; its GPUs are counted with the other
-  bool is_withheld = false;   // runs on GPUs that are not the policy's: those of MachineView are without them
+  float slowest_worker = 1;  // speed of its slowest worker, of the median one
+  float batch_factor = 1;    // its batch, of the one it was submitted with
 };
 
 struct MachineView {

@@ -412,7 +412,9 @@ class Engine {
   // Sets the rate a job has now, and when it will end.
   void reschedule(JobIndex job) {
     const schedule::JobProgress& p = ledger_.progress(job);
-    double rate = speed_.rate(ledger_, job, p.allocation) * ledger_.type_speed(job, p.allocation) * p.slowest_worker;
+    double rate = speed_.rate(ledger_, job, p.allocation);
+    if (ledger_.is_typed()) rate *= ledger_.type_speed(job, p.allocation);
+    if (p.slowest_worker != 1) rate *= p.slowest_worker;
     if (p.batch_factor != 1) rate *= speed_.batch_gain(ledger_, job, p.allocation, p.batch_factor);
     if (p.partner != schedule::kNoJob) rate *= speed_.packed_share(ledger_, job, p.partner);
     ledger_.set_rate(job, rate);
@@ -471,9 +473,9 @@ class Engine {
   bool machines_changed_ = false;
   std::vector<JobIndex> event_arrived_, event_ended_, event_evicted_, event_withdrawn_;
   std::vector<Decision> decisions_;
-  std::vector<Quota> quotas_;       // by tenant, if there are any
+  std::vector<Quota> quotas_;        // by tenant, if there are any
   std::vector<TimeNs> done_before_;  // by job, if invariants are checked
-  std::vector<TimeNs> held_since_;  // by job, if holdings are kept
+  std::vector<TimeNs> held_since_;   // by job, if holdings are kept
 };
 
 }  // namespace

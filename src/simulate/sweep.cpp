@@ -14,7 +14,7 @@ namespace orrery::simulate {
 namespace {
 
 constexpr Bytes kSweepBytesMax = mebibytes(256);
-constexpr std::string_view kSetup = "setup";
+constexpr std::string_view kSetup = "setup", kRowBegin = R"({"setup":)";
 
 std::string line_of(const Summary& summary, const std::string& fingerprint) {
   nlohmann::ordered_json row;
@@ -24,29 +24,35 @@ std::string line_of(const Summary& summary, const std::string& fingerprint) {
   return row.dump() + "\n";
 }
 
-// Rows of this setup that are in the file; a file that is not there has none.
-Result<std::vector<Summary>> read_rows(const SweepInput& input, env::Files& files, bool& cut_off) {
+// Rows of this setup that are in the file; a file that is not there has none. A last line that was cut off is taken
+// out.
+Result<std::vector<Summary>> read_rows(const SweepInput& input, env::Files& files) {
   std::vector<Summary> rows;
-  cut_off = false;
   if (!files.exists(input.file)) return rows;
-  ORRERY_TRY(const std::string text, files.read(input.file, kSweepBytesMax));
-  cut_off = !text.empty() && text.back() != '\n';
+  ORRERY_TRY(std::string text, files.read(input.file, kSweepBytesMax));
+  const std::size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
+  const std::string rest = text.substr(whole);
   std::size_t number = 0;
-  const std::vector<std::string> lines = split(text, '\n');
-  for (const std::string& line : lines) {
+  const auto not_ours = [&] {
+    return Error::invalid(fmt::format("{}:{}: not a row of a sweep; give another file", input.file, number));
+  };
+  text.resize(whole);
+  for (const std::string& line : split(text, '\n')) {
     ++number;
     if (trim(line).empty()) continue;
     const auto row = nlohmann::json::parse(line, nullptr, false);
-    const bool last = number == lines.size();
     if (!row.is_object() || !row.contains(kSetup) || !row[std::string(kSetup)].is_string()) {
-      if (last) continue;  // cut off
-      return Error::invalid(fmt::format("{}:{}: not a row of a sweep; give another file", input.file, number));
+      return not_ours();
     }
     if (row[std::string(kSetup)] != input.fingerprint) continue;
     auto summary = summary_of_json(line);
-    if (!summary && !last) return std::move(summary).error().with_context(fmt::format("{}:{}", input.file, number));
-    if (summary) rows.push_back(std::move(*summary));
+    if (!summary) return std::move(summary).error().with_context(fmt::format("{}:{}", input.file, number));
+    rows.push_back(std::move(*summary));
   }
+  if (rest.empty()) return rows;
+  // Whatever is not the beginning of a row of ours must not be lost.
+  if (!rest.starts_with(kRowBegin.substr(0, rest.size()))) return not_ours();
+  ORRERY_TRY_VOID(files.write_atomically(input.file, text));
   return rows;
 }
 
@@ -56,10 +62,8 @@ Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const 
   std::vector<Summary> known;
   std::unique_ptr<env::AppendLog> log;
   if (!input.file.empty()) {
-    bool cut_off = false;
-    ORRERY_TRY(known, read_rows(input, files, cut_off));
+    ORRERY_TRY(known, read_rows(input, files));
     ORRERY_TRY(log, files.open_log(input.file));
-    if (cut_off) ORRERY_TRY_VOID(log->append("\n"));
   }
   const auto seeds = static_cast<std::size_t>(input.seeds);
   const std::size_t count = input.policies.size() * seeds;

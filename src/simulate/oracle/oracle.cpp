@@ -97,9 +97,6 @@ Result<OracleReport> run_oracle(const OracleInput& input) {
   } else if (any([](const std::string& name) { return stem_of(name, "colocate_pairs.csv").has_value(); })) {
     report.kind = "colocation";
     ORRERY_TRY(report.cases, run_colocation_oracle(input));
-  } else if (any([](const std::string& name) { return stem_of(name, ".jct.csv").has_value(); })) {
-    report.kind = "gavel";
-    ORRERY_TRY(report.cases, run_gavel_oracle(input, names));
   } else if (any([](const std::string& name) { return name.starts_with("published_"); })) {
     report.kind = "allox-hydra";
     ORRERY_TRY(report.cases, run_batch_oracle(input, names));
@@ -111,7 +108,7 @@ Result<OracleReport> run_oracle(const OracleInput& input) {
   } else {
     return Error::invalid(
         fmt::format("{}: no folder of published results; expected files such as NAME.expected_end_times.csv, "
-                    "expected_jct.csv, NAME.jct.csv, published_NAME.csv or testbed_NAME.csv",
+                    "expected_jct.csv, published_NAME.csv or testbed_NAME.csv",
                     input.folder));
   }
   return report;

@@ -69,23 +69,6 @@ TEST_F(OracleTest, GandivaKeepsThePairsThatPay) {
   EXPECT_EQ(report->cases[0].note, "1 of 3 pairs fit and do more work together");
 }
 
-TEST_F(OracleTest, GavelCasesRunOnThreeTypes) {
-  write("/o/one.jct.csv", "policy,job,jct_s\n");
-  write("/o/one.json",
-        R"({"trace": "t.csv", "cluster_v100_p100_k80": "1:1:1", "throughputs": "s.json",
-            "results": [{"policy": "allox", "avg_jct_s": 10}, {"policy": "isolated", "avg_jct_s": 1}]})");
-  write("/o/t.csv", "job_type,total_steps,scale_factor,arrival_time_s\nA,100,1,0\n");
-  write("/o/s.json", R"json({"v100": {"('A', 1)": {"null": 10.0}}, "k80": {"('A', 1)": {"null": 1.0}}})json");
-  const auto report = run("/o");
-  ASSERT_TRUE(report.has_value()) << report.error().to_string();
-  EXPECT_EQ(report->kind, "gavel");
-  ASSERT_EQ(report->cases.size(), 2u);
-  EXPECT_DOUBLE_EQ(report->cases[0].ours, 10);
-  EXPECT_EQ(report->not_run(), 1u);
-  write("/o/one.json", "{}");
-  EXPECT_FALSE(run("/o").has_value());
-}
-
 TEST_F(OracleTest, SayWhatIsMissing) {
   write("/o/note.txt", "x");
   EXPECT_FALSE(run("/o").has_value());
