@@ -104,7 +104,13 @@ void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
   const double share = more_than_gpus ? 1.0 / std::max(1, gpus_in(allocation)) : 0;
   for (const Slice& slice : allocation) {
     MachineView& machine = machines_[static_cast<std::size_t>(slice.machine)];
-    change_machine(slice, 0, -sign);
+    const int taken = sign * slice.gpus;
+    const bool was_whole = machine.free == machine.gpus, is_whole = machine.free - taken == machine.gpus;
+    // A machine nobody uses has no stranded GPUs.
+    stranded_ += (is_whole ? 0 : machine.free - taken) - (was_whole ? 0 : machine.free);
+    machine.free -= taken;
+    free_ -= taken;
+    ORRERY_CHECK(machine.free >= 0 && machine.free <= machine.gpus);
     if (!more_than_gpus) continue;
     machine.cpus_free -= sign * f.cpus * share * slice.gpus;
     machine.memory_free -= sign * f.memory * share * slice.gpus;

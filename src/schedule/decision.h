@@ -70,8 +70,8 @@ struct Decision {
   Action action = Action::kStart;
   JobIndex job = kNoJob;
   JobIndex other = kNoJob;  // of kPack: whose GPUs
+  float batch_factor = 1;   // of kSetBatch: the batch, of the one it was submitted with
   Allocation allocation{};  // of kStart, kMigrate, kResize
-  double batch_factor = 1;  // of kSetBatch: the batch, of the one it was submitted with
   Reason reason{};
 };
 

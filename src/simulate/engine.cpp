@@ -1,6 +1,7 @@
 #include "simulate/engine.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <deque>
 #include <fmt/format.h>
@@ -435,7 +436,7 @@ class Engine {
     for (const schedule::Slice& slice : decision.allocation) {
       mix(static_cast<std::uint64_t>(slice.machine) << 32 | static_cast<std::uint32_t>(slice.gpus));
     }
-    if (decision.action == Action::kSetBatch) mix(static_cast<std::uint64_t>(decision.batch_factor * 1e6));
+    if (decision.action == Action::kSetBatch) mix(std::bit_cast<std::uint32_t>(decision.batch_factor));
     result_.decision_hash = hash;
     ++result_.decisions;
     if (options_.keep_log) result_.log.push_back({ledger_.now(), decision});
