@@ -162,7 +162,10 @@ TEST(OnlineAllox, StartsWhatTheBatchPlanPutsFirst) {
 TEST(OnlineAllox, OnOneTypeItIsShortestFirst) {
   Workload workload = workload_of({});
   Random random(3);
-  for (int j = 0; j < 60; ++j) workload.jobs.push_back(job_of(j, 1 + static_cast<double>(random.below(500)), 1));
+  for (int j = 0; j < 120; ++j) {
+    const int gpus = random.uniform() < 0.2 ? 2 + static_cast<int>(random.below(3)) : 1;
+    workload.jobs.push_back(job_of(j, 1 + static_cast<double>(random.below(500)), gpus));
+  }
   const RunSetup setup = setup_of(2, 2);
   EXPECT_EQ(ends_s(run(workload, setup, "allox")), ends_s(run(workload, setup, "sjf")));
 }

@@ -35,8 +35,7 @@ class OnlineBatch : public Policy {
     for (std::size_t m = 0; m < machines.size(); ++m) {
       rooms_[static_cast<std::size_t>(type_of(machines[m]))] += free_.on(static_cast<std::int32_t>(m));
     }
-    start_gangs();
-    start_singles();
+    start_jobs();
   }
 
  private:
@@ -76,77 +75,87 @@ class OnlineBatch : public Policy {
     return view_->is_typed() ? view_->types_of(job) : std::vector<std::int32_t>{0};
   }
 
-  bool start_gang(JobIndex job) {
-    for (const std::int32_t type : types_of(job)) {
-      if (room(type) < view_->facts(job).gpus) continue;
-      if (start(job, type, {Why::kFastestType, view_->speed_on(job, type)})) return true;
-    }
-    return false;
+  // Whether `a` is shorter than `b` on a type; of equal ones the older.
+  bool is_shorter(JobIndex a, JobIndex b, std::int32_t type) const {
+    const double x = runtime_s(a, type), y = runtime_s(b, type);
+    return x != y ? x < y : a < b;
   }
 
-  void start_gangs() {
-    std::erase_if(gangs_, [&](JobIndex job) {
-      if (start_gang(job)) return true;
-      const std::vector<std::int32_t> types = types_of(job);
-      const bool patient = view_->now() - view_->facts(job).submit_ns < view_->facts(job).work_ns;
-      if (patient || types.empty()) return false;
-      const std::int32_t kept =
-          *std::max_element(types.begin(), types.end(), [&](auto a, auto b) { return room(a) < room(b); });
-      room(kept) = 0;
-      return false;
-    });
-  }
-
-  void start_singles() {
+  void start_jobs() {
     free_types_.clear();
     int free = 0;
     for (std::int32_t type = 0; type < types(); ++type) {
       if (room(type) > 0) free_types_.push_back(type);
       free += std::max(0, room(type));
     }
-    if (free_types_.empty() || singles_.empty()) return;
+    if (free_types_.empty()) return;
     const auto wanted = static_cast<std::size_t>(std::ceil(options_.share * static_cast<double>(singles_.size())));
-    std::vector<JobIndex> part(
-        singles_.begin(), singles_.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                 singles_.size(), std::max(wanted, static_cast<std::size_t>(free)))));
+    const std::size_t oldest = std::min(singles_.size(), std::max(wanted, static_cast<std::size_t>(free)));
+    std::vector<JobIndex> part(singles_.begin(), singles_.begin() + static_cast<std::ptrdiff_t>(oldest));
+    // Those that run on none of the free types wait.
     std::erase_if(part, [&](JobIndex job) {
-      return std::none_of(free_types_.begin(), free_types_.end(),
-                          [&](std::int32_t type) { return view_->speed_on(job, type) > 0; });
+      return view_->is_typed() && std::none_of(free_types_.begin(), free_types_.end(),
+                                               [&](std::int32_t type) { return view_->speed_on(job, type) > 0; });
     });
     const bool due = deadlines_ && std::any_of(part.begin(), part.end(),
                                                [&](JobIndex job) { return deadline_s(job) != kNoDeadline; });
     started_.clear();
-    if (part.empty()) return;
     if (!due && free_types_.size() == 1) {
       start_shortest(std::move(part), free_types_.front());
     } else {
-      const std::size_t count = std::min(part.size(), std::max<std::size_t>(options_.jobs_max, 1));
-      if (due && count < part.size()) {
-        std::stable_sort(part.begin(), part.end(),
-                         [&](JobIndex a, JobIndex b) { return latest_start_s(a) < latest_start_s(b); });
+      start_planned(std::move(part), due);
+      start_gangs();
+    }
+    for (std::vector<JobIndex>* waiting : {&singles_, &gangs_}) {
+      std::erase_if(*waiting,
+                    [&](JobIndex job) { return std::find(started_.begin(), started_.end(), job) != started_.end(); });
+    }
+  }
+
+  // Into what the plan left free, the shortest first.
+  void start_gangs() {
+    std::vector<JobIndex> gangs = gangs_;
+    std::stable_sort(gangs.begin(), gangs.end(),
+                     [&](JobIndex a, JobIndex b) { return view_->left_ns(a) < view_->left_ns(b); });
+    for (const JobIndex job : gangs) {
+      for (const std::int32_t type : types_of(job)) {
+        if (room(type) < view_->facts(job).gpus) continue;
+        if (!start(job, type, {Why::kFastestType, view_->speed_on(job, type)})) continue;
+        started_.push_back(job);
+        break;
       }
-      part.resize(count);
-      start_planned(part, due);
     }
-    std::erase_if(singles_,
-                  [&](JobIndex job) { return std::find(started_.begin(), started_.end(), job) != started_.end(); });
   }
 
+  // One type: the plan starts the shortest jobs, and gangs stand in the same order.
   void start_shortest(std::vector<JobIndex> part, std::int32_t type) {
+    const auto before = [&](JobIndex a, JobIndex b) { return is_shorter(a, b, type); };
     const auto count = std::min(part.size(), static_cast<std::size_t>(room(type)));
-    std::partial_sort(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(count), part.end(),
-                      [&](JobIndex a, JobIndex b) {
-                        const double x = runtime_s(a, type), y = runtime_s(b, type);
-                        return x != y ? x < y : a < b;
-                      });
-    // The shortest of them run first on their machines; how many run after each is the place from the end.
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto place = static_cast<double>((part.size() - i + count - 1) / count);
-      if (start(part[i], type, {Why::kMatched, place, runtime_s(part[i], type)})) started_.push_back(part[i]);
+    std::partial_sort(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(count), part.end(), before);
+    std::vector<JobIndex> gangs;
+    for (const JobIndex job : gangs_) {
+      if (view_->facts(job).gpus <= room(type) && view_->speed_on(job, type) > 0) gangs.push_back(job);
+    }
+    std::sort(gangs.begin(), gangs.end(), before);
+    auto gang = gangs.begin();
+    for (std::size_t i = 0; room(type) > 0 && (i < count || gang != gangs.end());) {
+      const bool takes_gang = gang != gangs.end() && (i == count || before(*gang, part[i]));
+      // How many run after it on its machine is the place from the end.
+      const auto place = static_cast<double>((part.size() - i + room(type) - 1) / static_cast<std::size_t>(room(type)));
+      const JobIndex job = takes_gang ? *gang++ : part[i++];
+      if (view_->facts(job).gpus > room(type)) continue;
+      if (start(job, type, {Why::kMatched, place, runtime_s(job, type)})) started_.push_back(job);
     }
   }
 
-  void start_planned(const std::vector<JobIndex>& part, bool due) {
+  void start_planned(std::vector<JobIndex> part, bool due) {
+    if (part.empty()) return;
+    const std::size_t count = std::min(part.size(), std::max<std::size_t>(options_.jobs_max, 1));
+    if (due && count < part.size()) {
+      std::stable_sort(part.begin(), part.end(),
+                       [&](JobIndex a, JobIndex b) { return latest_start_s(a) < latest_start_s(b); });
+    }
+    part.resize(count);
     BatchProblem problem;
     for (const std::int32_t type : free_types_) problem.machines.push_back(room(type));
     for (const JobIndex job : part) {

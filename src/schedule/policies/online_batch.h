@@ -4,8 +4,8 @@
 // Assumes: predicted run times, and speeds on the types of devices where they differ; no preemption. The plans are
 // about jobs of one GPU; what is done about gangs (2) is ours.
 // 1. Only jobs that wait and GPUs that are free take part.
-// 2. A gang takes the fastest of its types that has room, gangs in order of arrival. One that has waited longer than it
-//    runs keeps the type on which most GPUs are free: no job of one GPU starts there until it has.
+// 2. Gangs take what a plan left free, the shortest first, on the fastest of their types that has room; where all free
+//    GPUs are of one type they stand in one order with the others. Nothing is kept for a gang that does not fit.
 // 3. Of the waiting jobs of one GPU the oldest take part: share x waiting, but as many as GPUs are free, at most
 //    `jobs_max`. Less than all is fairer to old jobs. Where Hydra has more than `jobs_max`, those that must start
 //    earliest to be in time take part, then the oldest without a deadline.
@@ -13,7 +13,7 @@
 //    without any deadline among them it is that of AlloX).
 // 5. The first job of every GPU's queue starts; the rest of the plan is forgotten.
 // Where all free GPUs are of one type, AlloX's plan starts the shortest jobs, which needs no matching.
-// Ties: as in the plans; in 2 the lower type. O(waiting) per event on one type, else that of the plan of at most
+// Ties: as in the plans. O(waiting) per event on one type, else that of the plan of at most
 // `jobs_max` jobs. Source: Le et al., "AlloX" (EuroSys 2020) in the form of Gavel (OSDI 2020); dos-lab/Hydra.
 
 #include <memory>
