@@ -117,23 +117,24 @@ void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
   }
 }
 
-void ClusterLedger::change_machine(const Slice& slice, int gpus_sign, int free_sign) {
+// The machine has more GPUs for the policy, all of them free, or fewer.
+void ClusterLedger::change_machine(const Slice& slice, int sign) {
   MachineView& machine = machines_[static_cast<std::size_t>(slice.machine)];
   stranded_ -= stranded_on(machine);
-  machine.gpus += gpus_sign * slice.gpus;
-  gpus_ += gpus_sign * slice.gpus;
-  machine.free += free_sign * slice.gpus;
-  free_ += free_sign * slice.gpus;
+  machine.gpus += sign * slice.gpus;
+  machine.free += sign * slice.gpus;
+  gpus_ += sign * slice.gpus;
+  free_ += sign * slice.gpus;
   stranded_ += stranded_on(machine);
   ORRERY_CHECK(machine.free >= 0 && machine.free <= machine.gpus);
 }
 
 void ClusterLedger::withhold(const Slice& slice) {
-  change_machine(slice, -1, -1);
+  change_machine(slice, -1);
 }
 
 void ClusterLedger::give_back(const Slice& slice) {
-  change_machine(slice, +1, +1);
+  change_machine(slice, +1);
 }
 
 void ClusterLedger::start_withheld(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes) {

@@ -68,7 +68,7 @@ class ClusterLedger : public ClusterView {
   void book(JobIndex job);
   JobProgress& set_running(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes);
   void hold(JobIndex job, const Allocation& allocation, int sign);
-  void change_machine(const Slice& slice, int gpus_sign, int free_sign);
+  void change_machine(const Slice& slice, int sign);
   static int stranded_on(const MachineView& machine) {
     return machine.up && machine.free < machine.gpus ? machine.free : 0;
   }

@@ -141,10 +141,11 @@ class OnlineBatch : public Policy {
     for (std::size_t i = 0; room(type) > 0 && (i < count || gang != gangs.end());) {
       const bool takes_gang = gang != gangs.end() && (i == count || before(*gang, part[i]));
       // How many run after it on its machine is the place from the end.
-      const auto place = static_cast<double>((part.size() - i + room(type) - 1) / static_cast<std::size_t>(room(type)));
+      const auto machines = static_cast<std::size_t>(room(type));
+      const std::size_t place = (part.size() - i + machines - 1) / machines;
       const JobIndex job = takes_gang ? *gang++ : part[i++];
       if (view_->facts(job).gpus > room(type)) continue;
-      if (start(job, type, {Why::kMatched, place, runtime_s(job, type)})) started_.push_back(job);
+      if (start(job, type, {Why::kMatched, static_cast<double>(place), runtime_s(job, type)})) started_.push_back(job);
     }
   }
 
