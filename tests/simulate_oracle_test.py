@@ -13,7 +13,7 @@ import sys
 
 SKIPPED = 77
 # Cases that are run at least, so that an empty folder does not pass.
-RUN_AT_LEAST = {"tiresias_sim": 44, "pollux_sim": 54, "allox_hydra": 200, "muri": 18}
+RUN_AT_LEAST = {"tiresias_sim": 44, "pollux_sim": 54, "allox_hydra": 200, "muri": 18, "colocation": 2}
 # One run of Optimus is off by 1.1 %; optimus_restated_test.py gets our figure as well (docs/simulate.md). All others keep
 # the bar of 0.1 %.
 MAY_FAIL = {"pollux_sim": {("load 0.5, workload 6", "optimus")}}
@@ -22,7 +22,7 @@ MAY_FAIL = {"pollux_sim": {("load 0.5, workload 6", "optimus")}}
 def main():
     orrery, source, kind = sys.argv[1:]
     shared = pathlib.Path(os.environ.get("ORRERY_DATA", pathlib.Path(source).parent / "shared"))
-    folder = shared / "oracles" / f"sched_{kind}"
+    folder = shared / "data" / "lucid_colocation" if kind == "colocation" else shared / "oracles" / f"sched_{kind}"
     if not folder.is_dir():
         print(f"skipped: no {folder}; set ORRERY_DATA to the folder that holds oracles/ and data/")
         sys.exit(SKIPPED)

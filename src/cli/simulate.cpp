@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/data_folder.h"
+#include "cli/simulate_setup.h"
 #include "cli/workloads.h"
 #include "env/clock.h"
 #include "env/files.h"
@@ -10,6 +11,7 @@
 #include "simulate/oracle/oracle.h"
 #include "simulate/report.h"
 #include "simulate/runner.h"
+#include "simulate/sweep.h"
 #include "trace/trace_writers.h"
 
 namespace orrery::cli {
@@ -38,33 +40,6 @@ Status run_oracle(Context& context, const OptionValues& options) {
   }
   if (report.failed() == 0) return {};
   return Error::infeasible(fmt::format("{} of {} cases are beyond their bar", report.failed(), report.cases.size()));
-}
-
-simulate::RunSetup setup_of(const OptionValues& options, const ClusterChoice& cluster,
-                            simulate::TimeNs last_submission_ns) {
-  simulate::RunSetup setup;
-  setup.machines = cluster.machines;
-  setup.placement = options.text("placement");
-  setup.curve.serial_share = options.number("serial-share");
-  setup.curve.spread_cost = options.number("spread-cost");
-  setup.elastic = options.number("elastic");
-  setup.engine.seed = static_cast<std::uint64_t>(options.integer("seed"));
-  setup.engine.prediction_sigma = options.number("prediction-error");
-  const auto cost = [&](std::string_view name) { return schedule::from_seconds(options.duration(name).value()); };
-  setup.engine.costs.first_start_ns = cost("start-cost");
-  setup.engine.costs.resume_ns = cost("resume-cost");
-  setup.engine.costs.move_ns = cost("move-cost");
-  setup.engine.tenant_quota = static_cast<int>(options.integer("quota"));
-  if (options.has("round")) setup.engine.round_ns = cost("round");
-  setup.engine.costs.checkpoint_ns = cost("checkpoint");
-  if (options.has("mtbf")) {
-    // Twice the time of the submissions and a month: most runs end before.
-    const simulate::TimeNs until = 2 * last_submission_ns + schedule::from_seconds(30 * 86'400.0);
-    setup.engine.outages = simulate::random_outages(setup.machines.size(), options.duration("mtbf").value(),
-                                                    options.duration("repair").value(), until, setup.engine.seed);
-    if (options.has("notice")) simulate::announce(setup.engine.outages, cost("notice"), cost("save-time"));
-  }
-  return setup;
 }
 
 std::string log_csv(const simulate::Workload& workload, const std::vector<RunResult>& runs) {
@@ -137,6 +112,7 @@ Status write_plots(Context& context, const simulate::ReportInput& report, const 
   ORRERY_TRY_VOID(context.env.files.make_directory(folder));
   ORRERY_TRY_VOID(context.write_file(folder + "/completion.svg", simulate::completion_svg(report), options));
   ORRERY_TRY_VOID(context.write_file(folder + "/utilisation.svg", simulate::utilisation_svg(report), options));
+  ORRERY_TRY_VOID(context.write_file(folder + "/fragmentation.svg", simulate::fragmentation_svg(report), options));
   ORRERY_TRY_VOID(context.write_file(folder + "/waiting.svg", simulate::waiting_svg(report), options));
   ORRERY_TRY_VOID(context.write_file(folder + "/means.svg", simulate::means_svg(report), options));
   for (const RunResult& run : report.runs) {
@@ -165,6 +141,63 @@ Status write_files(Context& context, const simulate::ReportInput& report, const 
   return options.has("plots") ? write_plots(context, report, machines, options) : Status();
 }
 
+void print_heading(Context& context, const OptionValues& options, const simulate::WorkloadFile& file,
+                   const ClusterChoice& cluster) {
+  if (!for_people(options)) return;
+  context.print(fmt::format("{} jobs of {} ({}) on {}\n\n",
+                            format_whole(static_cast<double>(file.workload.jobs.size())), file.workload.name,
+                            file.format, cluster.text));
+}
+
+void print_problems(Context& context, const OptionValues& options, const simulate::WorkloadFile& file,
+                    const std::vector<Summary>& summaries) {
+  if (!for_people(options)) return;
+  if (const std::string text = problems_text(file, 5); !text.empty()) context.print("\n" + text);
+  for (const Summary& summary : summaries) {
+    if (summary.too_large == 0 && summary.unfinished == 0) continue;
+    context.print(fmt::format("\n{}: {} jobs ask for more GPUs than there are, {} were left waiting\n", summary.policy,
+                              summary.too_large, summary.unfinished));
+  }
+}
+
+// Every policy with every seed; nothing but figures is kept of a run.
+Status run_sweep(Context& context, const OptionValues& options, const simulate::WorkloadFile& file,
+                 const ClusterChoice& cluster, const SimulationSetup& setups) {
+  for (const char* name : {"report", "plots", "perfetto", "jobs", "log"}) {
+    if (options.has(name))
+      return Error::invalid(fmt::format("--{} is of one run; leave out --seeds and --sweep", name));
+  }
+  const std::int64_t seeds = options.integer("seeds");
+  if (seeds > 1 && !setups.is_random) {
+    return Error::invalid(
+        "every seed gives the same run; --seeds needs --prediction-error, --mtbf, --stragglers or "
+        "--scaling fitted");
+  }
+  const std::vector<std::string> policies = options.texts("policy");
+  Progress progress("simulating", static_cast<std::int64_t>(policies.size()) * seeds,
+                    progress_options(context.env, "runs"));
+  ORRERY_TRY(const simulate::SweepResult sweep,
+             simulate::run_sweep({.workload = file.workload,
+                                  .setup = [&](std::uint64_t seed) { return setups.with_seed(seed); },
+                                  .policies = policies,
+                                  .first_seed = static_cast<std::uint64_t>(options.integer("seed")),
+                                  .seeds = static_cast<int>(seeds),
+                                  .threads = static_cast<int>(options.integer("threads")),
+                                  .gpu_price = options.number("gpu-price"),
+                                  .fingerprint = setups.fingerprint,
+                                  .file = options.text("sweep")},
+                                 context.env.files, [&] { progress.advance(1); }));
+  progress.finish();
+  print_heading(context, options, file, cluster);
+  if (!for_people(options)) return context.print_table(simulate::to_table(sweep.rows), options);
+  ORRERY_TRY_VOID(context.print_table(simulate::spread_table(sweep.rows), options));
+  if (sweep.kept > 0)
+    context.print(
+        fmt::format("\n{} of {} runs were kept in {}\n", sweep.kept, sweep.rows.size(), options.text("sweep")));
+  print_problems(context, options, file, sweep.rows);
+  return {};
+}
+
 Status run_simulate(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   if (options.has("oracle")) {
@@ -172,12 +205,13 @@ Status run_simulate(Context& context, const Arguments& arguments) {
     return run_oracle(context, options);
   }
   if (arguments.words.empty()) return Error::invalid("TRACE is missing; or --oracle DIR");
-  if (options.has("notice") && !options.has("mtbf")) {
-    return Error::invalid("--notice is of machines that fail; give --mtbf as well");
-  }
   ORRERY_TRY(const simulate::WorkloadFile file, load_workload(context, arguments.words[0], options));
   ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
-  simulate::RunSetup setup = setup_of(options, cluster, file.workload.jobs.back().facts.submit_ns);
+  ORRERY_TRY(const SimulationSetup setups, load_setup(context, options, cluster, file.workload));
+  if (options.integer("seeds") > 1 || options.has("sweep")) {
+    return run_sweep(context, options, file, cluster, setups);
+  }
+  simulate::RunSetup setup = setups.with_seed(static_cast<std::uint64_t>(options.integer("seed")));
   setup.engine.keep_log = options.has("log");
   setup.engine.keep_holdings = options.has("plots") || options.has("perfetto");
   const std::vector<std::string> policies = options.texts("policy");
@@ -190,23 +224,11 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   std::vector<Summary> summaries;
   for (const RunResult& run : runs) {
     summaries.push_back(simulate::summarise(file.workload, run, cluster.gpus, options.number("gpu-price")));
+    summaries.back().seed = setup.engine.seed;
   }
-  if (for_people(options)) {
-    context.print(fmt::format("{} jobs of {} ({}) on {}\n\n",
-                              format_whole(static_cast<double>(file.workload.jobs.size())), file.workload.name,
-                              file.format, cluster.text));
-  }
+  print_heading(context, options, file, cluster);
   ORRERY_TRY_VOID(context.print_table(simulate::to_table(summaries), options));
-  if (for_people(options)) {
-    for (const std::string& text : {problems_text(file, 5)}) {
-      if (!text.empty()) context.print("\n" + text);
-    }
-    for (const Summary& summary : summaries) {
-      if (summary.too_large == 0 && summary.unfinished == 0) continue;
-      context.print(fmt::format("\n{}: {} jobs ask for more GPUs than there are, {} were left waiting\n",
-                                summary.policy, summary.too_large, summary.unfinished));
-    }
-  }
+  print_problems(context, options, file, summaries);
   const std::string command =
       fmt::format("orrery simulate {} --cluster {} --policy {} --placement {}", file.workload.name,
                   options.text("cluster"), fmt::join(policies, ","), options.text("placement"));
@@ -223,52 +245,36 @@ std::string policy_names() {
 }  // namespace
 
 Command simulate_command() {
-  return {"simulate",
-          "[TRACE]",
-          0,
-          1,
-          "play a trace of jobs on a cluster under one or more policies",
-          join(join({text_option("cluster", "32x8", "MACHINESxGPUS, or a cluster file").in("CLUSTER"),
-                     text_option("policy", "fifo,srtf,las", "of: " + policy_names()).in("NAME").list(),
-                     choice_option("placement", "consolidated", {"consolidated", "most-free", "best-fit", "rack"},
-                                   "where GPUs are taken from"),
-                     integer_option("threads", 2, "runs at a time").bounds(1, 256),
-                     integer_option("seed", 1, "of prediction errors and failures").bounds(0, 1e15),
-                     number_option("prediction-error", 0,
-                                   "policies see run times times exp(N(0, this)) instead of the true ones")
-                         .bounds(0, 5),
-                     duration_option("start-cost", "0s", "without work when a job first starts"),
-                     duration_option("resume-cost", "0s", "without work when a suspended job goes on"),
-                     duration_option("move-cost", "0s", "without work when a job moves or is resized"),
-                     optional_duration("mtbf", "machines fail, on average after this time").bounds(1, 1e9),
-                     duration_option("repair", "1h", "and are down for this long, on average").bounds(1, 1e9),
-                     duration_option("checkpoint", "0s", "a failure loses the work since the last multiple of this"),
-                     optional_duration("notice", "machines that fail say so this long before, like spot machines"),
-                     duration_option("save-time", "30s", "that jobs need to save their work when they hear it"),
-                     integer_option("quota", 0, "GPUs the jobs of one tenant may ask for at a time; 0: no limit")
-                         .bounds(0, 1e6),
-                     optional_duration("round", "ask policies at multiples of this only").bounds(0.001, 1e7),
-                     number_option("elastic", 4, "optimus may give a job up to this many times the GPUs it asks for")
-                         .bounds(1, 1e4),
-                     number_option("serial-share", 0.03, "share of a step on one GPU that more GPUs do not shorten")
-                         .bounds(0, 1),
-                     number_option("spread-cost", 0, "slowdown per machine beyond the fewest possible").bounds(0, 10),
-                     number_option("gpu-price", 0, "for the cost of GPU time held").in("USD").bounds(0, 1e6),
-                     text_option("report", "", "write one self-contained page with tables and figures").in("FILE.html"),
-                     text_option("plots", "", "write the figures as SVG into this folder").in("DIR"),
-                     text_option("perfetto", "", "write which job was on which GPU, for ui.perfetto.dev").in("FILE"),
-                     text_option("jobs", "", "write start and end of every job").in("FILE.csv"),
-                     text_option("log", "", "write every decision with its reason").in("FILE.csv"),
-                     text_option("oracle", "", "instead of a trace: run the published cases of this folder").in("DIR"),
-                     text_option("data", "", "with --oracle: inputs that are not in the folder").in("DIR"),
-                     text_option("machines", "A100=10,V100=20,GTX2080Ti=15", "with --oracle: machines of batch cases")
-                         .in("TYPE=COUNT,…")},
-                    workload_options()),
-               table_options()),
-          {"orrery simulate jobs.csv --cluster 32x8 --policy fifo,srtf,las,optimus",
-           "orrery simulate philly.csv.gz --cluster 64x4 --policy fifo,srtf --report report.html",
-           "orrery simulate --oracle ../shared/oracles/sched_tiresias_sim --json"},
-          run_simulate};
+  return {
+      "simulate",
+      "[TRACE]",
+      0,
+      1,
+      "play a trace of jobs on a cluster under one or more policies",
+      join(join({text_option("cluster", "32x8", "MACHINESxGPUS, TYPE=MACHINESxGPUS,…, or a cluster file").in("CLUSTER"),
+                 text_option("policy", "fifo,srtf,las", "of: " + policy_names()).in("NAME").list(),
+                 integer_option("threads", 2, "runs at a time").bounds(1, 256),
+                 integer_option("seed", 1, "of prediction errors, failures and stragglers").bounds(0, 1e15),
+                 integer_option("seeds", 1, "run every policy with so many seeds, from --seed on").bounds(1, 1e5),
+                 text_option("sweep", "", "keep the figures of every run here; runs that are there are not repeated")
+                     .in("FILE.jsonl"),
+                 text_option("report", "", "write one self-contained page with tables and figures").in("FILE.html"),
+                 text_option("plots", "", "write the figures as SVG into this folder").in("DIR"),
+                 text_option("perfetto", "", "write which job was on which GPU, for ui.perfetto.dev").in("FILE"),
+                 text_option("jobs", "", "write start and end of every job").in("FILE.csv"),
+                 text_option("log", "", "write every decision with its reason").in("FILE.csv"),
+                 text_option("oracle", "", "instead of a trace: run the published cases of this folder").in("DIR"),
+                 text_option("data", "", "with --oracle: inputs that are not in the folder").in("DIR"),
+                 text_option("machines", "A100=10,V100=20,GTX2080Ti=15", "with --oracle: machines of batch cases")
+                     .in("TYPE=COUNT,…")},
+                join(setup_options(), workload_options())),
+           table_options()),
+      {"orrery simulate jobs.csv --cluster 32x8 --policy fifo,srtf,las,optimus",
+       "orrery simulate philly.csv.gz --cluster 64x4 --policy fifo,srtf --report report.html",
+       "orrery simulate cases.csv --cluster A100=10x1,V100=20x1 --policy allox,hydra,edf",
+       "orrery simulate jobs.csv --policy las,srtf --prediction-error 0.3 --seeds 20 --sweep runs.jsonl",
+       "orrery simulate --oracle ../shared/oracles/sched_tiresias_sim --json"},
+      run_simulate};
 }
 
 }  // namespace orrery::cli

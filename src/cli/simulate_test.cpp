@@ -34,7 +34,8 @@ TEST_F(SimulateTest, WritesReportJobsLogAndPlots) {
   EXPECT_NE(sim_.files.read("l.csv", mebibytes(1))->find("start"), std::string::npos);
   EXPECT_NE(sim_.files.read("j.csv", mebibytes(1))->find("srtf,a,0"), std::string::npos);
   EXPECT_NE(sim_.files.read("c.perfetto", mebibytes(1))->find("machine 0 GPU 1"), std::string::npos);
-  for (const char* name : {"completion", "utilisation", "waiting", "means", "gantt-srtf", "gantt-gandiva"}) {
+  for (const char* name :
+       {"completion", "utilisation", "fragmentation", "waiting", "means", "gantt-srtf", "gantt-gandiva"}) {
     EXPECT_TRUE(sim_.files.exists(std::string("p/") + name + ".svg")) << name;
   }
 }
@@ -56,6 +57,85 @@ TEST_F(SimulateTest, SaysWhatWasSkippedAndWhatNeverFits) {
   const Outcome strict = call("simulate jobs.csv --cluster 1x2 --policy fifo --strict");
   EXPECT_NE(strict.exit_code, kDone);
   EXPECT_NE(strict.errors.find("jobs.csv:3"), std::string::npos);
+}
+
+TEST_F(SimulateTest, JobsRunOnTheTypesOfTheCluster) {
+  write("jobs.csv", "id,submit_s,duration_s,gpus,duration_s.V100,duration_s.K80\na,0,,1,10,40\nb,0,,1,12,30\n");
+  const auto rows = json_of("simulate jobs.csv --cluster V100=1x1,K80=1x1 --policy fifo,allox");
+  // In order of arrival: 10 and 30. The least sum: a before b on the fast one, 10 and 22.
+  EXPECT_NEAR(rows[0]["mean_s"].get<double>(), 20, 1e-9);
+  EXPECT_NEAR(rows[1]["mean_s"].get<double>(), 16, 1e-9);
+  EXPECT_NE(call("simulate jobs.csv --cluster T4=1x1 --policy fifo").errors.find("V100"), std::string::npos);
+  EXPECT_NE(call("simulate jobs.csv --cluster V100=1x1 --policy gandiva").exit_code, kDone);
+  EXPECT_NE(call("simulate jobs.csv --cluster V100=x --policy fifo").errors.find("TYPE=MACHINESxGPUS"),
+            std::string::npos);
+}
+
+TEST_F(SimulateTest, ASweepGoesOnWhereItWasInterrupted) {
+  ASSERT_EQ(call("workload generate --jobs 60 --out made.csv").exit_code, kDone);
+  const std::string line = "simulate made.csv --cluster 1x8 --policy srtf,sjf --prediction-error 0.5 --seeds 3";
+  const auto whole = json_of(line);
+  ASSERT_EQ(whole.size(), 6u);
+  EXPECT_NE(whole[0]["decision_hash"], whole[1]["decision_hash"]);
+  EXPECT_EQ(json_of(line + " --threads 4"), whole);
+  EXPECT_EQ(json_of(line + " --sweep runs.jsonl"), whole);
+  // Two rows are there, and a third was cut off.
+  const std::string kept = *sim_.files.read("runs.jsonl", mebibytes(1));
+  const std::size_t second = kept.find('\n', kept.find('\n') + 1) + 1;
+  write("runs.jsonl", kept.substr(0, second + 40));
+  const Outcome resumed = call(line + " --sweep runs.jsonl");
+  EXPECT_NE(resumed.output.find("2 of 6 runs were kept"), std::string::npos) << resumed.output << resumed.errors;
+  EXPECT_EQ(json_of(line + " --sweep runs.jsonl"), whole);
+  // Another setup does not count as done.
+  const Outcome other = call(line + " --resume-cost 10s --sweep runs.jsonl");
+  EXPECT_EQ(other.output.find("were kept"), std::string::npos);
+  write("other.txt", "no sweep\nat all\n");
+  EXPECT_NE(call(line + " --sweep other.txt").errors.find("other.txt:1"), std::string::npos);
+  write("other.txt", "no line at all");
+  EXPECT_NE(call(line + " --sweep other.txt").exit_code, kDone);
+  EXPECT_EQ(*sim_.files.read("other.txt", mebibytes(1)), "no line at all");
+  EXPECT_NE(call("simulate made.csv --policy fifo --seeds 3").errors.find("--prediction-error"), std::string::npos);
+  EXPECT_NE(call(line + " --report r.html").errors.find("--report"), std::string::npos);
+}
+
+TEST_F(SimulateTest, CostFollowsThePrice) {
+  write("jobs.csv", "id,submit_s,duration_s,gpus\na,0,7200,2\n");
+  write("prices.csv", "time_s,price\n0,1\n3600,3\n");
+  // Two GPUs for an hour at 1, then for an hour at 3.
+  EXPECT_NEAR(json_of("simulate jobs.csv --cluster 1x2 --policy fifo --prices prices.csv")[0]["cost_usd"].get<double>(),
+              8, 1e-9);
+  // Above the bid the machine is gone, for good.
+  const auto taken = json_of("simulate jobs.csv --cluster 1x2 --policy fifo --prices prices.csv --bid 2");
+  EXPECT_EQ(taken[0]["unfinished"], 1);
+  EXPECT_NE(call("simulate jobs.csv --policy fifo --bid 2").errors.find("--prices"), std::string::npos);
+  EXPECT_NE(call("simulate jobs.csv --policy fifo --prices prices.csv --gpu-price 2").exit_code, kDone);
+  write("prices.csv", "time_s,price\n0,1\nlater,3\n");
+  EXPECT_NE(call("simulate jobs.csv --policy fifo --prices prices.csv").errors.find("prices.csv:3"), std::string::npos);
+}
+
+TEST_F(SimulateTest, MissingSpeedsAreNamedAndPredictedIfAsked) {
+  write("gavel.csv",
+        "job_type,total_steps,scale_factor,priority_weight,slo,arrival_time_s\nA,100,1,1,-1,0\nA,100,2,1,-1,5\n");
+  write("speeds.json",
+        R"json({"v100": {"('A', 1)": {"null": 4.0}, "('B', 1)": {"null": 2.0}, "('B', 2)": {"null": 3.0}}})json");
+  const std::string line = "simulate gavel.csv --speeds speeds.json --cluster 1x4 --policy fifo";
+  EXPECT_NE(call(line).output.find("line 3: job_type: no speed of \"A\" on 2 GPUs"), std::string::npos);
+  const Outcome predicted = call(line + " --missing-speeds predict");
+  EXPECT_NE(predicted.output.find("predicted the speed of 1 jobs"), std::string::npos) << predicted.output;
+  // 100 steps at 4 x 3/2 a second, as B gains from the second GPU.
+  const auto rows = json_of(line + " --missing-speeds predict");
+  EXPECT_NEAR(rows[0]["mean_s"].get<double>(), (25 + 100 / 6.0) / 2, 1e-6);
+}
+
+TEST_F(SimulateTest, MeasuredInterferenceAndLocalityAreTaken) {
+  write("jobs.csv", "id,submit_s,duration_s,gpus,model\na,0,100,2,big\n");
+  write("locality.csv", "model,gpus,machines,speed\nbig,2,2,0.5\n");
+  const std::string line = "simulate jobs.csv --cluster 2x1 --policy fifo --locality locality.csv";
+  EXPECT_NEAR(json_of(line)[0]["mean_s"].get<double>(), 200, 1e-6);
+  write("locality.csv", "model,gpus,machines,speed\nbig,2,2,-1\n");
+  EXPECT_NE(call(line).errors.find("locality.csv:2"), std::string::npos);
+  write("pairs.csv", "model1,speed1,model2\nbig,1,big\n");
+  EXPECT_NE(call("simulate jobs.csv --policy fifo --interference pairs.csv").errors.find("speed2"), std::string::npos);
 }
 
 TEST_F(SimulateTest, MistakesAreNamed) {

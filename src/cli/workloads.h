@@ -7,7 +7,7 @@
 
 namespace orrery::cli {
 
-// --format, --speeds and --strict.
+// --format, --speeds, --missing-speeds and --strict.
 std::vector<OptionRecord> workload_options();
 
 Result<simulate::WorkloadFile> load_workload(Context& context, const std::string& path, const OptionValues& options);
@@ -19,8 +19,9 @@ struct ClusterChoice {
   std::vector<schedule::MachineView> machines;
   std::string text;  // "32 machines with 8 GPUs"
   int gpus = 0;
+  std::vector<std::string> devices;  // names of types, by MachineView::device; empty: not said
 };
-// "32x8": machines x GPUs; or a cluster file.
+// "32x8": machines x GPUs; "V100=4x8,P100=2x4": of several types; or a cluster file.
 Result<ClusterChoice> load_cluster(Context& context, const std::string& choice);
 
 }  // namespace orrery::cli

@@ -14,6 +14,7 @@ ClusterLedger::ClusterLedger(std::vector<MachineView> machines) {
     machine.cpus_free = machine.cpus;
     machine.memory_free = machine.memory;
     gpus_ += machine.gpus;
+    types_ = std::max(types_, machine.device + 1);
   }
   free_ = gpus_;
 }
@@ -57,6 +58,12 @@ Status ClusterLedger::check_release(const Decision& decision) const {
   if (!takes_only(decision.action) && decision.action != Action::kStop && !running) {
     return refuse(decision, "it does not run");
   }
+  if (progress(decision.job).is_withheld) return refuse(decision, "it runs on GPUs that are not the policy's");
+  const bool suspends = decision.action == Action::kSuspend || decision.action == Action::kUnpack;
+  if (suspends && is_protected(decision.job)) return refuse(decision, "it has not had its minimum run time");
+  if (decision.action == Action::kSetBatch && !(decision.batch_factor > 0 && decision.batch_factor <= 1e6)) {
+    return refuse(decision, fmt::format("{} is no factor of a batch", decision.batch_factor));
+  }
   return {};
 }
 
@@ -76,6 +83,9 @@ Status ClusterLedger::check_take(const Decision& decision) const {
     if (slice.gpus <= 0 || slice.gpus > room) {
       return refuse(decision, fmt::format("machine {} has {} GPUs for it, not {}", slice.machine, room, slice.gpus));
     }
+    if (is_typed() && !(speed_on(decision.job, machine.device) > 0)) {
+      return refuse(decision, fmt::format("it has no speed on the type of machine {}", slice.machine));
+    }
   }
   return {};
 }
@@ -94,13 +104,51 @@ void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
   const double share = more_than_gpus ? 1.0 / std::max(1, gpus_in(allocation)) : 0;
   for (const Slice& slice : allocation) {
     MachineView& machine = machines_[static_cast<std::size_t>(slice.machine)];
-    machine.free -= sign * slice.gpus;
-    free_ -= sign * slice.gpus;
+    const int taken = sign * slice.gpus;
+    const bool was_whole = machine.free == machine.gpus, is_whole = machine.free - taken == machine.gpus;
+    // A machine nobody uses has no stranded GPUs.
+    stranded_ += (is_whole ? 0 : machine.free - taken) - (was_whole ? 0 : machine.free);
+    machine.free -= taken;
+    free_ -= taken;
     ORRERY_CHECK(machine.free >= 0 && machine.free <= machine.gpus);
     if (!more_than_gpus) continue;
     machine.cpus_free -= sign * f.cpus * share * slice.gpus;
     machine.memory_free -= sign * f.memory * share * slice.gpus;
   }
+}
+
+// The machine has more GPUs for the policy, all of them free, or fewer.
+void ClusterLedger::change_machine(const Slice& slice, int sign) {
+  MachineView& machine = machines_[static_cast<std::size_t>(slice.machine)];
+  stranded_ -= stranded_on(machine);
+  machine.gpus += sign * slice.gpus;
+  machine.free += sign * slice.gpus;
+  gpus_ += sign * slice.gpus;
+  free_ += sign * slice.gpus;
+  stranded_ += stranded_on(machine);
+  ORRERY_CHECK(machine.free >= 0 && machine.free <= machine.gpus);
+}
+
+void ClusterLedger::withhold(const Slice& slice) {
+  change_machine(slice, -1);
+}
+
+void ClusterLedger::give_back(const Slice& slice) {
+  change_machine(slice, +1);
+}
+
+void ClusterLedger::start_withheld(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes) {
+  set_running(job, allocation, rate, resumes).is_withheld = true;
+  withheld_held_ += gpus_in(allocation);
+}
+
+double ClusterLedger::type_speed(JobIndex job, const Allocation& allocation) const {
+  if (!is_typed()) return 1;
+  double slowest = allocation.empty() ? 0 : 1e300;
+  for (const Slice& slice : allocation) {
+    slowest = std::min(slowest, speed_on(job, machines_[static_cast<std::size_t>(slice.machine)].device));
+  }
+  return slowest;
 }
 
 JobProgress& ClusterLedger::set_running(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes) {
@@ -110,7 +158,9 @@ JobProgress& ClusterLedger::set_running(JobIndex job, const Allocation& allocati
   p.state = JobState::kRunning;
   p.rate = rate;
   p.since_ns = now_;
+  p.started_ns = now_;
   p.resumes_ns = resumes;
+  p.slowest_worker = 1;
   p.first_start_ns = std::min(p.first_start_ns, now_);
   ++p.starts;
   return p;
@@ -134,7 +184,11 @@ void ClusterLedger::suspend(JobIndex job) {
   ORRERY_CHECK(is_running(job));
   book(job);
   JobProgress& p = changed(job);
-  if (p.partner != kNoJob) {
+  if (p.is_withheld) {
+    for (const Slice& slice : p.allocation) give_back(slice);
+    withheld_held_ -= gpus_in(p.allocation);
+    p.is_withheld = false;
+  } else if (p.partner != kNoJob) {
     // The other one keeps the GPUs, and is counted for them from now on.
     JobProgress& other = changed(p.partner);
     if (!p.is_guest) {
@@ -178,7 +232,9 @@ void ClusterLedger::set_machine_up(std::int32_t machine, bool up) {
   MachineView& changed_machine = machines_[static_cast<std::size_t>(machine)];
   if (changed_machine.up == up) return;
   ORRERY_CHECK(changed_machine.free == changed_machine.gpus || up);
+  stranded_ -= stranded_on(changed_machine);
   changed_machine.up = up;
+  stranded_ += stranded_on(changed_machine);
   // A machine that is down has no GPUs to give.
   gpus_ += up ? changed_machine.gpus : -changed_machine.gpus;
   free_ += up ? changed_machine.gpus : -changed_machine.gpus;
@@ -193,12 +249,13 @@ Status ClusterLedger::check_invariants() const {
       return Error::internal(fmt::format("job {}: {} GPUs do not go with its state", j, gpus_in(p.allocation)));
     }
     if (p.done_ns < 0 || p.executed_ns < 0) return Error::internal(fmt::format("job {}: negative progress", j));
-    if (p.is_guest) continue;
+    if (p.is_guest || p.is_withheld) continue;
     for (const Slice& slice : p.allocation) held[static_cast<std::size_t>(slice.machine)] += slice.gpus;
   }
-  int free = 0, all = 0;
+  int free = 0, all = 0, stranded = 0;
   for (std::size_t m = 0; m < machines_.size(); ++m) {
     const MachineView& machine = machines_[m];
+    stranded += stranded_on(machine);
     if (machine.up) {
       free += machine.free;
       all += machine.gpus;
@@ -211,6 +268,7 @@ Status ClusterLedger::check_invariants() const {
     }
   }
   if (free != free_ || all != gpus_) return Error::internal("the sum of free GPUs is wrong");
+  if (stranded != stranded_) return Error::internal("the sum of stranded GPUs is wrong");
   return {};
 }
 

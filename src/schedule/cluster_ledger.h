@@ -14,6 +14,10 @@ class ClusterLedger : public ClusterView {
   explicit ClusterLedger(std::vector<MachineView> machines);
 
   void reserve_jobs(std::size_t count);
+  // How fast jobs of each class are on each type of device; every class of a job must be there.
+  void set_speeds(std::vector<std::vector<double>> by_class) { speeds_ = std::move(by_class); }
+  // Running jobs may not be suspended before.
+  void set_min_run(TimeNs min_run_ns) { min_run_ns_ = min_run_ns; }
   // Adds a job that nobody has submitted yet.
   JobIndex add(const JobFacts& facts);
   // It is submitted, and waits.
@@ -40,6 +44,22 @@ class ClusterLedger : public ClusterView {
   void lose_work(JobIndex job, TimeNs kept_ns);
   void set_predicted_work(JobIndex job, TimeNs work_ns);
   void set_machine_up(std::int32_t machine, bool up);
+  // What is measured of a running job's workers, and the batch it trains with.
+  void set_slowest_worker(JobIndex job, double speed) { changed(job).slowest_worker = static_cast<float>(speed); }
+  void set_batch_factor(JobIndex job, double factor) { changed(job).batch_factor = static_cast<float>(factor); }
+
+  // Takes free GPUs out of the policy's cluster, for a job that is no longer the policy's; and gives them back.
+  void withhold(const Slice& slice);
+  void give_back(const Slice& slice);
+  // A waiting job starts on GPUs that are withheld; when it stops they are the policy's again.
+  void start_withheld(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes);
+
+  // GPUs that running jobs hold, withheld ones included.
+  int held_gpus() const { return gpus_ - free_ + withheld_held_; }
+  // Free GPUs on machines that are partly in use: what larger jobs cannot get.
+  int stranded_gpus() const { return stranded_; }
+  // The slowest type among those of an allocation, for this job; 0 if it cannot run on one of them.
+  double type_speed(JobIndex job, const Allocation& allocation) const;
 
   // Holds for every reachable state; tests call it after every event. The error names the machine or job.
   Status check_invariants() const;
@@ -48,7 +68,14 @@ class ClusterLedger : public ClusterView {
   void book(JobIndex job);
   JobProgress& set_running(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes);
   void hold(JobIndex job, const Allocation& allocation, int sign);
+  void change_machine(const Slice& slice, int sign);
+  static int stranded_on(const MachineView& machine) {
+    return machine.up && machine.free < machine.gpus ? machine.free : 0;
+  }
   JobProgress& changed(JobIndex job) { return progress_[static_cast<std::size_t>(job)]; }
+
+  int withheld_held_ = 0;
+  int stranded_ = 0;
 };
 
 }  // namespace orrery::schedule

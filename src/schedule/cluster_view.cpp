@@ -17,4 +17,20 @@ TimeNs ClusterView::done_ns(JobIndex job) const {
   return p.done_ns + (p.rate == 1 ? worked : static_cast<TimeNs>(static_cast<double>(worked) * p.rate));
 }
 
+double ClusterView::speed_on(JobIndex job, std::int32_t device) const {
+  if (speeds_.empty()) return 1;
+  const std::vector<double>& of_class = speeds_[static_cast<std::size_t>(facts(job).speed_class)];
+  return static_cast<std::size_t>(device) < of_class.size() ? of_class[static_cast<std::size_t>(device)] : 0;
+}
+
+std::vector<std::int32_t> ClusterView::types_of(JobIndex job) const {
+  std::vector<std::int32_t> types;
+  for (std::int32_t type = 0; type < types_; ++type) {
+    if (speed_on(job, type) > 0) types.push_back(type);
+  }
+  std::stable_sort(types.begin(), types.end(),
+                   [&](std::int32_t a, std::int32_t b) { return speed_on(job, a) > speed_on(job, b); });
+  return types;
+}
+
 }  // namespace orrery::schedule

@@ -18,11 +18,11 @@ enum class JobState : std::uint8_t { kUnknown, kWaiting, kRunning, kSuspended, k
 // A job as policies know it. `work` is time on the GPUs asked for: a job with work of one hour runs one hour on them.
 struct JobFacts {
   TimeNs submit_ns = 0;
-  TimeNs work_ns = 0;           // predicted, which may be wrong
-  TimeNs deadline_ns = kNever;  // by which it should have ended
-  std::int32_t gpus = 1;        // asked for; a gang: all or none
-  std::int32_t gpus_max = 0;    // more than `gpus`: elastic up to this many
-  std::int32_t device = -1;     // the device type it must have; -1: any
+  TimeNs work_ns = 0;            // predicted, which may be wrong
+  TimeNs deadline_ns = kNever;   // by which it should have ended
+  std::int32_t gpus = 1;         // asked for; a gang: all or none
+  std::int32_t gpus_max = 0;     // more than `gpus`: elastic up to this many
+  std::int32_t speed_class = 0;  // on which types of devices it runs how fast: ClusterView::speed_on
   std::int32_t tenant = 0;
   double priority = 0;          // higher goes first
   double gpu_utilisation = 1;   // share of a GPU it keeps busy when alone
@@ -32,16 +32,20 @@ struct JobFacts {
 
 struct JobProgress {
   JobState state = JobState::kUnknown;
+  bool is_guest = false;      // of two that share GPUs the one that came later; its GPUs are counted with the other
+  bool is_withheld = false;   // runs on GPUs that are not the policy's: those of MachineView are without them
+  JobIndex partner = kNoJob;  // shares GPUs with this job
   Allocation allocation;
   double rate = 0;         // work per time while it runs
   TimeNs since_ns = 0;     // when the figures below were true
+  TimeNs started_ns = 0;   // when it got the GPUs it holds
   TimeNs resumes_ns = 0;   // no work is done before: it restarts or is moved
   TimeNs executed_ns = 0;  // time on GPUs
   TimeNs done_ns = 0;      // work
   TimeNs first_start_ns = kNever;
   std::int32_t starts = 0;
-  JobIndex partner = kNoJob;  // shares GPUs with this job
-  bool is_guest = false;      // of the two, the one that came later; its GPUs are counted with the other
+  float slowest_worker = 1;  // speed of its slowest worker, of the median one
+  float batch_factor = 1;    // its batch, of the one it was submitted with
 };
 
 struct MachineView {
@@ -65,6 +69,19 @@ class ClusterView {
   const JobProgress& progress(JobIndex job) const { return progress_[static_cast<std::size_t>(job)]; }
 
   bool is_running(JobIndex job) const { return progress(job).state == JobState::kRunning; }
+  // A running job that must not be suspended yet, because it has not had its minimum run time.
+  bool is_protected(JobIndex job) const { return min_run_ns_ > 0 && is_running(job) && now_ < protected_until(job); }
+  TimeNs protected_until(JobIndex job) const { return progress(job).started_ns + min_run_ns_; }
+  TimeNs min_run_ns() const { return min_run_ns_; }
+
+  // Whether jobs are faster on some types of devices than on others; if not, policies need not look at types.
+  bool is_typed() const { return !speeds_.empty(); }
+  // How fast a job is on a type: 1 where its work is measured, 0 where it cannot run.
+  double speed_on(JobIndex job, std::int32_t device) const;
+  // The types it runs on, the fastest first; of equal ones the lower number.
+  std::vector<std::int32_t> types_of(JobIndex job) const;
+  // Types of devices that machines have: 0 to this, exclusive.
+  std::int32_t types() const { return types_; }
   // Time on GPUs until now.
   TimeNs executed_ns(JobIndex job) const;
   // Work done until now, and work predicted to be left; the latter is negative for a job that was underestimated.
@@ -73,6 +90,9 @@ class ClusterView {
 
  protected:
   TimeNs now_ = 0;
+  TimeNs min_run_ns_ = 0;
+  std::int32_t types_ = 1;
+  std::vector<std::vector<double>> speeds_;  // by class and type; empty: 1 everywhere
   int gpus_ = 0;
   int free_ = 0;
   std::vector<MachineView> machines_;

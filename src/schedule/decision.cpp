@@ -20,6 +20,8 @@ std::string_view to_string(Action action) {
       return "unpack";
     case Action::kStop:
       return "stop";
+    case Action::kSetBatch:
+      return "set batch";
   }
   return "";
 }
@@ -59,6 +61,16 @@ std::string to_string(const Reason& reason) {
       return fmt::format("machine {:.0f} failed", a);
     case Why::kTooLarge:
       return fmt::format("asks for {:.0f} GPUs, the cluster has {:.0f}", a, b);
+    case Why::kNotFaster:
+      return fmt::format("more GPUs made it no faster: rate {:.2f} before, {:.2f} now", a, b);
+    case Why::kFastestType:
+      return fmt::format("on the fastest type with room, {:.2f} of its best speed", a);
+    case Why::kStraggler:
+      return fmt::format("its slowest worker has {:.2f} of the median speed", a);
+    case Why::kAged:
+      return fmt::format("has waited {:.0f} s and goes before everybody", a);
+    case Why::kLargerBatch:
+      return fmt::format("{:.2f} times its batch, {:.2f} times as fast", a, b);
   }
   return "";
 }

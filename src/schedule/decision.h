@@ -10,20 +10,21 @@
 namespace orrery::schedule {
 
 enum class Action : std::uint8_t {
-  kStart,    // a waiting or suspended job takes GPUs
-  kSuspend,  // a running job lets go of its GPUs and keeps its work
-  kMigrate,  // a running job moves to as many GPUs elsewhere
-  kResize,   // a running job goes on with another number of GPUs
-  kPack,     // a job shares the GPUs of another
-  kUnpack,   // a packed job leaves the GPUs it shares
-  kStop,     // a job ends without having finished
+  kStart,     // a waiting or suspended job takes GPUs
+  kSuspend,   // a running job lets go of its GPUs and keeps its work
+  kMigrate,   // a running job moves to as many GPUs elsewhere
+  kResize,    // a running job goes on with another number of GPUs
+  kPack,      // a job shares the GPUs of another
+  kUnpack,    // a packed job leaves the GPUs it shares
+  kStop,      // a job ends without having finished
+  kSetBatch,  // a running job goes on with another batch
 };
 
 std::string_view to_string(Action action);
 
 // Whether the job lets go of its GPUs, and whether it takes some; resizing and migrating do both.
 constexpr bool releases(Action action) {
-  return action != Action::kStart && action != Action::kPack;
+  return action != Action::kStart && action != Action::kPack && action != Action::kSetBatch;
 }
 constexpr bool takes(Action action) {
   return action == Action::kStart || action == Action::kMigrate || action == Action::kResize || action == Action::kPack;
@@ -50,6 +51,11 @@ enum class Why : std::uint8_t {
   kDeadlineFirst,  // a: seconds to spare
   kMachineFailed,  // a: machine
   kTooLarge,       // a: GPUs asked for, b: GPUs there are
+  kNotFaster,      // a: rate before it grew, b: after
+  kFastestType,    // a: its speed there
+  kStraggler,      // a: speed of its slowest worker, of the median one
+  kAged,           // a: seconds it has waited
+  kLargerBatch,    // a: batch, of the one it was submitted with, b: what it gains
 };
 
 struct Reason {
@@ -64,6 +70,7 @@ struct Decision {
   Action action = Action::kStart;
   JobIndex job = kNoJob;
   JobIndex other = kNoJob;  // of kPack: whose GPUs
+  float batch_factor = 1;   // of kSetBatch: the batch, of the one it was submitted with
   Allocation allocation{};  // of kStart, kMigrate, kResize
   Reason reason{};
 };

@@ -10,6 +10,7 @@
 #include "schedule/policies/first_fit.h"
 #include "schedule/policies/gandiva.h"
 #include "schedule/policies/gittins.h"
+#include "schedule/policies/online_batch.h"
 #include "schedule/policies/optimus.h"
 #include "schedule/policies/priority.h"
 #include "schedule/policies/sjf.h"
@@ -17,12 +18,20 @@
 #include "schedule/policies/srtf.h"
 #include "schedule/policies/tetris.h"
 #include "schedule/policies/tiresias.h"
+#include "schedule/policies/typed_order.h"
 
 namespace orrery::schedule {
 
 namespace {
 
 using PlacerMaker = std::unique_ptr<Policy> (*)(std::unique_ptr<Placer>);
+
+std::unique_ptr<Policy> allox_of(std::unique_ptr<Placer> placer) {
+  return make_online_allox(std::move(placer));
+}
+std::unique_ptr<Policy> hydra_of(std::unique_ptr<Placer> placer) {
+  return make_online_hydra(std::move(placer));
+}
 
 struct ListPolicy {
   std::string_view name;
@@ -34,8 +43,29 @@ constexpr ListPolicy kListPolicies[] = {
     {"sjf", make_sjf, false},          {"srtf", make_srtf, true},
     {"srsf", make_srsf, true},         {"edf", make_edf, true},
     {"priority", make_priority, true}, {"drf", make_drf, false},
-    {"tetris", make_tetris, false},
+    {"tetris", make_tetris, false},    {"allox", allox_of, false},
+    {"hydra", hydra_of, false},
 };
+
+// On clusters where types of devices differ.
+const TypedOptions kTypedPolicies[] = {
+    {.name = "fifo", .rule = TypedRule::kArrival, .strict = true},
+    {.name = "first-fit", .rule = TypedRule::kArrival},
+    {.name = "sjf", .rule = TypedRule::kWork},
+    {.name = "srtf", .rule = TypedRule::kWork, .preemptive = true},
+    {.name = "srsf", .rule = TypedRule::kService, .preemptive = true},
+    {.name = "edf", .rule = TypedRule::kDeadline, .preemptive = true},
+    {.name = "priority", .rule = TypedRule::kPriority, .preemptive = true},
+    {.name = "las", .rule = TypedRule::kAttained, .preemptive = true},
+};
+constexpr std::string_view kOneTypeOnly[] = {"gittins", "tiresias", "optimus", "gandiva"};
+
+Error needs_any_placement(std::string_view name) {
+  return Error::invalid(
+      fmt::format("{} counts GPUs, so it needs a placement that always succeeds; best-fit may "
+                  "rather wait, take consolidated",
+                  name));
+}
 
 }  // namespace
 
@@ -53,6 +83,8 @@ const std::vector<PolicyInfo>& all_policies() {
       {"tiresias", "2D-LAS in rounds with two queues"},
       {"drf", "smallest dominant share of a tenant first"},
       {"tetris", "best packing and shortest remaining work together"},
+      {"allox", "least sum of completion times on several types of GPUs, planned anew at every event"},
+      {"hydra", "deadlines first, then completion times, planned anew at every event"},
       {"optimus", "GPUs where they save most time; elastic, in rounds"},
       {"gandiva", "affinity, time slicing, packing, migration"},
   };
@@ -62,14 +94,24 @@ const std::vector<PolicyInfo>& all_policies() {
 Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyInputs& inputs) {
   ORRERY_TRY(std::unique_ptr<Placer> placer, make_placer(inputs.placement));
   const bool may_wait = inputs.placement == "best-fit";
+  if (inputs.typed) {
+    for (const TypedOptions& known : kTypedPolicies) {
+      if (known.name != name) continue;
+      if (known.preemptive && may_wait) return needs_any_placement(name);
+      TypedOptions options = known;
+      if (options.rule == TypedRule::kAttained) options.limits_gpu_s = inputs.las.limits_gpu_s;
+      return make_typed_order(options, std::move(placer));
+    }
+    for (const std::string_view policy : kOneTypeOnly) {
+      if (policy != name) continue;
+      return Error::invalid(
+          fmt::format("{} knows one type of GPU only; these jobs are faster on some than on others", name));
+    }
+    placer = make_fastest_type_placer(std::move(placer));
+  }
   for (const ListPolicy& policy : kListPolicies) {
     if (policy.name != name) continue;
-    if (policy.preemptive && may_wait) {
-      return Error::invalid(
-          fmt::format("{} counts GPUs, so it needs a placement that always succeeds; best-fit may "
-                      "rather wait, take consolidated",
-                      name));
-    }
+    if (policy.preemptive && may_wait) return needs_any_placement(name);
     return policy.make(std::move(placer));
   }
   if (may_wait && name != "gandiva") {
@@ -90,6 +132,10 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
     if (inputs.scaling == nullptr) return Error::invalid("optimus needs a scaling model");
     OptimusOptions options;
     if (inputs.round_s > 0) options.round_s = inputs.round_s;
+    if (inputs.uncertain_scaling) {
+      options.young_factor = 0.95;
+      options.young_s = 2 * options.round_s;
+    }
     return make_optimus(options, *inputs.scaling, std::move(placer));
   }
   if (name == "gandiva") return make_gandiva({});

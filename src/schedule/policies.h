@@ -17,9 +17,11 @@ namespace orrery::schedule {
 struct PolicyInputs {
   std::string placement = "consolidated";
   const ScalingModel* scaling = nullptr;       // for optimus; borrowed
+  bool uncertain_scaling = false;              // it is learned while jobs run, so young jobs count less
   std::vector<double> service_sample_gpu_s{};  // of past jobs, for gittins
   LasOptions las{};
   double round_s = 0;  // of policies that work in rounds; 0: their own
+  bool typed = false;  // jobs are faster on some types of devices than on others
 };
 
 struct PolicyInfo {

@@ -21,7 +21,9 @@ struct Event {
   std::span<const JobIndex> arrived{};  // in order of submission
   std::span<const JobIndex> ended{};
   std::span<const JobIndex> evicted{};  // lost their GPUs to a failure or revocation; waiting again
-  bool machines_changed = false;        // one failed or came back
+  bool machines_changed = false;        // one failed, came back, or has another number of GPUs
+  // Waiting jobs that are no longer the policy's: cancelled, or started by somebody else.
+  std::span<const JobIndex> withdrawn{};
 };
 
 class Policy {

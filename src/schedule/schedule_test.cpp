@@ -5,6 +5,7 @@
 #include "schedule/policies.h"
 #include "schedule/policies/gandiva.h"
 #include "schedule/policies/gittins_index.h"
+#include "schedule/size_heaps.h"
 
 namespace orrery::schedule {
 namespace {
@@ -87,6 +88,76 @@ TEST(Placers, TakeWhatTheirNamesSay) {
   EXPECT_EQ(placed("best-fit", {8, 5, 3, 5}, 11), (Allocation{{0, 8}, {2, 3}}));
   // Machines 0 and 1 are one rack, 2 and 3 the other; eight GPUs fit only into the second.
   EXPECT_EQ(placed("rack", {2, 5, 3, 5}, 8), (Allocation{{3, 5}, {2, 3}}));
+}
+
+TEST(ClusterLedger, WithheldGpusAreNotThePolicys) {
+  ClusterLedger ledger = two_machines();
+  const JobIndex job = ledger.add({.gpus = 3});
+  ledger.admit(job);
+  ledger.withhold({0, 3});
+  EXPECT_EQ(ledger.gpus(), 5);
+  EXPECT_EQ(ledger.free_gpus(), 5);
+  ledger.start_withheld(job, {{0, 3}}, 1, 0);
+  EXPECT_EQ(ledger.held_gpus(), 3);
+  EXPECT_TRUE(ledger.check_invariants().has_value());
+  EXPECT_FALSE(ledger.check_release({.action = Action::kSuspend, .job = job}).has_value());
+  ledger.end(job);
+  EXPECT_EQ(ledger.gpus(), 8);
+  EXPECT_EQ(ledger.free_gpus(), 8);
+  EXPECT_TRUE(ledger.check_invariants().has_value());
+}
+
+TEST(ClusterLedger, FreeGpusOfMachinesPartlyInUseAreStranded) {
+  ClusterLedger ledger = two_machines();
+  const JobIndex job = ledger.add({.gpus = 5});
+  ledger.admit(job);
+  EXPECT_EQ(ledger.stranded_gpus(), 0);
+  ledger.start(job, {{0, 4}, {1, 1}}, 1, 0);
+  EXPECT_EQ(ledger.stranded_gpus(), 3);
+  EXPECT_TRUE(ledger.check_invariants().has_value());
+  ledger.suspend(job);
+  EXPECT_EQ(ledger.stranded_gpus(), 0);
+}
+
+TEST(ClusterLedger, AMinimumRunTimeProtectsFromSuspension) {
+  ClusterLedger ledger = two_machines();
+  ledger.set_min_run(100);
+  const JobIndex job = ledger.add({.gpus = 1});
+  ledger.admit(job);
+  ledger.start(job, {{0, 1}}, 1, 0);
+  ledger.advance_to(99);
+  EXPECT_TRUE(ledger.is_protected(job));
+  EXPECT_FALSE(ledger.check_release({.action = Action::kSuspend, .job = job}).has_value());
+  ledger.advance_to(100);
+  EXPECT_TRUE(ledger.check_release({.action = Action::kSuspend, .job = job}).has_value());
+}
+
+TEST(ClusterLedger, TypesAJobRunsOnComeByItsSpeed) {
+  ClusterLedger ledger({{.gpus = 1, .device = 0}, {.gpus = 1, .device = 1}, {.gpus = 1, .device = 2}});
+  ledger.set_speeds({{1, 1, 1}, {0.2, 1, 0}});
+  const JobIndex anywhere = ledger.add({.gpus = 1}), picky = ledger.add({.gpus = 1, .speed_class = 1});
+  EXPECT_EQ(ledger.types_of(anywhere), (std::vector<std::int32_t>{0, 1, 2}));
+  EXPECT_EQ(ledger.types_of(picky), (std::vector<std::int32_t>{1, 0}));
+  ledger.admit(picky);
+  EXPECT_FALSE(ledger.check_take({.job = picky, .allocation = {{2, 1}}}).has_value());
+  EXPECT_DOUBLE_EQ(ledger.type_speed(picky, {{0, 1}, {1, 1}}), 0.2);
+  auto placer = make_fastest_type_placer(make_consolidated_placer());
+  EXPECT_EQ(placer->place(ledger, FreeGpus(ledger), picky, 1), (Allocation{{1, 1}}));
+  EXPECT_FALSE(placer->place(ledger, FreeGpus(ledger), picky, 2).has_value());
+}
+
+TEST(SizeHeaps, AJobCanBeTakenOutWhereverItStands) {
+  SizeHeaps heaps;
+  for (const JobIndex job : {5, 3, 9, 1, 7}) heaps.push(2, {.value = job, .job = job});
+  heaps.remove(2, 1);
+  heaps.remove(2, 7);
+  heaps.remove(2, 100);
+  heaps.remove(4, 3);
+  EXPECT_EQ(heaps.size(), 3u);
+  for (const JobIndex job : {3, 5, 9}) {
+    EXPECT_EQ(heaps.top(2).job, job);
+    heaps.pop(2);
+  }
 }
 
 TEST(GittinsIndex, FollowsItsFormula) {

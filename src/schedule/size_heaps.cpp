@@ -40,6 +40,16 @@ void SizeHeaps::pop(int gpus) {
   --count_;
 }
 
+void SizeHeaps::remove(int gpus, JobIndex job) {
+  const std::size_t place = place_of(gpus);
+  if (place >= heaps_.size() || heaps_[place].gpus != gpus) return;
+  std::vector<OrderKey>& keys = heaps_[place].keys;
+  const std::size_t removed = std::erase_if(keys, [&](const OrderKey& key) { return key.job == job; });
+  if (removed == 0) return;
+  std::make_heap(keys.begin(), keys.end(), std::greater<>());
+  count_ -= removed;
+}
+
 int SizeHeaps::smallest() const {
   for (const Heap& heap : heaps_) {
     if (!heap.empty()) return heap.gpus;

@@ -26,6 +26,8 @@ class SizeHeaps {
   const OrderKey& top(int gpus) const;
   // Takes out the first job of a size. Precondition: there is one.
   void pop(int gpus);
+  // Takes out a job of a size, wherever it stands; fine if it is not in. O(jobs of the size).
+  void remove(int gpus, JobIndex job);
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
   // Fewest GPUs that any of them needs; INT_MAX without any.

@@ -1,12 +1,14 @@
 #include "simulate/engine.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <deque>
 #include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/random.h"
+#include "simulate/aged_jobs.h"
 #include "simulate/end_queue.h"
 #include "simulate/use_series.h"
 
@@ -24,9 +26,22 @@ class Engine {
  public:
   Engine(const Workload& workload, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,
          const EngineOptions& options)
-      : workload_(workload), speed_(speed), options_(options), ledger_(machines), ends_(workload.jobs.size()) {
+      : workload_(workload),
+        speed_(speed),
+        options_(options),
+        ledger_(machines),
+        ends_(workload.jobs.size()),
+        ages_(options.age_ns > 0 ? workload.jobs.size() : 0),
+        aged_(ledger_) {
     const std::size_t count = workload.jobs.size();
     ledger_.reserve_jobs(count);
+    ledger_.set_speeds(options.speeds);
+    ledger_.set_min_run(options.min_run_ns);
+    capacities_.resize(static_cast<std::size_t>(ledger_.types()));
+    for (const schedule::MachineView& machine : machines) {
+      capacity_ += machine.gpus;
+      capacities_[static_cast<std::size_t>(machine.device)] += machine.gpus;
+    }
     result_.jobs.resize(count);
     if (options.keep_holdings) held_since_.resize(count);
     const Random random = Random(options.seed).split("prediction");
@@ -60,12 +75,13 @@ class Engine {
       end_jobs();
       change_machines();
       arrive();
+      if (options_.age_ns > 0) serve_aged();
       const bool asked = round_ns_ == 0 || next % round_ns_ == 0;
       if (asked) {
         ORRERY_TRY_VOID(ask(policy));
-        use_.add({next, ledger_.gpus() - ledger_.free_gpus(), active_ - running_, running_});
+        use_.add({next, ledger_.held_gpus(), active_ - running_, running_, ledger_.stranded_gpus()});
       }
-      if (options_.check_invariants) ORRERY_TRY_VOID(ledger_.check_invariants());
+      if (options_.check_invariants) ORRERY_TRY_VOID(check_invariants());
     }
     finish();
     return std::move(result_);
@@ -79,6 +95,18 @@ class Engine {
     bool is_announced = false;
   };
 
+  // The books are sound, and nobody has less work done than before, but for what a failure lost.
+  Status check_invariants() {
+    ORRERY_TRY_VOID(ledger_.check_invariants());
+    done_before_.resize(ledger_.jobs());
+    for (std::size_t j = 0; j < ledger_.jobs(); ++j) {
+      const TimeNs done = ledger_.done_ns(static_cast<JobIndex>(j));
+      if (done < done_before_[j]) return Error::internal(fmt::format("job {}: its work became less", j));
+      done_before_[j] = done;
+    }
+    return {};
+  }
+
   TimeNs true_work(JobIndex job) const { return workload_.jobs[static_cast<std::size_t>(job)].facts.work_ns; }
   JobOutcome& outcome(JobIndex job) { return result_.jobs[static_cast<std::size_t>(job)]; }
 
@@ -87,6 +115,10 @@ class Engine {
     if (!ends_.empty()) next = ends_.at_ns();
     if (arrived_ < workload_.jobs.size()) next = std::min(next, workload_.jobs[arrived_].facts.submit_ns);
     const bool jobs_left = next != kNever || active_ > 0;
+    if (!ages_.empty()) next = std::min(next, ages_.at_ns());
+    // Somebody's minimum run time is over, and others wait.
+    while (!protected_.empty() && protected_.front() <= ledger_.now()) protected_.pop_front();
+    if (!protected_.empty() && active_ > running_) next = std::min(next, protected_.front());
     if (round_ns_ > 0) {
       // Somebody runs, waits or just ended: the next round can change something.
       if (running_ > 0 || events_pending() || (active_ > 0 && !stalled_)) {
@@ -103,13 +135,27 @@ class Engine {
   }
 
   bool events_pending() const {
-    return !event_arrived_.empty() || !event_ended_.empty() || !event_evicted_.empty() || machines_changed_;
+    return !event_arrived_.empty() || !event_ended_.empty() || !event_evicted_.empty() || !event_withdrawn_.empty() ||
+           machines_changed_;
   }
 
   void advance_to(TimeNs next) {
-    const double busy = ledger_.gpus() - ledger_.free_gpus();
-    result_.busy_gpu_ns += busy * static_cast<double>(next - ledger_.now());
+    const double busy = ledger_.held_gpus(), passed = static_cast<double>(next - ledger_.now());
+    result_.busy_gpu_ns += busy * passed;
+    result_.stranded_gpu_ns += ledger_.stranded_gpus() * passed;
+    if (!options_.prices.empty()) pay(next, busy);
     ledger_.advance_to(next);
+  }
+
+  // For the GPUs in use from now to `next`.
+  void pay(TimeNs next, double busy) {
+    const std::vector<PricePoint>& prices = options_.prices;
+    for (TimeNs at = ledger_.now(); at < next;) {
+      while (price_ + 1 < prices.size() && prices[price_ + 1].at_ns <= at) ++price_;
+      const TimeNs until = price_ + 1 < prices.size() ? std::min(next, prices[price_ + 1].at_ns) : next;
+      result_.price_usd += busy * prices[price_].usd_per_gpu_h * static_cast<double>(until - at) * 1e-9 / 3600;
+      at = until;
+    }
   }
 
   void end_jobs() {
@@ -118,6 +164,7 @@ class Engine {
       ends_.remove(job);
       const JobIndex partner = ledger_.progress(job).partner;
       keep_holding(job);
+      const bool withheld = ledger_.progress(job).is_withheld;
       ledger_.end(job);
       JobOutcome& o = outcome(job);
       o.end_ns = ledger_.now();
@@ -125,7 +172,9 @@ class Engine {
       o.first_start_ns = ledger_.progress(job).first_start_ns;
       o.starts = ledger_.progress(job).starts;
       result_.makespan_ns = ledger_.now();
-      event_ended_.push_back(job);
+      // The policy does not know jobs that aged, but their GPUs are its own again.
+      machines_changed_ = machines_changed_ || withheld;
+      if (!withheld) event_ended_.push_back(job);
       --running_;
       --active_;
       leave_quota(job);
@@ -137,7 +186,10 @@ class Engine {
   void change_machines() {
     for (; change_ < outages_.size() && outages_[change_].at_ns <= ledger_.now(); ++change_) {
       const MachineChange& change = outages_[change_];
-      if (!change.up) evict(change);
+      if (!change.up) {
+        evict(change);
+        aged_.lose(change.machine);
+      }
       ledger_.set_machine_up(change.machine, change.up);
       machines_changed_ = true;
       ++result_.events;
@@ -151,11 +203,75 @@ class Engine {
       const bool there =
           std::any_of(held.begin(), held.end(), [&](const auto& s) { return s.machine == change.machine; });
       if (!there) continue;
+      const bool withheld = ledger_.progress(job).is_withheld;
       release(job);
       const TimeNs every = options_.costs.checkpoint_ns;
-      if (every > 0 && !change.is_announced) ledger_.lose_work(job, ledger_.progress(job).done_ns / every * every);
-      event_evicted_.push_back(job);
+      if (every > 0 && !change.is_announced) {
+        ledger_.lose_work(job, ledger_.progress(job).done_ns / every * every);
+        if (!done_before_.empty()) done_before_[j] = 0;
+      }
+      if (withheld) {
+        ages_.remove(job);
+        aged_.add_first(job);
+      } else {
+        event_evicted_.push_back(job);
+      }
     }
+  }
+
+  static bool is_in(const std::vector<JobIndex>& jobs, JobIndex job) {
+    return std::find(jobs.begin(), jobs.end(), job) != jobs.end();
+  }
+
+  // Jobs that waited too long leave the policy; GPUs that are free go to them first.
+  void serve_aged() {
+    while (!ages_.empty() && ages_.at_ns() <= ledger_.now()) {
+      const JobIndex job = ages_.job();
+      if (is_in(event_arrived_, job) || is_in(event_evicted_, job)) {
+        // The policy has not heard of it yet (it works in rounds): counted from when it has.
+        ages_.set(job, ledger_.now() + options_.age_ns);
+        continue;
+      }
+      ages_.remove(job);
+      aged_.add(job);
+      event_withdrawn_.push_back(job);
+      ++result_.events;
+    }
+    const int before = ledger_.gpus();
+    while (const auto ready = aged_.next()) {
+      const schedule::JobProgress& p = ledger_.progress(ready->job);
+      const TimeNs since = p.starts == 0 ? ledger_.facts(ready->job).submit_ns : p.since_ns;
+      const double waited = schedule::to_seconds(ledger_.now() - since);
+      record({.job = ready->job, .allocation = ready->allocation, .reason = {schedule::Why::kAged, waited}});
+      ledger_.start_withheld(ready->job, ready->allocation, 0, resumes_of(ready->job));
+      begin(ready->job);
+    }
+    machines_changed_ = machines_changed_ || ledger_.gpus() != before;
+  }
+
+  TimeNs resumes_of(JobIndex job) const {
+    const Costs& costs = options_.costs;
+    return ledger_.now() + (ledger_.progress(job).starts == 0 ? costs.first_start_ns : costs.resume_ns);
+  }
+
+  // A job has got GPUs.
+  void begin(JobIndex job) {
+    ++running_;
+    if (options_.keep_holdings) held_since_[static_cast<std::size_t>(job)] = ledger_.now();
+    if (options_.age_ns > 0) ages_.remove(job);
+    if (options_.min_run_ns > 0) protected_.push_back(ledger_.now() + options_.min_run_ns);
+    if (options_.stragglers.probability > 0) draw_straggler(job);
+    reschedule(job);
+  }
+
+  void draw_straggler(JobIndex job) {
+    const schedule::JobProgress& p = ledger_.progress(job);
+    Random random = Random(options_.seed)
+                        .split("stragglers")
+                        .split(static_cast<std::uint64_t>(job))
+                        .split(static_cast<std::uint64_t>(p.starts));
+    const double none = std::pow(1 - options_.stragglers.probability, schedule::gpus_in(p.allocation));
+    if (random.uniform() >= none) ledger_.set_slowest_worker(job, 1 / options_.stragglers.slowdown);
   }
 
   void arrive() {
@@ -165,7 +281,7 @@ class Engine {
       const auto job = static_cast<JobIndex>(arrived_);
       ++result_.events;
       const bool beyond_quota = options_.tenant_quota > 0 && facts.gpus > options_.tenant_quota;
-      if (facts.gpus > capacity() || beyond_quota) {
+      if (facts.gpus > capacity_for(job) || beyond_quota) {
         result_.too_large.push_back(job);
         continue;
       }
@@ -183,6 +299,7 @@ class Engine {
     ++active_;
     ledger_.admit(job);
     event_arrived_.push_back(job);
+    if (options_.age_ns > 0) ages_.set(job, ledger_.now() + options_.age_ns);
   }
 
   // A tenant's GPUs asked for by jobs the policy knows, and the jobs that wait to be shown to it.
@@ -210,22 +327,27 @@ class Engine {
     admit_within(quota);
   }
 
-  // With every machine up.
-  int capacity() const {
-    int gpus = 0;
-    for (const schedule::MachineView& machine : ledger_.machines()) gpus += machine.gpus;
-    return gpus;
+  // GPUs that a job could get with every machine up: all, or those of one type it runs on.
+  int capacity_for(JobIndex job) const {
+    if (!ledger_.is_typed()) return capacity_;
+    int most = 0;
+    for (const std::int32_t type : ledger_.types_of(job)) {
+      most = std::max(most, capacities_[static_cast<std::size_t>(type)]);
+    }
+    return most;
   }
 
   Status ask(Policy& policy) {
     decisions_.clear();
-    policy.decide(ledger_, {event_arrived_, event_ended_, event_evicted_, machines_changed_}, decisions_);
+    policy.decide(ledger_, {event_arrived_, event_ended_, event_evicted_, machines_changed_, event_withdrawn_},
+                  decisions_);
     if (!events_pending()) ++result_.events;
     stalled_ = decisions_.empty() && !events_pending() && policy.wake_at_ns() <= ledger_.now();
     if (running_ == 0 && decisions_.empty() && round_ns_ > 0) stalled_ = true;
     event_arrived_.clear();
     event_ended_.clear();
     event_evicted_.clear();
+    event_withdrawn_.clear();
     machines_changed_ = false;
     for (const Decision& decision : decisions_) {
       ORRERY_TRY_VOID(ledger_.check_release(decision));
@@ -233,6 +355,7 @@ class Engine {
       if (schedule::releases(decision.action)) let_go(decision);
     }
     for (const Decision& decision : decisions_) {
+      if (decision.action == Action::kSetBatch) set_batch(decision);
       if (!schedule::takes(decision.action)) continue;
       ORRERY_TRY_VOID(ledger_.check_take(decision));
       take(decision);
@@ -240,10 +363,16 @@ class Engine {
     return {};
   }
 
+  void set_batch(const Decision& decision) {
+    ledger_.set_batch_factor(decision.job, decision.batch_factor);
+    reschedule(decision.job);
+  }
+
   void let_go(const Decision& decision) {
     if (ledger_.is_running(decision.job)) release(decision.job);
     if (decision.action != Action::kStop) return;
     ledger_.end(decision.job);
+    if (options_.age_ns > 0) ages_.remove(decision.job);
     --active_;
     leave_quota(decision.job);
   }
@@ -254,15 +383,14 @@ class Engine {
     ledger_.suspend(job);
     ends_.remove(job);
     --running_;
+    if (options_.age_ns > 0) ages_.set(job, ledger_.now() + options_.age_ns);
     if (partner != schedule::kNoJob) reschedule(partner);
   }
 
   void take(const Decision& decision) {
     const JobIndex job = decision.job;
     const bool moves = decision.action == Action::kMigrate || decision.action == Action::kResize;
-    const Costs& costs = options_.costs;
-    const bool first = ledger_.progress(job).starts == 0;
-    const TimeNs resumes = ledger_.now() + (moves ? costs.move_ns : (first ? costs.first_start_ns : costs.resume_ns));
+    const TimeNs resumes = moves ? ledger_.now() + options_.costs.move_ns : resumes_of(job);
     if (moves) ++outcome(job).moves;
     if (decision.action == Action::kPack) {
       ledger_.pack(job, decision.other, 0, resumes);
@@ -270,9 +398,7 @@ class Engine {
     } else {
       ledger_.start(job, decision.allocation, 0, resumes);
     }
-    ++running_;
-    if (options_.keep_holdings) held_since_[static_cast<std::size_t>(job)] = ledger_.now();
-    reschedule(job);
+    begin(job);
   }
 
   // Before the job gives its GPUs back.
@@ -288,6 +414,9 @@ class Engine {
   void reschedule(JobIndex job) {
     const schedule::JobProgress& p = ledger_.progress(job);
     double rate = speed_.rate(ledger_, job, p.allocation);
+    if (ledger_.is_typed()) rate *= ledger_.type_speed(job, p.allocation);
+    if (p.slowest_worker != 1) rate *= p.slowest_worker;
+    if (p.batch_factor != 1) rate *= speed_.batch_gain(ledger_, job, p.allocation, p.batch_factor);
     if (p.partner != schedule::kNoJob) rate *= speed_.packed_share(ledger_, job, p.partner);
     ledger_.set_rate(job, rate);
     if (!(rate > 0)) {
@@ -307,6 +436,7 @@ class Engine {
     for (const schedule::Slice& slice : decision.allocation) {
       mix(static_cast<std::uint64_t>(slice.machine) << 32 | static_cast<std::uint32_t>(slice.gpus));
     }
+    if (decision.action == Action::kSetBatch) mix(std::bit_cast<std::uint32_t>(decision.batch_factor));
     result_.decision_hash = hash;
     ++result_.decisions;
     if (options_.keep_log) result_.log.push_back({ledger_.now(), decision});
@@ -328,6 +458,12 @@ class Engine {
   RunResult result_;
   UseSeries use_;
   EndQueue ends_;
+  EndQueue ages_;  // when waiting jobs will have waited too long, if that is limited
+  AgedJobs aged_;
+  std::deque<TimeNs> protected_;  // ends of minimum run times
+  int capacity_ = 0;              // GPUs, with every machine up
+  std::vector<int> capacities_;   // by type of device
+  std::size_t price_ = 0;         // of EngineOptions::prices, that holds now
   std::vector<MachineChange> outages_;
   std::size_t change_ = 0;
   TimeNs round_ns_ = 0;
@@ -336,10 +472,11 @@ class Engine {
   std::int32_t running_ = 0;
   bool stalled_ = false;  // asked without an event, and nothing was decided
   bool machines_changed_ = false;
-  std::vector<JobIndex> event_arrived_, event_ended_, event_evicted_;
+  std::vector<JobIndex> event_arrived_, event_ended_, event_evicted_, event_withdrawn_;
   std::vector<Decision> decisions_;
-  std::vector<Quota> quotas_;       // by tenant, if there are any
-  std::vector<TimeNs> held_since_;  // by job, if holdings are kept
+  std::vector<Quota> quotas_;        // by tenant, if there are any
+  std::vector<TimeNs> done_before_;  // by job, if invariants are checked
+  std::vector<TimeNs> held_since_;   // by job, if holdings are kept
 };
 
 }  // namespace

@@ -39,12 +39,31 @@ void announce(std::vector<Outage>& outages, TimeNs notice_ns, TimeNs save_ns);
 std::vector<Outage> random_outages(std::size_t machines, double mean_time_between_s, double mean_repair_s, TimeNs until,
                                    std::uint64_t seed);
 
+// Workers that are slow for no reason of the job: each GPU's, whenever a job starts on it, with this probability.
+struct Stragglers {
+  double probability = 0;
+  double slowdown = 3;  // the whole job is slower by this, until it starts anew
+};
+
+struct PricePoint {
+  TimeNs at_ns = 0;
+  double usd_per_gpu_h = 0;  // from then on
+};
+
 struct EngineOptions {
   Costs costs{};
   std::vector<Outage> outages{};
   // GPUs that each tenant's jobs may ask for at a time; 0: no limit. A job beyond it is not shown to the policy before
   // earlier ones of its tenant have ended; it comes in the order of submission.
   int tenant_quota = 0;
+  // A job that has waited so long gets the next free GPUs, whatever the policy (aged_jobs.h); 0: never.
+  TimeNs age_ns = 0;
+  // No job is suspended before it has run so long (ClusterView::is_protected).
+  TimeNs min_run_ns = 0;
+  Stragglers stragglers{};
+  std::vector<PricePoint> prices{};  // by time, the first at 0; for RunResult::price_usd
+  // How fast jobs of each class (JobFacts::speed_class) are on each type of device; empty: types do not differ.
+  std::vector<std::vector<double>> speeds{};
   TimeNs round_ns = 0;  // the policy is asked at multiples of this only; 0: as it says itself
   // Predicted work is true work times exp(N(0, sigma)), by job and seed.
   double prediction_sigma = 0;
@@ -77,20 +96,23 @@ struct Holding {
 
 struct UsePoint {
   TimeNs at_ns = 0;
-  std::int32_t busy = 0;     // GPUs
-  std::int32_t waiting = 0;  // jobs
-  std::int32_t running = 0;  // jobs
+  std::int32_t busy = 0;      // GPUs
+  std::int32_t waiting = 0;   // jobs
+  std::int32_t running = 0;   // jobs
+  std::int32_t stranded = 0;  // free GPUs on machines that are partly in use
 };
 
 struct RunResult {
   std::string policy;
   std::vector<JobOutcome> jobs;      // as in the workload
-  std::vector<JobIndex> too_large;   // ask for more GPUs than the cluster, or their tenant's quota, has
+  std::vector<JobIndex> too_large;   // ask for more GPUs than the cluster has of a type they run on, or their quota
   std::vector<JobIndex> unfinished;  // the policy left them waiting when nothing else was to come
   std::vector<LoggedDecision> log;
   std::vector<Holding> holdings;  // in the order of their ends
   std::vector<UsePoint> use;      // thinned out: at most a few thousand points
   double busy_gpu_ns = 0;
+  double stranded_gpu_ns = 0;  // see UsePoint::stranded
+  double price_usd = 0;        // of the GPUs in use, by EngineOptions::prices
   TimeNs makespan_ns = 0;
   std::int64_t events = 0;  // arrivals, ends and wake-ups
   std::int64_t decisions = 0;

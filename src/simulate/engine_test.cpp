@@ -1,11 +1,10 @@
 #include "simulate/engine.h"
 
-#include <gtest/gtest.h>
 #include <map>
 
 #include "base/random.h"
 #include "simulate/generate.h"
-#include "simulate/runner.h"
+#include "simulate/run_test.h"
 #include "simulate/summary.h"
 
 namespace orrery::simulate {
@@ -13,44 +12,13 @@ namespace {
 
 constexpr TimeNs kSecond = schedule::kSecondNs;
 
-TraceJob job(double submit_s, double length_s, int gpus) {
-  TraceJob result;
-  result.id = std::to_string(submit_s);
-  result.facts.submit_ns = schedule::from_seconds(submit_s);
-  result.facts.work_ns = schedule::from_seconds(length_s);
-  result.facts.gpus = gpus;
-  return result;
-}
-
-Workload workload_of(std::vector<TraceJob> jobs) {
-  Workload workload;
-  workload.jobs = std::move(jobs);
-  workload.tenants = {""};
-  return workload;
-}
-
 RunSetup pool(int gpus) {
-  RunSetup setup;
-  setup.machines = {{.gpus = gpus}};
-  setup.engine.check_invariants = true;
-  return setup;
-}
-
-RunResult run(const Workload& workload, const RunSetup& setup, std::string_view policy) {
-  auto result = run_policy(workload, setup, policy);
-  EXPECT_TRUE(result.has_value()) << result.error().to_string();
-  return std::move(*result);
-}
-
-std::vector<TimeNs> ends_s(const RunResult& result) {
-  std::vector<TimeNs> ends;
-  for (const JobOutcome& outcome : result.jobs) ends.push_back(outcome.end_ns / kSecond);
-  return ends;
+  return setup_of(1, gpus);
 }
 
 TEST(Engine, FifoHoldsBackWhatFirstFitLetsPass) {
   // Two GPUs: the first takes one for 10 s, the second wants both, the third would fit beside the first.
-  const Workload workload = workload_of({job(0, 10, 1), job(1, 5, 2), job(2, 3, 1)});
+  const Workload workload = workload_of({job_of(0, 10, 1), job_of(1, 5, 2), job_of(2, 3, 1)});
   EXPECT_EQ(ends_s(run(workload, pool(2), "fifo")), (std::vector<TimeNs>{10, 15, 18}));
   EXPECT_EQ(ends_s(run(workload, pool(2), "first-fit")), (std::vector<TimeNs>{10, 15, 5}));
 }
@@ -58,7 +26,7 @@ TEST(Engine, FifoHoldsBackWhatFirstFitLetsPass) {
 TEST(Engine, AnAnnouncedFailureLosesNoWork) {
   // The machine goes at 70 s. Without notice the work since the last checkpoint at 60 s is lost; with a minute's notice
   // and 10 s to save, the job leaves at 20 s with all of it.
-  const Workload workload = workload_of({job(0, 100, 1)});
+  const Workload workload = workload_of({job_of(0, 100, 1)});
   RunSetup setup = pool(1);
   setup.engine.costs.checkpoint_ns = 60 * kSecond;
   setup.engine.outages = {{.fails_ns = 70 * kSecond, .returns_ns = 80 * kSecond}};
@@ -71,7 +39,7 @@ TEST(Engine, AnAnnouncedFailureLosesNoWork) {
 }
 
 TEST(Engine, AQuotaHoldsBackATenantsJobsAndNobodyElses) {
-  Workload workload = workload_of({job(0, 10, 2), job(1, 10, 1), job(2, 5, 2), job(3, 5, 3)});
+  Workload workload = workload_of({job_of(0, 10, 2), job_of(1, 10, 1), job_of(2, 5, 2), job_of(3, 5, 3)});
   workload.tenants = {"a", "b"};
   workload.jobs[2].facts.tenant = 1;
   RunSetup setup = pool(8);
@@ -110,7 +78,7 @@ TEST(Engine, UnderAQuotaEveryPolicyEndsEveryJobAndNoTenantHasMore) {
 
 TEST(Engine, PreemptionKeepsWorkAndCostsWhatItIsSaidToCost) {
   // The short job comes at 4 and takes the GPU for 2 s; the long one then has 6 s left, and 1 s to resume.
-  const Workload workload = workload_of({job(0, 10, 1), job(4, 2, 1)});
+  const Workload workload = workload_of({job_of(0, 10, 1), job_of(4, 2, 1)});
   EXPECT_EQ(ends_s(run(workload, pool(1), "srtf")), (std::vector<TimeNs>{12, 6}));
   RunSetup costly = pool(1);
   costly.engine.costs.resume_ns = kSecond;
@@ -120,7 +88,7 @@ TEST(Engine, PreemptionKeepsWorkAndCostsWhatItIsSaidToCost) {
 }
 
 TEST(Engine, JobsThatNeverFitAreReported) {
-  const Workload workload = workload_of({job(0, 10, 3), job(1, 5, 1)});
+  const Workload workload = workload_of({job_of(0, 10, 3), job_of(1, 5, 1)});
   for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
     const RunResult result = run(workload, pool(2), policy.name);
     EXPECT_EQ(result.too_large, std::vector<JobIndex>{0}) << policy.name;
@@ -136,7 +104,7 @@ TEST(Engine, AFailureLosesWorkSinceTheLastCheckpoint) {
   setup.engine.costs.checkpoint_ns = 4 * kSecond;
   setup.engine.outages = {{6 * kSecond, 20 * kSecond, 0}};
   // The job loses 2 of 6 s and goes on with the other machine: 6 + (10 - 4) = 12.
-  const RunResult result = run(workload_of({job(0, 10, 1)}), setup, "fifo");
+  const RunResult result = run(workload_of({job_of(0, 10, 1)}), setup, "fifo");
   EXPECT_EQ(ends_s(result), std::vector<TimeNs>{12});
   EXPECT_EQ(result.jobs[0].starts, 2);
 }
@@ -147,19 +115,19 @@ TEST(Engine, OptimusSharesGpusByMarginalGain) {
   setup.round_s = 1;
   setup.curve.serial_share = 0;
   // Alone, the job gets all four GPUs at the first round and needs a quarter of its time.
-  const RunResult result = run(workload_of({job(0, 40, 1)}), setup, "optimus");
+  const RunResult result = run(workload_of({job_of(0, 40, 1)}), setup, "optimus");
   EXPECT_EQ(ends_s(result), std::vector<TimeNs>{10});
 }
 
 TEST(Engine, GandivaSharesAServerOverTime) {
   // Two jobs of 300 s on one GPU take turns of 60 s: 60 + … the first ends in its fifth turn, at 540 s.
-  const RunResult result = run(workload_of({job(0, 300, 1), job(0, 300, 1)}), pool(1), "gandiva");
+  const RunResult result = run(workload_of({job_of(0, 300, 1), job_of(0, 300, 1)}), pool(1), "gandiva");
   EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{540, 600}));
   EXPECT_EQ(result.jobs[1].first_start_ns, 60 * kSecond);
 }
 
 TEST(Engine, GandivaPacksJobsThatLeaveRoomForEachOther) {
-  Workload workload = workload_of({job(0, 600, 1), job(0, 600, 1)});
+  Workload workload = workload_of({job_of(0, 600, 1), job_of(0, 600, 1)});
   for (TraceJob& each : workload.jobs) {
     each.facts.gpu_utilisation = 0.3;
     each.facts.gpu_memory_share = 0.4;
@@ -175,7 +143,7 @@ TEST(Engine, GandivaRunsJobsLargerThanAServerOneAfterTheOther) {
   RunSetup setup;
   setup.machines.assign(2, {.gpus = 1});
   setup.engine.check_invariants = true;
-  const RunResult result = run(workload_of({job(0, 100, 2), job(1, 100, 2), job(2, 30, 1)}), setup, "gandiva");
+  const RunResult result = run(workload_of({job_of(0, 100, 2), job_of(1, 100, 2), job_of(2, 30, 1)}), setup, "gandiva");
   EXPECT_TRUE(result.unfinished.empty());
   // The small job takes turns with the first large one: large until 60 s, small until 90 s.
   EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{130, 230, 90}));

@@ -132,6 +132,16 @@ std::string utilisation_svg(const ReportInput& input) {
   return plot::line_plot(figure);
 }
 
+std::string fragmentation_svg(const ReportInput& input) {
+  plot::LinePlot figure{.heading = {.title = "Free GPUs on machines that are partly in use"},
+                        .x = {.title = "Time", .unit = "days"},
+                        .y = {.title = "GPUs", .unit = "%", .from_zero = true}};
+  for (const RunResult& run : input.runs) {
+    figure.series.push_back({.name = run.policy, .points = over_time(run, &UsePoint::stranded, 100.0 / input.gpus)});
+  }
+  return plot::line_plot(figure);
+}
+
 std::string waiting_svg(const ReportInput& input) {
   plot::LinePlot figure{.heading = {.title = "Jobs that wait"},
                         .x = {.title = "Time", .unit = "days"},
@@ -176,8 +186,10 @@ std::string to_html(const ReportInput& input) {
       "time "
       "over the time the job takes alone. Fairness: Jain's index of the tenants' mean slowdowns; 1 is even. Restarts: "
       "per "
-      "job. Policies that need run times were given them exactly unless the command says otherwise.</p>\n";
-  for (const auto& figure : {means_svg(input), completion_svg(input), utilisation_svg(input), waiting_svg(input)}) {
+      "job. Fragmented: share of GPU time that was free on machines partly in use. Policies that need run times were "
+      "given them exactly unless the command says otherwise.</p>\n";
+  for (const auto& figure : {means_svg(input), completion_svg(input), utilisation_svg(input), fragmentation_svg(input),
+                             waiting_svg(input)}) {
     html += "<p>" + figure + "</p>\n";
   }
   html +=

@@ -17,8 +17,9 @@ struct ReportInput {
 
 std::string completion_svg(const ReportInput& input);   // share of jobs that ended within a time
 std::string utilisation_svg(const ReportInput& input);  // GPUs in use over time
-std::string waiting_svg(const ReportInput& input);      // jobs that wait, over time
-std::string means_svg(const ReportInput& input);        // mean and p99 completion time
+std::string fragmentation_svg(const ReportInput& input);
+std::string waiting_svg(const ReportInput& input);  // jobs that wait, over time
+std::string means_svg(const ReportInput& input);    // mean and p99 completion time
 
 std::string to_html(const ReportInput& input);
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/parallel.h"
+#include "simulate/device_types.h"
 
 namespace orrery::simulate {
 
@@ -37,16 +38,29 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
   schedule::PolicyInputs inputs;
   inputs.placement = setup.placement;
   inputs.round_s = setup.round_s;
+  inputs.uncertain_scaling = setup.fitted_scaling;
   if (policy == "gittins") inputs.service_sample_gpu_s = service_sample(workload);
-  const CurveSpeed speed(setup.curve);
-  std::unique_ptr<CurveScaling> scaling;
+  EngineOptions engine = setup.engine;
+  ORRERY_TRY(engine.speeds, speeds_on(workload, setup.devices));
+  inputs.typed = !engine.speeds.empty();
+  const CurveSpeed curve(setup.curve);
+  const TableSpeed tables(curve, workload, setup.interference, setup.locality);
+  const bool measured = !setup.interference.empty() || !setup.locality.empty();
+  const SpeedModel& speed = measured ? static_cast<const SpeedModel&>(tables) : curve;
+  std::unique_ptr<schedule::ScalingModel> scaling;
   const auto make = [&](const schedule::ClusterView& view) {
-    scaling = std::make_unique<CurveScaling>(view, speed);
+    if (setup.fitted_scaling) {
+      TrialOptions trials = setup.trials;
+      trials.seed = engine.seed;
+      scaling = std::make_unique<FittedScaling>(view, curve, workload, trials);
+    } else {
+      scaling = std::make_unique<CurveScaling>(view, curve);
+    }
     inputs.scaling = scaling.get();
     return schedule::make_policy(policy, inputs);
   };
-  if (policy != "optimus") return simulate(workload, setup.machines, speed, make, setup.engine);
-  return simulate(made_elastic(workload, setup.elastic), setup.machines, speed, make, setup.engine);
+  if (policy != "optimus") return simulate(workload, setup.machines, speed, make, engine);
+  return simulate(made_elastic(workload, setup.elastic), setup.machines, speed, make, engine);
 }
 
 Result<std::vector<RunResult>> run_policies(const Workload& workload, const RunSetup& setup,

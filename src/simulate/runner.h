@@ -3,17 +3,25 @@
 
 #include "schedule/policies.h"
 #include "simulate/engine.h"
+#include "simulate/fitted_scaling.h"
 #include "simulate/speed_model.h"
+#include "simulate/speed_tables.h"
 
 namespace orrery::simulate {
 
 struct RunSetup {
   std::vector<schedule::MachineView> machines;
+  std::vector<std::string> devices{};  // names of their types, by MachineView::device
+  InterferenceTable interference{};
+  LocalityTable locality{};
   std::string placement = "consolidated";
   CurveOptions curve{};
   EngineOptions engine{};
   double elastic = 4;  // jobs that do not say may grow to this many times the GPUs they ask for
   double round_s = 0;  // of policies that work in rounds; 0: their own
+  // Optimus learns how jobs scale from trials and measurements, instead of knowing it.
+  bool fitted_scaling = false;
+  TrialOptions trials{};
 };
 
 // The sample of past GPU times that gittins needs is taken from the workload itself: at most 1000 quantiles of it.

@@ -22,15 +22,26 @@ int extra_machines(const ClusterView& view, const Allocation& allocation) {
 }  // namespace
 
 double CurveSpeed::rate(const ClusterView& view, JobIndex job, const Allocation& allocation) const {
-  const int gpus = schedule::gpus_in(allocation), asked = view.facts(job).gpus;
-  const double scaled = gpus == asked ? 1 : step_share(asked) / step_share(gpus);
+  const double scaled = scaling(view, job, allocation);
   if (options_.spread_cost == 0) return scaled;
   return scaled / (1 + options_.spread_cost * std::max(0, extra_machines(view, allocation)));
+}
+
+double CurveSpeed::scaling(const ClusterView& view, JobIndex job, const Allocation& allocation) const {
+  const int gpus = schedule::gpus_in(allocation), asked = view.facts(job).gpus;
+  return gpus == asked ? 1 : step_share(asked) / step_share(gpus);
 }
 
 double CurveSpeed::packed_share(const ClusterView& view, JobIndex job, JobIndex other) const {
   const double both = view.facts(job).gpu_utilisation + view.facts(other).gpu_utilisation;
   return std::min(1.0, 1 / both) * (1 - options_.sharing_overhead);
+}
+
+double CurveSpeed::batch_gain(const ClusterView&, JobIndex, const Allocation& allocation, double factor) const {
+  // The parallel part of a step grows with the batch, the serial one does not; samples are worth less.
+  const double serial = options_.serial_share, parallel = (1 - serial) / schedule::gpus_in(allocation);
+  const double samples = factor * (parallel + serial) / (factor * parallel + serial);
+  return samples * (options_.noise_scale + 1) / (options_.noise_scale + factor);
 }
 
 double CurveScaling::step_s(JobIndex job, int gpus) const {

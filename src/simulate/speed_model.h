@@ -16,6 +16,9 @@ class SpeedModel {
   // What is left of the rate of `job` when it shares its GPUs with `other`.
   virtual double packed_share(const schedule::ClusterView& view, schedule::JobIndex job,
                               schedule::JobIndex other) const = 0;
+  // How much faster `job` trains with `factor` times its batch.
+  virtual double batch_gain(const schedule::ClusterView& view, schedule::JobIndex job,
+                            const schedule::Allocation& allocation, double factor) const = 0;
 };
 
 // Parameters of CurveSpeed. Shares are of the time of one step on one GPU.
@@ -23,6 +26,7 @@ struct CurveOptions {
   double serial_share = 0.03;      // does not shrink with more GPUs
   double spread_cost = 0;          // slower by this share for every machine beyond the fewest possible
   double sharing_overhead = 0.05;  // of two jobs on the same GPUs
+  double noise_scale = 4;          // of gradients, in batches: with f batches a sample is worth (n + 1) / (n + f)
 };
 
 // One scaling curve for all jobs: a step on k GPUs takes (1 - s) / k + s of one on a single GPU. Two jobs that share
@@ -35,6 +39,11 @@ class CurveSpeed : public SpeedModel {
               const schedule::Allocation& allocation) const override;
   double packed_share(const schedule::ClusterView& view, schedule::JobIndex job,
                       schedule::JobIndex other) const override;
+  double batch_gain(const schedule::ClusterView& view, schedule::JobIndex job, const schedule::Allocation& allocation,
+                    double factor) const override;
+  // Its rate by the number of GPUs alone, placed as well as possible.
+  double scaling(const schedule::ClusterView& view, schedule::JobIndex job,
+                 const schedule::Allocation& allocation) const;
   // Time of a step on k GPUs, of one on a single GPU.
   double step_share(int gpus) const { return (1 - options_.serial_share) / gpus + options_.serial_share; }
 

@@ -1,7 +1,9 @@
 #include "simulate/summary.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace orrery::simulate {
 
@@ -87,12 +89,14 @@ Summary summarise(const Workload& workload, const RunResult& run, int gpus, doub
   result.makespan_s = schedule::to_seconds(run.makespan_ns);
   const double capacity = static_cast<double>(run.makespan_ns) * gpus;
   result.utilisation = capacity > 0 ? run.busy_gpu_ns / capacity : 0;
-  result.cost = run.busy_gpu_ns * 1e-9 / 3600 * price_per_gpu_h;
+  result.fragmentation = capacity > 0 ? run.stranded_gpu_ns / capacity : 0;
+  result.cost = run.busy_gpu_ns * 1e-9 / 3600 * price_per_gpu_h + run.price_usd;
   return result;
 }
 
 Table to_table(const std::vector<Summary>& summaries) {
   Table table({{"policy", "policy"},
+               {"seed", "seed", CellFormat::kInteger, false},
                {"jobs", "jobs", CellFormat::kInteger},
                {"mean_s", "mean", CellFormat::kSeconds},
                {"median_s", "median", CellFormat::kSeconds},
@@ -101,6 +105,7 @@ Table to_table(const std::vector<Summary>& summaries) {
                {"queueing_s", "queueing", CellFormat::kSeconds},
                {"makespan_s", "makespan", CellFormat::kSeconds},
                {"utilisation", "GPUs used", CellFormat::kPercent},
+               {"fragmentation", "fragmented", CellFormat::kPercent},
                {"slowdown", "slowdown", CellFormat::kNumber},
                {"slowdown_p99", "p99 slowdown", CellFormat::kNumber, false},
                {"fairness", "fairness", CellFormat::kNumber},
@@ -115,6 +120,7 @@ Table to_table(const std::vector<Summary>& summaries) {
                {"decision_hash", "decisions", CellFormat::kText, false}});
   for (const Summary& s : summaries) {
     table.add({s.policy,
+               static_cast<std::int64_t>(s.seed),
                s.jobs,
                s.mean_s,
                s.median_s,
@@ -123,6 +129,7 @@ Table to_table(const std::vector<Summary>& summaries) {
                s.queueing_s,
                s.makespan_s,
                s.utilisation,
+               s.fragmentation,
                s.slowdown,
                s.slowdown_p99,
                s.fairness,
@@ -137,6 +144,56 @@ Table to_table(const std::vector<Summary>& summaries) {
                fmt::format("{:016x}", s.decision_hash)});
   }
   return table;
+}
+
+Result<Summary> summary_of_json(std::string_view json) {
+  const auto row = nlohmann::json::parse(json, nullptr, false);
+  if (!row.is_object()) return Error::invalid("not a row of a run");
+  Summary s;
+  std::string wrong;
+  const auto number = [&](const char* key, auto& value) {
+    const auto found = row.find(key);
+    using Value = std::remove_reference_t<decltype(value)>;
+    const bool sound =
+        found != row.end() && (std::is_integral_v<Value> ? found->is_number_integer() : found->is_number());
+    if (!sound) {
+      wrong = key;
+      return;
+    }
+    value = found->template get<Value>();
+  };
+  number("seed", s.seed);
+  number("jobs", s.jobs);
+  number("mean_s", s.mean_s);
+  number("median_s", s.median_s);
+  number("p90_s", s.p90_s);
+  number("p99_s", s.p99_s);
+  number("queueing_s", s.queueing_s);
+  number("makespan_s", s.makespan_s);
+  number("utilisation", s.utilisation);
+  number("fragmentation", s.fragmentation);
+  number("slowdown", s.slowdown);
+  number("slowdown_p99", s.slowdown_p99);
+  number("fairness", s.fairness);
+  number("restarts", s.restarts);
+  number("deadlines", s.deadlines);
+  number("late", s.late);
+  number("tardiness_s", s.tardiness_s);
+  number("unfinished", s.unfinished);
+  number("too_large", s.too_large);
+  number("events", s.events);
+  if (row.contains("cost_usd") && row["cost_usd"].is_number()) s.cost = row["cost_usd"].get<double>();
+  const auto text = [&](const char* key) {
+    const bool there = row.contains(key) && row[key].is_string();
+    if (!there) wrong = key;
+    return there ? row[key].get<std::string>() : std::string();
+  };
+  s.policy = text("policy");
+  const std::string hash = text("decision_hash");
+  const auto parsed = std::from_chars(hash.data(), hash.data() + hash.size(), s.decision_hash, 16);
+  if (parsed.ec != std::errc() || parsed.ptr != hash.data() + hash.size()) wrong = "decision_hash";
+  if (!wrong.empty()) return Error::invalid(fmt::format("{}: missing or of the wrong type", wrong));
+  return s;
 }
 
 }  // namespace orrery::simulate

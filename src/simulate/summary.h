@@ -8,6 +8,7 @@ namespace orrery::simulate {
 
 struct Summary {
   std::string policy;
+  std::uint64_t seed = 1;
   std::int64_t jobs = 0;                                  // that ended
   std::int64_t unfinished = 0;                            // left waiting
   std::int64_t too_large = 0;                             // never fit
@@ -20,8 +21,9 @@ struct Summary {
   double fairness = 0;     // Jain's index of the tenants' mean slowdowns: 1 is even
   double tardiness_s = 0;  // mean over jobs with a deadline of what they end too late
   std::int64_t deadlines = 0, late = 0;
-  double restarts = 0;  // starts beyond the first, and moves, per job
-  double cost = 0;      // GPU hours held x price; 0 without a price
+  double restarts = 0;       // starts beyond the first, and moves, per job
+  double cost = 0;           // GPU hours held x price, which may change over time; 0 without a price
+  double fragmentation = 0;  // share of GPU time that was free on machines partly in use
   std::int64_t events = 0;
   std::uint64_t decision_hash = 0;
 };
@@ -29,5 +31,7 @@ struct Summary {
 Summary summarise(const Workload& workload, const RunResult& run, int gpus, double price_per_gpu_h);
 
 Table to_table(const std::vector<Summary>& summaries);
+// A row of that table as JSON; fields that are missing or of another type are errors.
+Result<Summary> summary_of_json(std::string_view json);
 
 }  // namespace orrery::simulate

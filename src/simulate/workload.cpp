@@ -5,6 +5,7 @@
 namespace orrery::simulate {
 
 void normalise(Workload& workload) {
+  for (std::vector<double>& speeds : workload.speeds) speeds.resize(workload.devices.size(), 0);
   std::stable_sort(workload.jobs.begin(), workload.jobs.end(),
                    [](const TraceJob& a, const TraceJob& b) { return a.facts.submit_ns < b.facts.submit_ns; });
   if (workload.jobs.empty()) return;

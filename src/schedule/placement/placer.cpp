@@ -19,6 +19,17 @@ void FreeGpus::assign(const ClusterView& view) {
   }
 }
 
+FreeGpus FreeGpus::of_type(const ClusterView& view, std::int32_t device) const {
+  FreeGpus result = *this;
+  const auto machines = view.machines();
+  for (std::size_t m = 0; m < machines.size(); ++m) {
+    if (machines[m].device == device) continue;
+    result.total_ -= result.free_[m];
+    result.free_[m] = 0;
+  }
+  return result;
+}
+
 void FreeGpus::take(const Allocation& allocation) {
   for (const Slice& slice : allocation) {
     free_[static_cast<std::size_t>(slice.machine)] -= slice.gpus;
@@ -157,6 +168,25 @@ class RackPlacer : public Placer {
   std::vector<std::int32_t> left_;
 };
 
+class FastestTypePlacer : public Placer {
+ public:
+  explicit FastestTypePlacer(std::unique_ptr<Placer> inner) : inner_(std::move(inner)) {}
+
+  std::string_view name() const override { return inner_->name(); }
+
+  std::optional<Allocation> place(const ClusterView& view, const FreeGpus& free, JobIndex job, int gpus) override {
+    if (!view.is_typed()) return inner_->place(view, free, job, gpus);
+    for (const std::int32_t type : view.types_of(job)) {
+      auto allocation = inner_->place(view, free.of_type(view, type), job, gpus);
+      if (allocation) return allocation;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::unique_ptr<Placer> inner_;
+};
+
 }  // namespace
 
 std::unique_ptr<Placer> make_most_free_placer() {
@@ -170,6 +200,10 @@ std::unique_ptr<Placer> make_best_fit_placer() {
 }
 std::unique_ptr<Placer> make_rack_placer() {
   return std::make_unique<RackPlacer>();
+}
+
+std::unique_ptr<Placer> make_fastest_type_placer(std::unique_ptr<Placer> inner) {
+  return std::make_unique<FastestTypePlacer>(std::move(inner));
 }
 
 Allocation take_gpus(Placer& placer, const ClusterView& view, FreeGpus& free, JobIndex job, int gpus) {

@@ -24,6 +24,8 @@ class FreeGpus {
   int total() const { return total_; }
   int on(std::int32_t machine) const { return free_[static_cast<std::size_t>(machine)]; }
   std::span<const std::int32_t> by_machine() const { return free_; }
+  // Only those of machines with this type of device.
+  FreeGpus of_type(const ClusterView& view, std::int32_t device) const;
   void take(const Allocation& allocation);
   void give(const Allocation& allocation);
 
@@ -52,6 +54,10 @@ std::unique_ptr<Placer> make_consolidated_placer();
 std::unique_ptr<Placer> make_best_fit_placer();
 // Like consolidated, but prefers machines of one rack.
 std::unique_ptr<Placer> make_rack_placer();
+
+// On the type of device on which the job is fastest among those where `inner` finds a place; a gang stays on one type.
+// The same as `inner` where types do not differ.
+std::unique_ptr<Placer> make_fastest_type_placer(std::unique_ptr<Placer> inner);
 
 // "most-free", "consolidated", "best-fit", "rack".
 Result<std::unique_ptr<Placer>> make_placer(std::string_view name);

@@ -70,6 +70,7 @@ class AlloxSolver {
   // `job` comes to a type at its place in the order; `way.cost` is what the way here has cost. A place between two
   // slots is the end of one and the beginning of the next.
   bool enter(std::size_t type, int job, Node way) {
+    if (!std::isfinite(runtime(type, job))) return false;
     const int place = longer_[type][static_cast<std::size_t>(job)], machines = problem_.machines[type];
     const int slot = place / machines;
     const double before = way.cost;

@@ -19,11 +19,12 @@ Status validate(const BatchProblem& problem) {
       return Error::invalid(
           fmt::format("job {}: {} runtimes for {} types", j, runtimes.size(), problem.machines.size()));
     }
+    bool somewhere = false;
     for (const double runtime : runtimes) {
-      if (!(runtime > 0) || !std::isfinite(runtime)) {
-        return Error::invalid(fmt::format("job {}: runtime {} is not above 0", j, runtime));
-      }
+      if (!(runtime > 0)) return Error::invalid(fmt::format("job {}: runtime {} is not above 0", j, runtime));
+      somewhere = somewhere || std::isfinite(runtime);
     }
+    if (!somewhere) return Error::invalid(fmt::format("job {}: runs on none of the types", j));
   }
   return {};
 }

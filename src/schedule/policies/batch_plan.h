@@ -12,7 +12,7 @@ namespace orrery::schedule {
 inline constexpr double kNoDeadline = std::numeric_limits<double>::infinity();
 
 struct BatchJob {
-  std::vector<double> runtime_s;  // by type of machine; above 0
+  std::vector<double> runtime_s;  // by type of machine; above 0; infinite: it cannot run there
   double deadline_s = kNoDeadline;
 };
 
@@ -36,7 +36,7 @@ struct BatchPlan {
   int late = 0;                    // jobs that do
 };
 
-// Machines of every type, at least one job, and every runtime finite and above 0.
+// Machines of every type, at least one job, and every runtime above 0, on at least one type finite.
 Status validate(const BatchProblem& problem);
 
 // A machine's queue: jobs in the order in which they run.

@@ -28,6 +28,7 @@ class Drf : public Policy {
   std::string_view name() const override { return "drf"; }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    for (const JobIndex job : event.withdrawn) std::erase(tenant(view, job).waiting, job);
     for (const JobIndex job : event.ended) tenant(view, job).used.add(view.facts(job), -1);
     for (const JobIndex job : event.evicted) {
       tenant(view, job).used.add(view.facts(job), -1);

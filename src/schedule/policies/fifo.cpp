@@ -13,6 +13,7 @@ class Fifo : public Policy {
   std::string_view name() const override { return "fifo"; }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    for (const JobIndex job : event.withdrawn) std::erase(queue_, job);
     // Those that lost their GPUs were before everybody who waits.
     queue_.insert(queue_.begin(), event.evicted.begin(), event.evicted.end());
     queue_.insert(queue_.end(), event.arrived.begin(), event.arrived.end());

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "schedule/placement/placer.h"
+#include "schedule/policies/gandiva_growth.h"
 #include "schedule/policies/gandiva_servers.h"
 
 namespace orrery::schedule {
@@ -12,10 +13,11 @@ namespace {
 
 class Gandiva : public Policy {
  public:
-  explicit Gandiva(const GandivaOptions& options) : options_(options), quantum_ns_(from_seconds(options.quantum_s)) {}
+  explicit Gandiva(const GandivaOptions& options)
+      : options_(options), quantum_ns_(from_seconds(options.quantum_s)), growth_(quantum_ns_) {}
 
   std::string_view name() const override { return "gandiva"; }
-  TimeNs wake_at_ns() const override { return slicing_ ? slice_ns_ : kNever; }
+  TimeNs wake_at_ns() const override { return slicing_ ? slice_ns_ : growth_.wake_at_ns(); }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     view_ = &view;
@@ -24,12 +26,21 @@ class Gandiva : public Policy {
     entries_.resize(view.jobs());
     if (servers_.all().empty() || event.machines_changed) servers_.update(view);
     free_.assign(view);
+    for (const JobIndex job : event.withdrawn) {
+      leave(job);
+      std::erase(queue_, job);
+    }
     for (const JobIndex job : event.ended) leave(job);
+    for (const JobIndex job : event.evicted) growth_.forget(job);
+    if (!event.arrived.empty() || !event.evicted.empty() || !queue_.empty() || event.machines_changed) shrink();
     for (const JobIndex job : event.evicted) {
       leave(job);
       come(job);
     }
-    for (const JobIndex job : event.arrived) come(job);
+    for (const JobIndex job : event.arrived) {
+      come(job);
+      any_elastic_ = any_elastic_ || view.facts(job).gpus_max > gpus(job);
+    }
     for (std::size_t waiting = queue_.size(); waiting > 0; --waiting) {
       const JobIndex job = queue_.front();
       queue_.pop_front();
@@ -40,6 +51,7 @@ class Gandiva : public Policy {
     if (options_.migration && !event.ended.empty()) migrate();
     for (std::size_t s = 0; s < servers_.all().size(); ++s) fill(static_cast<std::int32_t>(s));
     schedule_slice();
+    if (options_.growing && any_elastic_) grow();
   }
 
  private:
@@ -83,6 +95,7 @@ class Gandiva : public Policy {
   void leave(JobIndex job) {
     Entry& e = entry(job);
     e.runs = false;
+    growth_.forget(job);
     for (const std::int32_t server : e.servers) {
       servers_.at(server).large = kNoJob;
       servers_.at(server).changed = true;
@@ -90,6 +103,29 @@ class Gandiva : public Policy {
     e.servers.clear();
     if (e.server >= 0) servers_.remove(e.server, job, gpus(job));
     e.server = -1;
+  }
+
+  void shrink() {
+    shrunk_.clear();
+    growth_.shrink_all(*view_, free_, *out_, shrunk_);
+    growth_.not_idle();
+    for (const JobIndex job : shrunk_) entry(job).changed = call_;
+  }
+
+  void grow() {
+    bool waits = slicing_ || !queue_.empty(), others = false;
+    alone_.clear();
+    for (const GandivaServer& server : servers_.all()) {
+      waits = waits || !server.ring.empty();
+      for (const JobIndex job : server.running) {
+        const bool decided = entry(job).changed == call_;
+        others = others || (decided && view_->facts(job).gpus_max > gpus(job));
+        if (!decided) alone_.push_back(job);
+      }
+    }
+    if (waits) return growth_.not_idle();
+    std::sort(alone_.begin(), alone_.end());
+    growth_.grow(*view_, alone_, others, free_, *out_);
   }
 
   // Suspended jobs of a server that is down go elsewhere.
@@ -176,8 +212,13 @@ class Gandiva : public Policy {
     for (const std::int32_t s : entry(job).servers) contended = contended || servers_.at(s).has_jobs();
     if (!contended) return;
     if (entry(job).runs) {
-      suspend(job);
+      if (!view_->is_protected(job)) suspend(job);
       return;
+    }
+    for (const std::int32_t s : entry(job).servers) {
+      for (const JobIndex other : servers_.at(s).running) {
+        if (entry(other).changed == call_ || view_->is_protected(other)) return;
+      }
     }
     for (const std::int32_t s : entry(job).servers) {
       for (const JobIndex other : std::vector<JobIndex>(servers_.at(s).running)) suspend(other);
@@ -201,12 +242,14 @@ class Gandiva : public Policy {
     if (options_.packing) pack(server);
     int room = server.gpus;
     kept_.clear();
-    // Jobs that came here in this call stay, and those that have just got a guest.
+    // Jobs that came here in this call stay, those that have just got a guest, and those that may not be suspended.
     for (const JobIndex job : server.running) {
       const bool came = entry(job).changed == call_ && !is_guest(job);
-      if (!came && entry(job).guest_since != call_) continue;
-      room -= gpus(job);
-      kept_.push_back(job);
+      JobIndex stays = came || entry(job).guest_since == call_ ? job : kNoJob;
+      if (stays == kNoJob && view_->is_protected(job)) stays = is_guest(job) ? host_of(job) : job;
+      if (stays == kNoJob || is_in(kept_, stays)) continue;
+      room -= gpus(stays);
+      kept_.push_back(stays);
     }
     chosen_.clear();
     for (const JobIndex job : server.ring) {
@@ -243,7 +286,7 @@ class Gandiva : public Policy {
   void judge_packs(GandivaServer& server) {
     for (const JobIndex job : std::vector<JobIndex>(server.running)) {
       const JobProgress& progress = view_->progress(job);
-      if (!progress.is_guest) continue;
+      if (!progress.is_guest || view_->is_protected(job)) continue;
       const double own = progress.rate, other = view_->progress(progress.partner).rate;
       if (packing_pays(own, other)) continue;
       entry(job).unpackable = true;
@@ -383,10 +426,12 @@ class Gandiva : public Policy {
   FreeGpus free_;
   std::int64_t call_ = 0;
   GandivaServers servers_;
+  GandivaGrowth growth_;
   std::vector<Entry> entries_;  // by job
   std::deque<JobIndex> queue_;  // large jobs without servers
-  std::vector<JobIndex> chosen_, kept_;
+  std::vector<JobIndex> chosen_, kept_, shrunk_, alone_;
   bool slicing_ = false;
+  bool any_elastic_ = false;  // among the jobs so far
   TimeNs slice_ns_ = 0;
 };
 

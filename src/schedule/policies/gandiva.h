@@ -18,8 +18,9 @@
 // 5. A job larger than any server takes turns with the other jobs of the fewest servers that hold it, least loaded
 // first;
 //    one such job per server, others wait in order.
-// Ties: the lower server; earlier in the ring. Not done: growing of elastic jobs. Source: Xiao et al.,
-// "Gandiva" (OSDI 2018).
+// 6. Growing. Elastic jobs use idle GPUs of their server while nobody waits (gandiva_growth.h).
+// A job that must not be suspended yet keeps its turn.
+// Ties: the lower server; earlier in the ring. Source: Xiao et al., "Gandiva" (OSDI 2018).
 // O(servers) per event, O(jobs of over-subscribed servers) per quantum.
 
 #include <memory>
@@ -32,6 +33,7 @@ struct GandivaOptions {
   double quantum_s = 60;
   bool packing = true;
   bool migration = true;
+  bool growing = true;
 };
 
 std::unique_ptr<Policy> make_gandiva(const GandivaOptions& options);

@@ -20,6 +20,7 @@ class Gittins : public Policy {
     view_ = &view;
     if (entries_.size() < view.jobs()) entries_.resize(view.jobs());
     for (const JobIndex job : event.ended) remove(job);
+    for (const JobIndex job : event.withdrawn) remove(job);
     for (const JobIndex job : event.arrived) {
       entry(job) = {};
       queues_[0].push_back(job);
@@ -60,6 +61,9 @@ class Gittins : public Policy {
 
   void walk(std::vector<Decision>& decisions) {
     int room = view_->gpus();
+    for (const JobIndex job : live_) {
+      if (view_->is_protected(job)) room -= gpus(job);
+    }
     FreeGpus free(*view_);
     std::vector<JobIndex> starting;
     for (std::vector<JobIndex>& queue : queues_) {
@@ -69,6 +73,10 @@ class Gittins : public Policy {
       });
       std::vector<JobIndex> running, waiting;
       for (const JobIndex job : queue) {
+        if (view_->is_protected(job)) {
+          running.push_back(job);
+          continue;
+        }
         const bool fits = gpus(job) <= room;
         (fits ? running : waiting).push_back(job);
         if (fits) room -= gpus(job);

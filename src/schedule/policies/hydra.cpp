@@ -1,6 +1,7 @@
 #include "schedule/policies/hydra.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "schedule/policies/allox.h"
 
@@ -79,6 +80,7 @@ class HydraSearch {
   // The best place of `job` in an order it is not part of. One pass with the job pushed on from place to place.
   Insertion best_insertion(int type, const std::vector<int>& order, int job) const {
     const double length = runtime(type, job);
+    if (!std::isfinite(length)) return {};
     // Costs of everybody from a place on, when they start `length` later.
     const std::size_t count = order.size();
     behind_.assign(count + 1, Cost{});

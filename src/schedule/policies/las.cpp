@@ -23,12 +23,14 @@ class Las : public Policy {
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     view_ = &view;
     entries_.resize(view.jobs());
+    for (const JobIndex job : event.withdrawn) queues_[entry(job).queue].waiting.remove(gpus(job), job);
     for (const JobIndex job : event.ended) stop(job);
     for (const JobIndex job : event.evicted) {
       stop(job);
       wait_in_front(job);
     }
     for (const JobIndex job : event.arrived) queues_[0].tail.push_back(job);
+    end_protection();
     demote();
     walk();
     apply(decisions);
@@ -43,6 +45,7 @@ class Las : public Policy {
     std::int64_t stamp = 0;  // its place among the running or the waiting of its queue
     std::uint32_t turn = 0;  // counts starts, suspensions and demotions; older due times are void
     bool running = false;
+    bool is_protected = false;  // runs, and is in no queue until it may be suspended
   };
   struct Queue {
     int held = 0;  // GPUs of `running`
@@ -63,11 +66,29 @@ class Las : public Policy {
 
   void stop(JobIndex job) {
     Entry& e = entry(job);
+    e.running = false;
+    ++e.turn;
+    if (e.is_protected) {
+      e.is_protected = false;
+      protected_held_ -= gpus(job);
+      std::erase(protected_, job);
+      return;
+    }
     Queue& queue = queues_[e.queue];
     ORRERY_CHECK(queue.running.erase({e.stamp, job}) == 1);
     queue.held -= gpus(job);
-    e.running = false;
-    ++e.turn;
+  }
+
+  // Jobs that have had their minimum run time take their place in their queue.
+  void end_protection() {
+    const auto first =
+        std::find_if(protected_.begin(), protected_.end(), [&](JobIndex job) { return view_->is_protected(job); });
+    for (auto job = protected_.begin(); job != first; ++job) {
+      entry(*job).is_protected = false;
+      protected_held_ -= gpus(*job);
+      run(*job);
+    }
+    protected_.erase(protected_.begin(), first);
   }
 
   void wait(JobIndex job, std::int64_t stamp) {
@@ -82,6 +103,14 @@ class Las : public Policy {
     e.running = true;
     queues_[e.queue].running.insert({e.stamp, job});
     queues_[e.queue].held += gpus(job);
+  }
+
+  void begin(JobIndex job) {
+    starting_.push_back(job);
+    if (view_->min_run_ns() == 0) return run(job);
+    entry(job).running = entry(job).is_protected = true;
+    protected_held_ += gpus(job);
+    protected_.push_back(job);
   }
 
   void watch(JobIndex job) {
@@ -102,6 +131,11 @@ class Las : public Policy {
     }
     std::sort(demoted_.begin(), demoted_.end());
     for (const JobIndex job : demoted_) {
+      if (entry(job).is_protected) {
+        ++entry(job).queue;
+        watch(job);
+        continue;
+      }
       stop(job);
       entry(job).running = true;  // it keeps its GPUs unless the walk takes them
       ++entry(job).queue;
@@ -132,7 +166,7 @@ class Las : public Policy {
   void walk() {
     starting_.clear();
     stopping_.clear();
-    int room = view_->gpus();
+    int room = view_->gpus() - protected_held_;
     for (Queue& queue : queues_) {
       suspended_.clear();
       if (queue.held <= room) {
@@ -146,18 +180,17 @@ class Las : public Policy {
         const OrderKey key = *next;
         queue.waiting.pop(gpus(key.job));
         room -= gpus(key.job);
-        run(key.job);
-        starting_.push_back(key.job);
+        begin(key.job);
       }
       for (const JobIndex job : queue.tail) {
         const bool was_running = entry(job).running;
         if (gpus(job) <= room) {
           room -= gpus(job);
-          run(job);
           if (was_running) {
+            run(job);
             watch(job);
           } else {
-            starting_.push_back(job);
+            begin(job);
           }
           continue;
         }
@@ -217,6 +250,8 @@ class Las : public Policy {
   std::int64_t stamp_ = 0;
   std::int64_t front_stamp_ = 0;
   TimeNs wake_ns_ = kNever;
+  int protected_held_ = 0;           // GPUs of protected_
+  std::vector<JobIndex> protected_;  // in the order of their starts
   FreeGpus free_;
   std::vector<JobIndex> demoted_, starting_, stopping_, suspended_, last_;
 };

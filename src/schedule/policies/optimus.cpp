@@ -7,6 +7,8 @@ namespace orrery::schedule {
 
 namespace {
 
+constexpr double kStragglerSpeed = 0.5;  // of the median worker
+
 class Optimus : public Policy {
  public:
   Optimus(const OptimusOptions& options, const ScalingModel& model, std::unique_ptr<Placer> placer)
@@ -19,6 +21,7 @@ class Optimus : public Policy {
     if (!event.ended.empty()) {
       std::erase_if(active_, [&](JobIndex job) { return view.progress(job).state == JobState::kEnded; });
     }
+    for (const JobIndex job : event.withdrawn) std::erase(active_, job);
     active_.insert(active_.end(), event.arrived.begin(), event.arrived.end());
     grant(view);
     place(view, decisions);
@@ -46,9 +49,19 @@ class Optimus : public Policy {
     granted_.assign(active_.size(), 0);
     gains_.assign(active_.size(), 0);
     std::vector<Gain> heap;
-    for (std::size_t i = 0; i < active_.size() && left > 0; ++i, --left) granted_[i] = 1;
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      if (!view.is_protected(active_[i])) continue;
+      granted_[i] = gpus_in(view.progress(active_[i]).allocation);
+      left -= granted_[i];
+    }
+    for (std::size_t i = 0; i < active_.size() && left > 0; ++i) {
+      if (granted_[i] > 0) continue;
+      granted_[i] = 1;
+      --left;
+    }
     if (left == 0) return;
     for (std::size_t i = 0; i < active_.size(); ++i) {
+      if (view.is_protected(active_[i])) continue;
       const double gain = gain_of(view, i);
       if (gain > 0) heap.push_back({gain, i});
     }
@@ -70,7 +83,8 @@ class Optimus : public Policy {
     for (std::size_t i = 0; i < active_.size(); ++i) {
       const Allocation& held = view.progress(active_[i]).allocation;
       const int before = gpus_in(held);
-      if (before == granted_[i]) continue;
+      const bool slow = view.is_running(active_[i]) && view.progress(active_[i]).slowest_worker < kStragglerSpeed;
+      if (before == granted_[i] && !slow) continue;
       free.give(held);
       if (granted_[i] > 0) {
         changed.push_back(i);
@@ -82,12 +96,16 @@ class Optimus : public Policy {
                      [&](std::size_t a, std::size_t b) { return granted_[a] < granted_[b]; });
     for (const std::size_t i : changed) {
       Allocation allocation = take_gpus(*placer_, view, free, active_[i], granted_[i]);
-      const bool running = view.is_running(active_[i]);
-      const auto before = static_cast<double>(gpus_in(view.progress(active_[i]).allocation));
-      decisions.push_back({.action = running ? Action::kResize : Action::kStart,
+      const JobProgress& progress = view.progress(active_[i]);
+      const int before = gpus_in(progress.allocation);
+      const bool replaces = before == granted_[i];
+      decisions.push_back({.action = !view.is_running(active_[i]) ? Action::kStart
+                                     : replaces                   ? Action::kMigrate
+                                                                  : Action::kResize,
                            .job = active_[i],
                            .allocation = std::move(allocation),
-                           .reason = {Why::kMarginalGain, gains_[i], before}});
+                           .reason = replaces ? Reason{Why::kStraggler, progress.slowest_worker}
+                                              : Reason{Why::kMarginalGain, gains_[i], static_cast<double>(before)}});
     }
   }
 

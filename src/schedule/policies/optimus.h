@@ -7,7 +7,9 @@
 // 2. Gain of one more GPU: (step(k) - step(k + 1)) x steps left; 0 when the job cannot use k + 1 GPUs. Times
 //    `young_factor` while a job has run for less than `young_s`, because its predictions are uncertain.
 // 3. While GPUs are left, the job with the largest positive gain gets one more.
-// 4. Jobs whose number did not change keep their GPUs. The others are placed by increasing number of GPUs.
+// 4. Jobs whose number did not change keep their GPUs, unless a worker has less than half the speed of the median one:
+//    it is replaced. The others are placed by increasing number of GPUs.
+// Jobs that must not be suspended yet keep what they have and are left out of 1 to 3.
 // Ties: in 3 and 4 earlier submission. Source: Peng et al., "Optimus" (EuroSys 2018); petuum/adaptdl osdi21-artifact.
 // O((jobs + GPUs) log jobs) per round.
 

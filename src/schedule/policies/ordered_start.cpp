@@ -14,6 +14,7 @@ class OrderedStart : public Policy {
   std::string_view name() const override { return name_; }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    for (const JobIndex job : event.withdrawn) waiting_.remove(view.facts(job).gpus, job);
     for (const JobIndex job : event.evicted) wait(view, job);
     for (const JobIndex job : event.arrived) wait(view, job);
     if (waiting_.smallest() > view.free_gpus()) return;

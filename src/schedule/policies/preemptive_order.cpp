@@ -28,12 +28,14 @@ class PreemptiveOrder : public Policy {
     places_.resize(view.jobs());
     starting_.clear();
     stopping_.clear();
+    for (const JobIndex job : event.withdrawn) waiting_.remove(gpus(job), job);
     for (const JobIndex job : event.ended) leave(job);
     for (const JobIndex job : event.evicted) {
       leave(job);
       wait(job, waiting_key(job, false));
     }
-    const bool only_arrivals = event.ended.empty() && event.evicted.empty() && !event.machines_changed;
+    const bool grown_up = end_protection();
+    const bool only_arrivals = event.ended.empty() && event.evicted.empty() && !event.machines_changed && !grown_up;
     int wanted = 0;
     for (const JobIndex job : event.arrived) {
       key(job) = waiting_key(job, true);
@@ -121,8 +123,22 @@ class PreemptiveOrder : public Policy {
   }
 
   void leave(JobIndex job) {
-    set_of(gpus(job)).erase(places_[static_cast<std::size_t>(job)]);
     held_ -= gpus(job);
+    if (std::erase(protected_, job) == 0) set_of(gpus(job)).erase(places_[static_cast<std::size_t>(job)]);
+  }
+
+  void stand_in_order(JobIndex job) {
+    places_[static_cast<std::size_t>(job)] = set_of(gpus(job)).insert(key(job)).first;
+  }
+
+  // Jobs that have had their minimum run time take their place in the order; whether there were any.
+  bool end_protection() {
+    const auto first =
+        std::find_if(protected_.begin(), protected_.end(), [&](JobIndex job) { return view_->is_protected(job); });
+    for (auto job = protected_.begin(); job != first; ++job) stand_in_order(*job);
+    const bool any = first != protected_.begin();
+    protected_.erase(protected_.begin(), first);
+    return any;
   }
 
   // Running jobs that ask for the same number of GPUs; their order does not change while they run.
@@ -235,8 +251,12 @@ class PreemptiveOrder : public Policy {
                            .allocation = std::move(allocation),
                            .reason = {Why::kNextInOrder, static_cast<double>(key(job).value) * 1e-9}});
       key(job) = running_key(job, key(job));
-      places_[static_cast<std::size_t>(job)] = set_of(gpus(job)).insert(key(job)).first;
       held_ += gpus(job);
+      if (view_->min_run_ns() > 0) {
+        protected_.push_back(job);
+      } else {
+        stand_in_order(job);
+      }
     }
     for (const JobIndex job : stopping_) wait(job, waiting_key(job, false));
   }
@@ -252,8 +272,9 @@ class PreemptiveOrder : public Policy {
   std::vector<std::set<OrderKey>::iterator> places_;  // by job that runs: where it is in running_
   SizeHeaps waiting_;
   std::vector<RunningSet> running_;
-  std::int64_t last_value_ = 0;  // of the running job that stands last, in this walk
-  std::vector<bool> closed_;     // sizes whose first job did not fit in this walk
+  std::vector<JobIndex> protected_;  // run and must not be suspended yet, in the order of their starts
+  std::int64_t last_value_ = 0;      // of the running job that stands last, in this walk
+  std::vector<bool> closed_;         // sizes whose first job did not fit in this walk
   std::vector<JobIndex> starting_, stopping_;
   FreeGpus free_;
   struct BackCursor {

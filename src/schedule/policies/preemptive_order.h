@@ -9,6 +9,8 @@
 // are
 //   enough; and only running jobs at the very end have to stop for it. Nobody else is looked at.
 //
+// Jobs that must not be suspended yet (ClusterView::is_protected) are not in the order until they may.
+//
 // Ties, for orders whose key changes while a job runs: waiting jobs by the time their key last changed, before running
 // jobs, before new ones. Among running jobs: those with more GPUs later where they move faster; otherwise the order in
 // which the last of them started, before if it had waited and behind if it was new. This is what a stable sort of one

@@ -1,7 +1,6 @@
 #include "schedule/policies/tetris.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace orrery::schedule {
 
@@ -14,18 +13,19 @@ class Tetris : public Policy {
   std::string_view name() const override { return "tetris"; }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    for (const JobIndex job : event.withdrawn) std::erase(waiting_, job);
     waiting_.insert(waiting_.end(), event.evicted.begin(), event.evicted.end());
     waiting_.insert(waiting_.end(), event.arrived.begin(), event.arrived.end());
     if (waiting_.empty() || view.free_gpus() == 0) return;
     FreeGpus free(view);
-    int limit = std::numeric_limits<int>::max();  // sizes the placer could not find
+    passed_.clear();
     while (free.total() > 0) {
-      const auto best = choose(view, free.total(), std::min(limit, free.total()));
+      const auto best = choose(view, free.total(), free.total());
       if (best == waiting_.end()) return;
       const JobIndex job = *best;
       auto allocation = placer_->place(view, free, job, view.facts(job).gpus);
       if (!allocation) {
-        limit = view.facts(job).gpus - 1;
+        passed_.push_back(job);
         continue;
       }
       free.take(*allocation);
@@ -62,18 +62,22 @@ class Tetris : public Policy {
     return sum;
   }
 
+  bool may_start(const ClusterView& view, JobIndex job, int gpus_max) const {
+    return view.facts(job).gpus <= gpus_max && std::find(passed_.begin(), passed_.end(), job) == passed_.end();
+  }
+
   std::vector<JobIndex>::iterator choose(const ClusterView& view, int free_gpus, int gpus_max) {
     const Resources all = resources_of(view);
     double most_aligned = 0, most_service = 0;
     for (const JobIndex job : waiting_) {
       most_service = std::max(most_service, service(view, job));
-      if (view.facts(job).gpus <= gpus_max) {
+      if (may_start(view, job, gpus_max)) {
         most_aligned = std::max(most_aligned, alignment(view, all, job, free_gpus));
       }
     }
     auto best = waiting_.end();
     for (auto job = waiting_.begin(); job != waiting_.end(); ++job) {
-      if (view.facts(*job).gpus > gpus_max) continue;
+      if (!may_start(view, *job, gpus_max)) continue;
       const double shortness = most_service > 0 ? 1 - service(view, *job) / most_service : 1;
       const double score = alignment(view, all, *job, free_gpus) / most_aligned + shortness;
       if (best != waiting_.end() && score <= score_) continue;
@@ -85,6 +89,7 @@ class Tetris : public Policy {
 
   std::unique_ptr<Placer> placer_;
   std::vector<JobIndex> waiting_;  // by arrival
+  std::vector<JobIndex> passed_;   // no place was found in this call
   double score_ = 0;               // of the last choice
 };
 

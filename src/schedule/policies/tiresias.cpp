@@ -15,8 +15,10 @@ class Tiresias : public Policy {
   TimeNs round_ns() const override { return from_seconds(options_.round_s); }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
-    for (const JobIndex job : event.ended) {
-      for (auto& queue : queues_) std::erase(queue, job);
+    for (const auto& gone : {event.ended, event.withdrawn}) {
+      for (const JobIndex job : gone) {
+        for (auto& queue : queues_) std::erase(queue, job);
+      }
     }
     queues_[0].insert(queues_[0].end(), event.arrived.begin(), event.arrived.end());
     demote(view);
@@ -25,6 +27,12 @@ class Tiresias : public Policy {
     int room = view.gpus();
     for (const auto& queue : queues_) {
       for (const JobIndex job : queue) {
+        if (view.is_protected(job)) room -= view.facts(job).gpus;
+      }
+    }
+    for (const auto& queue : queues_) {
+      for (const JobIndex job : queue) {
+        if (view.is_protected(job)) continue;
         const int gpus = view.facts(job).gpus;
         const bool fits = gpus <= room;
         if (fits) room -= gpus;

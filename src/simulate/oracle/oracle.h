@@ -5,6 +5,7 @@
 //   NAME.csv + NAME.expected_end_times.csv + NAME.summary.json   Tiresias simulator: end time of every job, by policy
 //   expected_jct.csv + expected_avg.csv                          Pollux simulator: completion time of every job
 //   published_CLUSTER.csv                                        AlloX and Hydra on batches of jobs
+//   colocate_pairs.csv + single_job_profiles.csv                 measured pairs on one GPU: which of them Gandiva keeps
 //   testbed_NxGPU.csv, simulated.csv                             Muri: real runs on N GPUs, and simulated ones
 // CSV files may be packed (.csv.gz). Inputs (traces, tables) are looked for in the folder itself, in `data`, and in
 // `fallback`.

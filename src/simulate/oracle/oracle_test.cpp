@@ -52,6 +52,23 @@ TEST_F(OracleTest, BatchesAreHeldToTheirBars) {
   EXPECT_EQ(report->failed(), 1u);  // nobody runs x in half a second
 }
 
+TEST_F(OracleTest, GandivaKeepsThePairsThatPay) {
+  write("/o/single_job_profiles.csv",
+        "model,dataset,batchsize,amp,speed,gpu_util,gmem_util,gmem,label\n"
+        "A,x,32,0,1,40,20,5000,0\nB,x,32,0,1,60,20,5000,0\nC,x,32,0,1,60,20,20000,0\n");
+  write("/o/colocate_pairs.csv",
+        ",model1,dataset1,gpu_num1,batchsize1,amp1,speed1,model2,dataset2,gpu_num2,batchsize2,amp2,speed2,gpu_util\n"
+        "0,A,x,1,32,0,0.9,B,x,1,32,0,0.8,90\n"    // pays
+        "1,A,x,1,32,0,0.5,A,x,1,32,0,0.4,90\n"    // does not
+        "2,A,x,1,32,0,0.9,C,x,1,32,0,0.9,90\n");  // does not fit
+  const auto report = run("/o");
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  EXPECT_EQ(report->kind, "colocation");
+  ASSERT_EQ(report->cases.size(), 2u);
+  EXPECT_EQ(report->failed(), 0u);
+  EXPECT_EQ(report->cases[0].note, "1 of 3 pairs fit and do more work together");
+}
+
 TEST_F(OracleTest, SayWhatIsMissing) {
   write("/o/note.txt", "x");
   EXPECT_FALSE(run("/o").has_value());

@@ -34,6 +34,7 @@ class RowReader {
   double number_or(std::string_view column, double without);  // where the field is empty or missing
   double date(std::string_view column);                       // a date, or a number of seconds
   void fail(std::string_view column, std::string_view what);
+  const Columns& columns() const { return columns_; }
 
   const std::string& fault() const { return fault_; }
 

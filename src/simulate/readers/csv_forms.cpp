@@ -13,12 +13,16 @@ std::string text_of(const RowReader& row, std::string_view column) {
   return std::string(row.text(column));
 }
 
-bool read_own(RowReader& row, const SpeedTable&, RawJob& job) {
+bool read_own(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.id = row.text("id");
   job.model = row.text("model");
   job.tenant = row.text("tenant");
   job.submit_s = row.number("submit_s");
-  job.duration_s = row.number("duration_s");
+  for (const std::string& column : row.columns().names()) {
+    if (!column.starts_with(kTypedDuration) || row.text(column).empty()) continue;
+    job.add_typed(column.substr(kTypedDuration.size()), row.number(column));
+  }
+  if (job.typed.empty()) job.duration_s = row.number("duration_s");
   job.gpus = row.number("gpus");
   job.gpus_max = row.number_or("gpus_max", 0);
   job.priority = row.number_or("priority", 0);
@@ -31,7 +35,7 @@ bool read_own(RowReader& row, const SpeedTable&, RawJob& job) {
 }
 
 // Philly in the compact form of the Pollux artifact; jobs have no ids there, the reader numbers them.
-bool read_philly(RowReader& row, const SpeedTable&, RawJob& job) {
+bool read_philly(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.submit_s = row.date("timestamp");
   job.duration_s = row.number("duration");
   job.gpus = row.number("num_gpus");
@@ -39,7 +43,7 @@ bool read_philly(RowReader& row, const SpeedTable&, RawJob& job) {
   return true;
 }
 
-bool read_helios(RowReader& row, const SpeedTable&, RawJob& job) {
+bool read_helios(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.id = row.text("job_id");
   job.gpus = row.number("gpu_num");
   job.submit_s = row.date("submit_time");
@@ -50,7 +54,7 @@ bool read_helios(RowReader& row, const SpeedTable&, RawJob& job) {
 }
 
 // The task table of Alibaba's PAI; plan_gpu is in hundredths of a GPU of one instance.
-bool read_pai(RowReader& row, const SpeedTable&, RawJob& job) {
+bool read_pai(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.id = fmt::format("{}/{}", row.text("job_name"), row.text("task_name"));
   job.submit_s = row.number_or("start_time", -1);
   const double end = row.number_or("end_time", -1);
@@ -65,7 +69,7 @@ bool read_pai(RowReader& row, const SpeedTable&, RawJob& job) {
   return per_instance > 0 || !row.fault().empty();
 }
 
-bool read_alibaba_2023(RowReader& row, const SpeedTable&, RawJob& job) {
+bool read_alibaba_2023(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.id = row.text("name");
   job.gpus = row.number("num_gpu");
   job.submit_s = row.number("creation_time");
@@ -79,30 +83,36 @@ bool read_alibaba_2023(RowReader& row, const SpeedTable&, RawJob& job) {
   return job.gpus != 0 || !row.fault().empty();
 }
 
-bool read_gavel(RowReader& row, const SpeedTable& speeds, RawJob& job) {
+bool read_gavel(RowReader& row, const SpeedLookup& speeds, RawJob& job) {
   job.model = row.text("job_type");
   job.submit_s = row.number("arrival_time_s");
   job.gpus = row.number("scale_factor");
   job.priority = row.number_or("priority_weight", 0);
   const double steps = row.number("total_steps");
-  if (speeds.empty()) {
+  if (speeds.table.empty()) {
     row.fail("total_steps", "gives steps, not a time; give the table of steps per second with --speeds");
     return true;
   }
   if (!row.fault().empty() || !(job.gpus >= 1 && job.gpus <= 1e6)) return true;
-  const auto speed = speeds.steps_per_s(job.model, static_cast<int>(job.gpus));
-  if (!speed) {
-    row.fail("job_type", fmt::format("no speed of {} on {:.0f} GPUs in the table", quote(job.model), job.gpus));
-    return true;
+  const int gpus = static_cast<int>(job.gpus);
+  std::vector<TypedSpeed> found = speeds.table.steps_per_s(job.model, gpus);
+  if (found.empty()) {
+    const std::string missing = fmt::format("no speed of {} on {:.0f} GPUs in the table", quote(job.model), job.gpus);
+    if (speeds.predict) found = speeds.table.predicted_steps_per_s(job.model, gpus);
+    if (found.empty()) {
+      row.fail("job_type", missing + (speeds.predict ? ", and none to predict it from" : ""));
+      return true;
+    }
+    *speeds.predicted = missing;
   }
-  job.duration_s = steps / *speed;
+  for (const TypedSpeed& speed : found) job.add_typed(speed.device, steps / speed.steps_per_s);
   const double slo = row.number_or("slo", -1);
   if (slo > 0) job.deadline_s = job.submit_s + slo;
   return true;
 }
 
 // Muri's times are in milliseconds; what is measured is the iteration, so that is what counts.
-bool read_muri(RowReader& row, const SpeedTable&, RawJob& job) {
+bool read_muri(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.id = row.text("job_id");
   job.model = row.text("model_name");
   job.submit_s = row.number("submit_time") / 1000;
@@ -112,7 +122,7 @@ bool read_muri(RowReader& row, const SpeedTable&, RawJob& job) {
   return true;
 }
 
-bool read_chronus(RowReader& row, const SpeedTable&, RawJob& job) {
+bool read_chronus(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.id = row.text("job_id");
   job.model = row.text("model_name");
   job.tenant = row.text("user");
@@ -123,7 +133,7 @@ bool read_chronus(RowReader& row, const SpeedTable&, RawJob& job) {
   return true;
 }
 
-bool read_tiresias(RowReader& row, const SpeedTable&, RawJob& job) {
+bool read_tiresias(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.id = row.text("job_id");
   job.model = row.text("model_name");
   job.submit_s = row.number("submit_time");
@@ -132,7 +142,7 @@ bool read_tiresias(RowReader& row, const SpeedTable&, RawJob& job) {
   return true;
 }
 
-bool read_tiresias_seconds(RowReader& row, const SpeedTable&, RawJob& job) {
+bool read_tiresias_seconds(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.id = row.text("job_id");
   job.submit_s = row.number("submit_time_s");
   job.gpus = row.number("num_gpu");
@@ -141,14 +151,14 @@ bool read_tiresias_seconds(RowReader& row, const SpeedTable&, RawJob& job) {
 }
 
 // Pollux and Sia give application, batch and GPUs; how long that takes was measured.
-bool read_pollux(RowReader& row, const SpeedTable& speeds, RawJob& job) {
+bool read_pollux(RowReader& row, const SpeedLookup& speeds, RawJob& job) {
   job.id = row.text("name");
   job.model = row.text("application");
   job.submit_s = row.number("time");
   job.gpus = row.number("num_replicas");
   const double batch = row.number("batch_size");
   if (!row.fault().empty() || !(job.gpus >= 1 && job.gpus <= 1e6) || !(batch >= 1 && batch <= 1e9)) return true;
-  const auto run = speeds.run_s(job.model, static_cast<int>(batch), static_cast<int>(job.gpus));
+  const auto run = speeds.table.run_s(job.model, static_cast<int>(batch), static_cast<int>(job.gpus));
   if (!run) {
     row.fail("application", fmt::format("no measured time of {} with batch {:.0f} on {:.0f} GPUs; --speeds names the "
                                         "folder with applications.csv and measured/",
@@ -156,6 +166,19 @@ bool read_pollux(RowReader& row, const SpeedTable& speeds, RawJob& job) {
     return true;
   }
   job.duration_s = *run;
+  return true;
+}
+
+// The cases of Hydra: all there at once, with the time on each type of device in a column of its name.
+bool read_hydra(RowReader& row, const SpeedLookup&, RawJob& job) {
+  job.id = row.text("job_name");
+  job.submit_s = row.number("norm_job_submit_time");
+  if (to_lower(row.text("ddl")) != "inf") job.deadline_s = job.submit_s + row.number("ddl");
+  for (const std::string& column : row.columns().names()) {
+    if (column.empty() || column == "job_name" || column == "norm_job_submit_time" || column == "ddl") continue;
+    if (!row.text(column).empty()) job.add_typed(column, row.number(column));
+  }
+  if (job.typed.empty()) row.fail("types", "no column with a time on a type of device");
   return true;
 }
 
@@ -189,6 +212,10 @@ const std::vector<CsvForm>& forms() {
        "Gavel: steps, needs --speeds",
        {"job_type", "total_steps", "scale_factor", "arrival_time_s"},
        read_gavel},
+      {"hydra",
+       "Hydra: time on each type of device, deadlines",
+       {"job_name", "norm_job_submit_time", "ddl"},
+       read_hydra},
       {"pollux",
        "Pollux and Sia workloads, need --speeds",
        {"name", "time", "application", "num_replicas", "batch_size"},

@@ -10,12 +10,19 @@
 
 namespace orrery::simulate {
 
+// The table of steps per second as a reader sees it, and what it had to predict for this row.
+struct SpeedLookup {
+  const SpeedTable& table;
+  bool predict = false;
+  std::string* predicted = nullptr;  // what was missing, if anything was
+};
+
 struct CsvForm {
   std::string name;
   std::string summary;
   std::vector<std::string> columns;  // by which it is recognised
   // Fills `job`; false: the row is no job for us. What is wrong is left in the row.
-  std::function<bool(RowReader& row, const SpeedTable& speeds, RawJob& job)> read;
+  std::function<bool(RowReader& row, const SpeedLookup& speeds, RawJob& job)> read;
 };
 
 // In the order in which they are tried: forms with more columns first.

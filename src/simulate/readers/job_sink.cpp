@@ -1,5 +1,6 @@
 #include "simulate/readers/job_sink.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -10,7 +11,7 @@ namespace orrery::simulate {
 namespace {
 
 constexpr double kGpusMax = 1 << 20;
-constexpr std::size_t kIdBytesMax = 200;
+constexpr std::size_t kIdBytesMax = 200, kDevicesMax = 1000;
 
 // What is wrong with a job; empty if nothing is.
 std::string fault_of(const RawJob& job) {
@@ -23,6 +24,12 @@ std::string fault_of(const RawJob& job) {
   if (!(job.duration_s >= 0)) return out_of_range("duration", job.duration_s, "a time that does not go backwards");
   if (job.duration_s == 0) return "duration: the job has no length";
   if (job.duration_s > schedule::kSecondsMax) return out_of_range("duration", job.duration_s, "at most 146 years");
+  for (const TypedDuration& typed : job.typed) {
+    if (typed.device.empty() || !is_printable(typed.device)) return "type of device: missing or not printable";
+    if (!(typed.seconds > 0 && typed.seconds <= schedule::kSecondsMax)) {
+      return out_of_range("duration on " + typed.device, typed.seconds, "a time above 0, at most 146 years");
+    }
+  }
   if (!(job.gpus >= 1 && job.gpus <= kGpusMax) || job.gpus != std::floor(job.gpus)) {
     return out_of_range("gpus", job.gpus, "a whole number from 1 on");
   }
@@ -45,6 +52,9 @@ std::string fault_of(const RawJob& job) {
 
 Status JobSink::add(std::size_t line, const RawJob& job) {
   if (std::string fault = fault_of(job); !fault.empty()) return skip(line, std::move(fault));
+  if (job.typed.size() + file_.workload.devices.size() > kDevicesMax) {
+    return skip(line, fmt::format("more than {} types of devices", kDevicesMax));
+  }
   if (!ids_.insert(job.id).second) return skip(line, fmt::format("id: {} was there before", quote(job.id)));
   if (file_.workload.jobs.size() == kTraceJobsMax) {
     return Error::invalid(fmt::format("{}:{}: more than {} jobs", name_, line, kTraceJobsMax));
@@ -64,6 +74,7 @@ Status JobSink::add(std::size_t line, const RawJob& job) {
   added.facts.gpu_utilisation = job.gpu_utilisation;
   added.facts.gpu_memory_share = job.gpu_memory_share;
   added.facts.tenant = tenant_of(job.tenant);
+  if (!job.typed.empty()) added.facts.speed_class = class_of(job.typed, job.duration_s);
   const std::size_t count = file_.workload.jobs.size();
   if (count > 1 && added.facts.submit_ns < file_.workload.jobs[count - 2].facts.submit_ns) file_.out_of_order = true;
   return {};
@@ -75,6 +86,27 @@ Status JobSink::skip(std::size_t line, std::string what) {
   ++file_.skipped;
   if (file_.problems.size() < kProblemsMax) file_.problems.push_back({line, std::move(what)});
   return {};
+}
+
+void JobSink::predicted(std::size_t line, std::string what) {
+  ++file_.predicted;
+  if (file_.predictions.size() < kProblemsMax) file_.predictions.push_back({line, std::move(what)});
+}
+
+std::int32_t JobSink::class_of(const std::vector<TypedDuration>& typed, double fastest_s) {
+  Workload& workload = file_.workload;
+  std::vector<double> speeds;
+  for (const TypedDuration& on : typed) {
+    const auto found = std::find(workload.devices.begin(), workload.devices.end(), on.device);
+    const auto place = static_cast<std::size_t>(found - workload.devices.begin());
+    if (found == workload.devices.end()) workload.devices.push_back(on.device);
+    if (speeds.size() <= place) speeds.resize(place + 1, 0);
+    speeds[place] = fastest_s / on.seconds;
+  }
+  if (workload.speeds.empty()) workload.speeds.emplace_back();  // that of jobs that run anywhere alike
+  const auto added = classes_.emplace(speeds, static_cast<std::int32_t>(workload.speeds.size()));
+  if (added.second) workload.speeds.push_back(std::move(speeds));
+  return added.first->second;
 }
 
 std::int32_t JobSink::tenant_of(const std::string& name) {

@@ -1,6 +1,8 @@
 #pragma once
 // Where readers put jobs: checks each, counts what is wrong.
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,19 +11,35 @@
 
 namespace orrery::simulate {
 
+// In our own forms, before the name of a type of device.
+inline constexpr std::string_view kTypedDuration = "duration_s.";
+
+// How long a job runs on one type of device.
+struct TypedDuration {
+  std::string device;
+  double seconds = 0;
+};
+
 // A job as rows give it; times in seconds. What is not set is not said.
 struct RawJob {
   std::string id{};
   std::string model{};
   std::string tenant{};
   double submit_s = 0;
-  double duration_s = 0;
+  double duration_s = 0;  // on the type where it is fastest, if types are given
+  std::vector<TypedDuration> typed{};
   double gpus = 1;
   double gpus_max = 0;
   double priority = 0;
   double deadline_s = -1;  // below 0: none
   double cpus = 0, memory = 0;
   double gpu_utilisation = 1, gpu_memory_share = 1;
+
+  // The duration becomes that on the fastest type.
+  void add_typed(std::string device, double seconds) {
+    duration_s = typed.empty() ? seconds : std::min(duration_s, seconds);
+    typed.push_back({std::move(device), seconds});
+  }
 };
 
 class JobSink {
@@ -31,6 +49,8 @@ class JobSink {
   // A row that is a job, if nothing is wrong with it. An error only if reading is strict.
   Status add(std::size_t line, const RawJob& job);
   Status skip(std::size_t line, std::string what);
+  // The job of this line has a speed that was not in the table and was predicted.
+  void predicted(std::size_t line, std::string what);
   // A row that is no job for us, and nothing wrong.
   void ignore() {
     ++file_.rows;
@@ -39,12 +59,14 @@ class JobSink {
 
  private:
   std::int32_t tenant_of(const std::string& name);
+  std::int32_t class_of(const std::vector<TypedDuration>& typed, double fastest_s);
 
   WorkloadFile& file_;
   std::string name_;
   bool strict_;
   std::unordered_set<std::string> ids_;
   std::unordered_map<std::string, std::int32_t> tenants_;
+  std::map<std::vector<double>, std::int32_t> classes_;  // speeds by device, without zeros at the end
 };
 
 }  // namespace orrery::simulate

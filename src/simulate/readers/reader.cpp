@@ -82,7 +82,8 @@ Status read_rows(CsvReader& reader, const Columns& columns, const CsvForm& form,
     }
     RowReader fields(columns, row.fields);
     RawJob job;
-    const bool is_job = form.read(fields, options.speeds, job);
+    std::string predicted;
+    const bool is_job = form.read(fields, {options.speeds, options.predict_speeds, &predicted}, job);
     if (!is_job) {
       sink.ignore();
       continue;
@@ -90,6 +91,7 @@ Status read_rows(CsvReader& reader, const Columns& columns, const CsvForm& form,
     // Some traces have no ids; the line is one.
     if (job.id.empty()) job.id = std::to_string(row.line - 1);
     ORRERY_TRY_VOID(fields.fault().empty() ? sink.add(row.line, job) : sink.skip(row.line, fields.fault()));
+    if (!predicted.empty()) sink.predicted(row.line, std::move(predicted));
   }
   return {};
 }

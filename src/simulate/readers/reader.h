@@ -25,9 +25,11 @@ struct WorkloadFile {
   Workload workload;     // in order, first submission at 0
   std::size_t rows = 0;  // jobs and skipped rows
   std::size_t skipped = 0;
-  std::size_t not_jobs = 0;           // rows that are none for us: without GPUs, steps of a job; not skipped
-  std::vector<ReadProblem> problems;  // the first kProblemsMax of the skipped rows
-  bool out_of_order = false;          // submissions went backwards and were sorted
+  std::size_t not_jobs = 0;              // rows that are none for us: without GPUs, steps of a job; not skipped
+  std::vector<ReadProblem> problems;     // the first kProblemsMax of the skipped rows
+  std::size_t predicted = 0;             // jobs whose speed was not in the table and was predicted
+  std::vector<ReadProblem> predictions;  // the first kProblemsMax of them: what was missing
+  bool out_of_order = false;             // submissions went backwards and were sorted
 };
 
 inline constexpr std::size_t kProblemsMax = 1000;
@@ -36,6 +38,8 @@ inline constexpr std::size_t kTraceJobsMax = 20'000'000;
 struct ReadOptions {
   std::string format = "auto";
   SpeedTable speeds{};  // for forms that give steps or epochs and not times (Gavel, Pollux)
+  // A speed that is not in the table is predicted from others in it, and named; otherwise the row is a bad one.
+  bool predict_speeds = false;
   bool strict = false;  // the first bad row is an error
 };
 

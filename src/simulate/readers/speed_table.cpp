@@ -1,6 +1,7 @@
 #include "simulate/readers/speed_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -9,6 +10,7 @@ namespace orrery::simulate {
 
 namespace {
 
+constexpr double kScalingPower = 0.9;
 constexpr int kGpusPerNode = 4, kGpusMeasuredMax = 64;  // of the nodes the applications were measured on
 
 // "('ResNet-18 (batch size 16)', 1)" as model and GPUs.
@@ -32,9 +34,8 @@ Result<SpeedTable> SpeedTable::parse(std::string_view json) {
       const auto key = parse_key(entry.key());
       if (!key || !entry.value().is_object() || !entry.value().contains("null")) continue;
       const auto& alone = entry.value()["null"];
-      if (!alone.is_number()) continue;
-      double& speed = table.speeds_[*key];
-      speed = std::max(speed, alone.get<double>());
+      // A speed of 0 says that the model does not run there.
+      if (alone.is_number() && alone.get<double>() > 0) table.speeds_[device.key()][*key] = alone.get<double>();
     }
   }
   if (table.speeds_.empty())
@@ -66,10 +67,43 @@ std::optional<double> SpeedTable::run_s(std::string_view application, int batch,
   return found->second;
 }
 
-std::optional<double> SpeedTable::steps_per_s(std::string_view model, int gpus) const {
-  const auto found = speeds_.find(std::pair(std::string(model), gpus));
-  if (found == speeds_.end() || !(found->second > 0)) return std::nullopt;
-  return found->second;
+std::vector<TypedSpeed> SpeedTable::steps_per_s(std::string_view model, int gpus) const {
+  std::vector<TypedSpeed> result;
+  for (const auto& [device, speeds] : speeds_) {
+    const auto found = speeds.find(std::pair(std::string(model), gpus));
+    if (found != speeds.end()) result.push_back({device, found->second});
+  }
+  return result;
+}
+
+double SpeedTable::ratio(std::string_view device, int from_gpus, int to_gpus) const {
+  std::vector<double> ratios;
+  const auto& speeds = speeds_.find(device)->second;
+  for (const auto& [key, speed] : speeds) {
+    if (key.second != from_gpus) continue;
+    const auto other = speeds.find(std::pair(key.first, to_gpus));
+    if (other != speeds.end()) ratios.push_back(other->second / speed);
+  }
+  if (ratios.empty()) return std::pow(static_cast<double>(to_gpus) / from_gpus, kScalingPower);
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  return *middle;
+}
+
+std::vector<TypedSpeed> SpeedTable::predicted_steps_per_s(std::string_view model, int gpus) const {
+  std::vector<TypedSpeed> result;
+  for (const auto& [device, speeds] : speeds_) {
+    int nearest = 0;
+    double speed = 0;
+    for (const auto& [key, measured] : speeds) {
+      if (key.first != model) continue;
+      if (nearest != 0 && std::abs(key.second - gpus) >= std::abs(nearest - gpus)) continue;
+      nearest = key.second;
+      speed = measured;
+    }
+    if (nearest != 0) result.push_back({device, speed * ratio(device, nearest, gpus)});
+  }
+  return result;
 }
 
 }  // namespace orrery::simulate

@@ -9,11 +9,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "simulate/goodput/application.h"
 
 namespace orrery::simulate {
+
+struct TypedSpeed {
+  std::string device;
+  double steps_per_s = 0;
+};
 
 class SpeedTable {
  public:
@@ -23,12 +29,19 @@ class SpeedTable {
   static SpeedTable of(const Applications& applications);
 
   bool empty() const { return speeds_.empty(); }
-  // On the fastest device type that was measured.
-  std::optional<double> steps_per_s(std::string_view model, int gpus) const;
+  // On every type of device that was measured; empty if none was.
+  std::vector<TypedSpeed> steps_per_s(std::string_view model, int gpus) const;
+  // What was not measured, from what was: the model's speed on the nearest number of GPUs, times what that difference
+  // makes for other models on the type (the median of their ratios); without others, speed grows by (ratio of
+  // GPUs)^0.9. Empty if the model was not measured at all.
+  std::vector<TypedSpeed> predicted_steps_per_s(std::string_view model, int gpus) const;
   std::optional<double> run_s(std::string_view application, int batch, int gpus) const;
 
  private:
-  std::map<std::pair<std::string, int>, double> speeds_;
+  double ratio(std::string_view device, int from_gpus, int to_gpus) const;
+
+  // By device, then model and GPUs; all above 0.
+  std::map<std::string, std::map<std::pair<std::string, int>, double>, std::less<>> speeds_;
   std::map<std::tuple<std::string, int, int>, double> runs_s_;
 };
 

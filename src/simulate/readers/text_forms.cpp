@@ -163,6 +163,11 @@ Status read_jsonl(std::string_view text, JobSink& sink) {
                                                        {"gpu_utilisation", &job.gpu_utilisation},
                                                        {"gpu_memory_share", &job.gpu_memory_share}};
     for (const auto& field : numbers) sound = take(object, field.first, *field.second) && sound;
+    for (const auto& field : object.items()) {
+      if (!field.key().starts_with(kTypedDuration)) continue;
+      sound = sound && field.value().is_number();
+      if (sound) job.add_typed(field.key().substr(kTypedDuration.size()), field.value().get<double>());
+    }
     if (!sound) return sink.skip(number, "a field has the wrong type; id, model and tenant are texts, others numbers");
     return sink.add(number, job);
   });

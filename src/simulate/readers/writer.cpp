@@ -8,28 +8,48 @@ namespace orrery::simulate {
 
 namespace {
 
+// How long a job runs on a type; nothing where it cannot.
+Cell typed_duration(const Workload& workload, const JobFacts& facts, std::size_t device) {
+  const double speed = workload.speeds[static_cast<std::size_t>(facts.speed_class)][device];
+  return facts.speed_class > 0 && speed > 0 ? Cell(schedule::to_seconds(facts.work_ns) / speed) : Cell();
+}
+
 Table table_of(const Workload& workload) {
-  Table table({{"id", "id"},
-               {"submit_s", "submit", CellFormat::kNumber},
-               {"duration_s", "duration", CellFormat::kNumber},
-               {"gpus", "GPUs", CellFormat::kInteger},
-               {"gpus_max", "at most", CellFormat::kInteger},
-               {"model", "model"},
-               {"tenant", "tenant"},
-               {"priority", "priority", CellFormat::kNumber},
-               {"deadline_s", "deadline", CellFormat::kNumber},
-               {"cpus", "CPUs", CellFormat::kNumber},
-               {"memory_gib", "memory", CellFormat::kNumber},
-               {"gpu_utilisation", "utilisation", CellFormat::kNumber},
-               {"gpu_memory_share", "memory share", CellFormat::kNumber}});
+  std::vector<Column> columns = {{"id", "id"},
+                                 {"submit_s", "submit", CellFormat::kNumber},
+                                 {"duration_s", "duration", CellFormat::kNumber},
+                                 {"gpus", "GPUs", CellFormat::kInteger},
+                                 {"gpus_max", "at most", CellFormat::kInteger},
+                                 {"model", "model"},
+                                 {"tenant", "tenant"},
+                                 {"priority", "priority", CellFormat::kNumber},
+                                 {"deadline_s", "deadline", CellFormat::kNumber},
+                                 {"cpus", "CPUs", CellFormat::kNumber},
+                                 {"memory_gib", "memory", CellFormat::kNumber},
+                                 {"gpu_utilisation", "utilisation", CellFormat::kNumber},
+                                 {"gpu_memory_share", "memory share", CellFormat::kNumber}};
+  for (const std::string& device : workload.devices) {
+    columns.push_back({"duration_s." + device, device, CellFormat::kNumber});
+  }
+  Table table(std::move(columns));
   for (const TraceJob& job : workload.jobs) {
     const JobFacts& facts = job.facts;
     const bool due = facts.deadline_ns != kNever;
-    table.add({job.id, schedule::to_seconds(facts.submit_ns), schedule::to_seconds(facts.work_ns),
-               std::int64_t{facts.gpus}, std::int64_t{facts.gpus_max}, job.model,
-               workload.tenants[static_cast<std::size_t>(facts.tenant)], facts.priority,
-               due ? Cell(schedule::to_seconds(facts.deadline_ns)) : Cell(), facts.cpus, facts.memory,
-               facts.gpu_utilisation, facts.gpu_memory_share});
+    std::vector<Cell> cells = {job.id,
+                               schedule::to_seconds(facts.submit_ns),
+                               schedule::to_seconds(facts.work_ns),
+                               std::int64_t{facts.gpus},
+                               std::int64_t{facts.gpus_max},
+                               job.model,
+                               workload.tenants[static_cast<std::size_t>(facts.tenant)],
+                               facts.priority,
+                               due ? Cell(schedule::to_seconds(facts.deadline_ns)) : Cell(),
+                               facts.cpus,
+                               facts.memory,
+                               facts.gpu_utilisation,
+                               facts.gpu_memory_share};
+    for (std::size_t d = 0; d < workload.devices.size(); ++d) cells.push_back(typed_duration(workload, facts, d));
+    table.add(std::move(cells));
   }
   return table;
 }

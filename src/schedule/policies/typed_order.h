@@ -1,0 +1,40 @@
+#pragma once
+// List policies on clusters with several types of devices, of which a job is faster on some than on others.
+//
+// Assumes: gangs that stay on one type; a speed of every job on every type it runs on (ClusterView::speed_on).
+// 1. Jobs stand in the order of the rule: arrival, work left, work left x GPUs, deadline, priority, or queue of
+// attained
+//    service (executed time x GPUs). Work is counted on the type it is measured on.
+// 2. Without preemption running jobs keep their GPUs. With it, walk all jobs in order, with all GPUs: a running job
+// that
+//    still fits on its type stays. Jobs that must not be suspended yet stay anyway.
+// 3. Any other job takes the fastest of its types that has room for it: it starts, or moves there if it ran elsewhere.
+// A
+//    job without room is skipped, and suspended if it ran. A strict order stops at the first job without room.
+// 4. With queues of attained service, asked again when the next running job reaches the limit of its queue.
+// Ties: running before waiting, then earlier submission. Whether a job fits depends on its size and its types only, so
+// waiting jobs are kept by these, and one look at the first of each is enough: O(running log running + started x kinds)
+// per event. Source: the fastest free type as fifo_perf of Gavel (OSDI 2020) takes it.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schedule/placement/placer.h"
+#include "schedule/policy.h"
+
+namespace orrery::schedule {
+
+enum class TypedRule { kArrival, kWork, kService, kDeadline, kPriority, kAttained };
+
+struct TypedOptions {
+  std::string name;
+  TypedRule rule = TypedRule::kArrival;
+  bool preemptive = false;
+  bool strict = false;                 // nobody passes a job that does not fit
+  std::vector<double> limits_gpu_s{};  // of kAttained
+};
+
+std::unique_ptr<Policy> make_typed_order(const TypedOptions& options, std::unique_ptr<Placer> placer);
+
+}  // namespace orrery::schedule

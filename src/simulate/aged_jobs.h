@@ -1,0 +1,47 @@
+#pragma once
+// Jobs that have waited too long: each leaves the policy and gets the next GPUs that become free.
+//
+// 1. Aged jobs stand in the order in which they became so.
+// 2. The first keeps free GPUs as they come (of one type of device, where types differ: the one with most of them free
+//    when it became the first; of equal ones its fastest). The policy does not see them any more.
+// 3. When it has enough it starts, and runs to its end. Then the GPUs are the policy's again.
+// So nobody waits for ever, under any policy.
+
+#include <deque>
+#include <optional>
+
+#include "schedule/cluster_ledger.h"
+#include "schedule/placement/placer.h"
+
+namespace orrery::simulate {
+
+class AgedJobs {
+ public:
+  // The ledger is borrowed.
+  explicit AgedJobs(schedule::ClusterLedger& ledger) : ledger_(ledger), placer_(schedule::make_consolidated_placer()) {}
+
+  bool empty() const { return waiting_.empty(); }
+  void add(schedule::JobIndex job) { waiting_.push_back(job); }
+  // A job that had started and lost its GPUs stands before everybody again.
+  void add_first(schedule::JobIndex job);
+  // A machine is about to fail: what was kept there is given back.
+  void lose(std::int32_t machine);
+
+  struct Ready {
+    schedule::JobIndex job = schedule::kNoJob;
+    schedule::Allocation allocation{};  // withheld
+  };
+  // Keeps what is free for the first job; the job when that is enough.
+  std::optional<Ready> next();
+
+ private:
+  void give_back();
+
+  schedule::ClusterLedger& ledger_;
+  std::unique_ptr<schedule::Placer> placer_;
+  std::deque<schedule::JobIndex> waiting_;
+  schedule::Allocation kept_;  // for the first
+  std::int32_t type_ = -1;     // of the devices it waits for; -1: not chosen, or any
+};
+
+}  // namespace orrery::simulate

@@ -1,0 +1,66 @@
+#pragma once
+// How Optimus learns how jobs scale: short trial runs, a fitted formula, and what running jobs show.
+//
+// 1. The first job of a model makes trial runs on `trials` numbers of GPUs: 1, the most it can use, and others between
+//    drawn at random. Each gives its step time with an error of exp(N(0, noise)). Jobs of one model share what is
+//    known; a job without a model is a model of its own. Trial runs take no time.
+// 2. While a job runs its step time is measured: one more sample for its model.
+// 3. A number of GPUs that was measured has the mean of its samples. Any other follows the formula of Optimus for
+//    synchronous training, fitted to all samples, with as many parameter servers as workers (predict/scaling).
+// Steps left are those predicted for the job, as everywhere. Source: Peng et al., "Optimus" (EuroSys 2018),
+// section 3.2.
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "predict/scaling/ps_formula.h"
+#include "schedule/scaling_model.h"
+#include "simulate/speed_model.h"
+#include "simulate/workload.h"
+
+namespace orrery::simulate {
+
+struct TrialOptions {
+  int trials = 5;
+  double noise = 0.05;
+  std::uint64_t seed = 1;
+};
+
+class FittedScaling : public schedule::ScalingModel {
+ public:
+  // View, speed and workload are borrowed.
+  FittedScaling(const schedule::ClusterView& view, const CurveSpeed& speed, const Workload& workload,
+                const TrialOptions& options);
+
+  double step_s(schedule::JobIndex job, int gpus) const override;
+  double steps_left(schedule::JobIndex job) const override { return known_.steps_left(job); }
+  int gpus_max(schedule::JobIndex job) const override { return known_.gpus_max(job); }
+
+ private:
+  // Of step times, in those of one GPU.
+  struct Samples {
+    double sum = 0;
+    int count = 0;
+  };
+  struct Model {
+    std::map<int, Samples> by_gpus;
+    std::map<schedule::JobIndex, int> seen;  // GPUs of the last measurement of each running job
+    std::optional<predict::PsFormula> formula;
+  };
+
+  Model& model_of(schedule::JobIndex job) const;
+  void make_trials(schedule::JobIndex job, Model& model) const;
+  void measure(schedule::JobIndex job, Model& model) const;
+  static void fit(Model& model);
+  static double time_on(const Model& model, int gpus);
+
+  const schedule::ClusterView& view_;
+  const CurveSpeed& speed_;
+  const Workload& workload_;
+  TrialOptions options_;
+  CurveScaling known_;
+  mutable std::map<std::string, Model> models_;  // what was learned; asked by one policy of one run
+};
+
+}  // namespace orrery::simulate

@@ -1,0 +1,51 @@
+#include "simulate/fitted_scaling.h"
+
+#include "simulate/generate.h"
+#include "simulate/run_test.h"
+#include "simulate/summary.h"
+
+namespace orrery::simulate {
+namespace {
+
+TEST(FittedScaling, FiveNoisyTrialsGiveTheCurveWithinTenPercent) {
+  Workload workload = workload_of({job_of(0, 1000, 2)});
+  workload.jobs[0].facts.gpus_max = 16;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    schedule::ClusterLedger ledger(std::vector<schedule::MachineView>(1, {.gpus = 16}));
+    ledger.add(workload.jobs[0].facts);
+    const CurveSpeed speed({.serial_share = 0.1});
+    const CurveScaling known(ledger, speed);
+    const FittedScaling fitted(ledger, speed, workload, {.trials = 5, .noise = 0.02, .seed = seed});
+    double error = 0;
+    for (int gpus = 1; gpus <= 16; ++gpus) error += std::abs(fitted.step_s(0, gpus) / known.step_s(0, gpus) - 1) / 16;
+    EXPECT_LT(error, 0.1) << "seed " << seed;
+  }
+}
+
+TEST(FittedScaling, WhatARunningJobShowsIsTakenAsItIs) {
+  Workload workload = workload_of({job_of(0, 1000, 1)});
+  workload.jobs[0].facts.gpus_max = 8;
+  schedule::ClusterLedger ledger(std::vector<schedule::MachineView>(1, {.gpus = 8}));
+  ledger.add(workload.jobs[0].facts);
+  ledger.admit(0);
+  const CurveSpeed speed({.serial_share = 0});
+  const FittedScaling fitted(ledger, speed, workload, {.trials = 2, .noise = 0});
+  // Trials on 1 and 8 GPUs; then it runs on 4 and is only twice as fast as on one.
+  EXPECT_NEAR(fitted.step_s(0, 8), 1.0 / 8, 1e-9);
+  ledger.start(0, {{0, 4}}, 2, 0);
+  ledger.advance_to(schedule::kSecondNs);
+  EXPECT_NEAR(fitted.step_s(0, 4), 0.5, 1e-9);
+}
+
+TEST(FittedScaling, OptimusIsNearlyAsGoodWithItAsWithTheTrueCurve) {
+  const Workload workload = generate({.jobs = 60, .rate_per_h = 12, .mix = Mix::kOptimus, .seed = 3});
+  RunSetup setup = setup_of(4, 8);
+  const double known = summarise(workload, run(workload, setup, "optimus"), 32, 0).mean_s;
+  setup.fitted_scaling = true;
+  const double fitted = summarise(workload, run(workload, setup, "optimus"), 32, 0).mean_s;
+  EXPECT_LT(fitted, known * 1.15);
+  EXPECT_NE(fitted, known);
+}
+
+}  // namespace
+}  // namespace orrery::simulate

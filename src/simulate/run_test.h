@@ -1,0 +1,45 @@
+#pragma once
+// What tests of runs share: small jobs, clusters and runs.
+
+#include <gtest/gtest.h>
+
+#include "simulate/runner.h"
+
+namespace orrery::simulate {
+
+inline TraceJob job_of(double submit_s, double length_s, int gpus) {
+  TraceJob result;
+  result.id = std::to_string(submit_s);
+  result.facts.submit_ns = schedule::from_seconds(submit_s);
+  result.facts.work_ns = schedule::from_seconds(length_s);
+  result.facts.gpus = gpus;
+  return result;
+}
+
+inline Workload workload_of(std::vector<TraceJob> jobs) {
+  Workload workload;
+  workload.jobs = std::move(jobs);
+  workload.tenants = {""};
+  return workload;
+}
+
+inline RunSetup setup_of(std::size_t machines, int gpus) {
+  RunSetup setup;
+  setup.machines.assign(machines, {.gpus = gpus});
+  setup.engine.check_invariants = true;
+  return setup;
+}
+
+inline RunResult run(const Workload& workload, const RunSetup& setup, std::string_view policy) {
+  auto result = run_policy(workload, setup, policy);
+  EXPECT_TRUE(result.has_value()) << result.error().to_string();
+  return result ? std::move(*result) : RunResult{};
+}
+
+inline std::vector<TimeNs> ends_s(const RunResult& result) {
+  std::vector<TimeNs> ends;
+  for (const JobOutcome& outcome : result.jobs) ends.push_back(outcome.end_ns / schedule::kSecondNs);
+  return ends;
+}
+
+}  // namespace orrery::simulate

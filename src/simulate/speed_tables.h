@@ -1,0 +1,77 @@
+#pragma once
+// Measured costs of sharing and of distance, from files; what was not measured follows the curve (speed_model.h).
+//
+// Interference: CSV with the columns model1, speed1, model2, speed2: speeds of two jobs on the same GPUs, of running
+// alone. Other columns are left aside; several rows of a pair are averaged; the order of the two does not matter.
+// Locality: CSV with the columns model, gpus, machines, speed: speed of a job spread over so many machines, of the best
+// placement. An empty model holds for all that have no rows of their own.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "base/result.h"
+#include "simulate/speed_model.h"
+#include "simulate/workload.h"
+
+namespace orrery::simulate {
+
+inline constexpr std::size_t kTableRowsMax = 1'000'000;
+
+class InterferenceTable {
+ public:
+  // A row that is wrong is an error, with its line.
+  static Result<InterferenceTable> parse(std::string_view csv, const std::string& file);
+  // Speed of `model` beside `other`, of running alone; nothing if the pair was not measured.
+  std::optional<double> speed(std::string_view model, std::string_view other) const;
+  bool empty() const { return speeds_.empty(); }
+
+ private:
+  struct Mean {
+    double sum = 0;
+    int rows = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Mean, std::less<>> speeds_;
+};
+
+class LocalityTable {
+ public:
+  static Result<LocalityTable> parse(std::string_view csv, const std::string& file);
+  // Nothing if neither this model nor all models were measured so.
+  std::optional<double> speed(std::string_view model, int gpus, int machines) const;
+  bool empty() const { return speeds_.empty(); }
+
+ private:
+  std::map<std::tuple<std::string, int, int>, double> speeds_;
+};
+
+// The curve, corrected by what was measured. Everything is borrowed.
+class TableSpeed : public SpeedModel {
+ public:
+  TableSpeed(const CurveSpeed& curve, const Workload& workload, const InterferenceTable& interference,
+             const LocalityTable& locality)
+      : curve_(curve), workload_(workload), interference_(interference), locality_(locality) {}
+
+  double rate(const schedule::ClusterView& view, schedule::JobIndex job,
+              const schedule::Allocation& allocation) const override;
+  double packed_share(const schedule::ClusterView& view, schedule::JobIndex job,
+                      schedule::JobIndex other) const override;
+  double batch_gain(const schedule::ClusterView& view, schedule::JobIndex job, const schedule::Allocation& allocation,
+                    double factor) const override {
+    return curve_.batch_gain(view, job, allocation, factor);
+  }
+
+ private:
+  const std::string& model_of(schedule::JobIndex job) const {
+    return workload_.jobs[static_cast<std::size_t>(job)].model;
+  }
+
+  const CurveSpeed& curve_;
+  const Workload& workload_;
+  const InterferenceTable& interference_;
+  const LocalityTable& locality_;
+};
+
+}  // namespace orrery::simulate

@@ -1,0 +1,43 @@
+#pragma once
+// Many runs of one workload: every policy with every seed, several at a time, kept in a file so that a sweep that was
+// interrupted goes on where it stopped.
+//
+// The file has one JSON object per line: the columns of Summary, and `setup`, which stands for everything that decides
+// a run but its policy and seed. A row counts as done if setup, policy and seed are the same; rows of other setups stay
+// and are left aside. A row is durable before the sweep goes on. A line that was cut off by a crash is run again.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "env/files.h"
+#include "simulate/runner.h"
+#include "simulate/summary.h"
+
+namespace orrery::simulate {
+
+struct SweepInput {
+  const Workload& workload;
+  // Everything of a run with this seed; called from the threads of the runs.
+  std::function<RunSetup(std::uint64_t seed)> setup;
+  std::vector<std::string> policies;
+  std::uint64_t first_seed = 1;
+  int seeds = 1;
+  int threads = 1;
+  double gpu_price = 0;
+  std::string fingerprint{};  // of everything but policy and seed
+  std::string file{};         // empty: nothing is kept
+};
+
+struct SweepResult {
+  std::vector<Summary> rows;  // by policy, then seed
+  std::size_t kept = 0;       // of them, from the file
+};
+
+// `done` is called for every run, under a lock; those from the file at once.
+Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const std::function<void()>& done);
+
+// What the seeds of each policy have in common: means, and the lowest and highest mean completion time.
+Table spread_table(const std::vector<Summary>& rows);
+
+}  // namespace orrery::simulate
