@@ -88,7 +88,7 @@ template <class Element, class Op>
 void combine(const void* const* inputs, std::size_t inputs_count, void* const* outputs, std::size_t outputs_count,
              std::size_t count) {
   typedef Element Vector __attribute__((vector_size(32)));
-  constexpr std::size_t lanes = sizeof(Vector) / sizeof(Element);
+  constexpr std::size_t kLanes = sizeof(Vector) / sizeof(Element);
   const auto load = [](const void* base, std::size_t at, Vector& to) {
     __builtin_memcpy(&to, static_cast<const Element*>(base) + at, sizeof(Vector));
   };
@@ -96,27 +96,27 @@ void combine(const void* const* inputs, std::size_t inputs_count, void* const* o
     __builtin_memcpy(static_cast<Element*>(base) + at, &from, sizeof(Vector));
   };
   std::size_t at = 0;
-  for (; at + 4 * lanes <= count; at += 4 * lanes) {
+  for (; at + 4 * kLanes <= count; at += 4 * kLanes) {
     Vector a, b, c, d, next;
     load(inputs[0], at, a);
-    load(inputs[0], at + lanes, b);
-    load(inputs[0], at + 2 * lanes, c);
-    load(inputs[0], at + 3 * lanes, d);
+    load(inputs[0], at + kLanes, b);
+    load(inputs[0], at + 2 * kLanes, c);
+    load(inputs[0], at + 3 * kLanes, d);
     for (std::size_t k = 1; k < inputs_count; ++k) {
       load(inputs[k], at, next);
       Op::apply(a, next);
-      load(inputs[k], at + lanes, next);
+      load(inputs[k], at + kLanes, next);
       Op::apply(b, next);
-      load(inputs[k], at + 2 * lanes, next);
+      load(inputs[k], at + 2 * kLanes, next);
       Op::apply(c, next);
-      load(inputs[k], at + 3 * lanes, next);
+      load(inputs[k], at + 3 * kLanes, next);
       Op::apply(d, next);
     }
     for (std::size_t k = 0; k < outputs_count; ++k) {
       store(a, outputs[k], at);
-      store(b, outputs[k], at + lanes);
-      store(c, outputs[k], at + 2 * lanes);
-      store(d, outputs[k], at + 3 * lanes);
+      store(b, outputs[k], at + kLanes);
+      store(c, outputs[k], at + 2 * kLanes);
+      store(d, outputs[k], at + 3 * kLanes);
     }
   }
   for (; at < count; ++at) {
