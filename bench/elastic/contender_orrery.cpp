@@ -1,0 +1,62 @@
+// Orrery's own collectives as contenders of bench_elastic, on private memory and in the arena:
+// elastic_orrery BOARD CONTENDER RANK RANKS SEGMENT private|arena
+
+#include <cstdlib>
+#include <numeric>
+#include <string_view>
+
+#include "board.h"
+#include "elastic/host/arena.h"
+#include "elastic/session.h"
+
+int main(int argc, char** argv) {
+  using namespace orrery;
+  if (argc != 7) return 2;
+  bench::Board* const board = bench::open_board(argv[1]);
+  auto segment = elastic::Segment::open(std::string(argv[5]));
+  if (board == nullptr || !segment) return 2;
+  bench::Rank rank;
+  rank.rank = std::atoi(argv[3]);
+  rank.ranks = std::atoi(argv[4]);
+  auto seat = elastic::Seat::take(*segment, rank.rank);
+  if (!seat) return 2;
+  elastic::Arena arena(**seat);
+  std::vector<int> members(static_cast<std::size_t>(rank.ranks));
+  std::iota(members.begin(), members.end(), 0);
+  auto opened = elastic::Session::open(**seat, {.port = {.epoch = 1, .members = members}});
+  if (!opened) {
+    std::fprintf(stderr, "%s\n", opened.error().to_string().c_str());
+    return 1;
+  }
+  elastic::Session& session = **opened;
+
+  std::vector<float> memory;
+  elastic::ArenaBuffer shared;
+  const bool in_arena = std::string_view(argv[6]) == "arena";
+  rank.buffer = [&](std::size_t count) {
+    if (in_arena && shared.size() < count * sizeof(float)) {
+      shared.reset();
+      shared = *arena.allocate(count * sizeof(float));
+    }
+    if (!in_arena && memory.size() < count) memory.resize(count);
+    return in_arena ? reinterpret_cast<float*>(shared.data()) : memory.data();
+  };
+  std::vector<std::string> names;
+  for (int i = 0; i < bench::kTensorsMax; ++i) names.push_back("gradient " + std::to_string(i));
+  rank.all_reduce = [&](const std::vector<float*>& tensors, const std::vector<std::size_t>& counts) {
+    std::vector<elastic::Ticket> tickets;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const auto ticket =
+          session.all_reduce(names[i], {tensors[i], counts[i], elastic::DataType::kF32}, elastic::ReduceOp::kSum);
+      if (!ticket) return false;
+      tickets.push_back(*ticket);
+    }
+    return std::all_of(tickets.begin(), tickets.end(),
+                       [&](elastic::Ticket ticket) { return session.wait(ticket).has_value(); });
+  };
+  rank.barrier = [&] {
+    const auto ticket = session.barrier("barrier");
+    return ticket && session.wait(*ticket);
+  };
+  return bench::serve(*board, static_cast<std::uint32_t>(std::atoi(argv[2])), rank);
+}

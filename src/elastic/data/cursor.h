@@ -1,0 +1,48 @@
+#pragma once
+// How far a job has come in its data. The cursor is part of what a step commits, so whatever happens to members, every
+// sample is used exactly once per pass over the data.
+//
+//   position of step:   [offset, offset + batch), cut at the end of the pass
+//   order of samples:   Permutation of the pass
+//   ranks:              consecutive parts of it, by what each can take (uneven is fine)
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "elastic/data/permutation.h"
+
+namespace orrery::elastic {
+
+struct DataCursor {
+  std::uint64_t samples = 1;  // in the data set
+  std::uint64_t seed = 0;
+  std::uint64_t pass = 0;    // complete passes
+  std::uint64_t offset = 0;  // of this pass, below `samples`
+
+  friend bool operator==(const DataCursor&, const DataCursor&) = default;
+};
+
+// Refuses a cursor outside its data set.
+Status check(const DataCursor& cursor);
+
+// Positions of the permuted data.
+struct DataRange {
+  std::uint64_t begin = 0, end = 0;
+  std::uint64_t size() const { return end - begin; }
+  friend bool operator==(const DataRange&, const DataRange&) = default;
+};
+
+// What a step of `batch` samples uses, at least one and at most what is left of the pass, and the cursor after it.
+DataRange next_batch(const DataCursor& cursor, std::uint64_t batch);
+DataCursor advanced(const DataCursor& cursor, std::uint64_t batch);
+
+// The batch cut into consecutive parts, one per rank, in proportion to `shares`, rounded so that all is used. At least
+// one share is positive.
+std::vector<DataRange> split_batch(const DataRange& batch, std::span<const std::uint64_t> shares);
+
+// The order of samples in the cursor's pass.
+Permutation order_of(const DataCursor& cursor);
+
+}  // namespace orrery::elastic

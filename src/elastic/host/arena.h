@@ -1,0 +1,54 @@
+#pragma once
+// Tensors in memory that all ranks of the host reach directly: collectives on them copy nothing.
+//
+// Each process hands out its own part. A tensor keeps its place over membership changes, until its buffer is destroyed.
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "elastic/host/seat.h"
+
+namespace orrery::elastic {
+
+class Arena;
+
+// Owns a piece of an arena, 64-byte aligned and zero at first. The arena outlives it.
+class ArenaBuffer {
+ public:
+  ArenaBuffer() = default;
+  ~ArenaBuffer() { reset(); }
+  ArenaBuffer(ArenaBuffer&& other) noexcept { *this = std::move(other); }
+  ArenaBuffer& operator=(ArenaBuffer&& other) noexcept;
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  void reset();
+
+ private:
+  friend class Arena;
+  Arena* arena_ = nullptr;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// Not thread-safe: used by the thread of its seat. First fit.
+class Arena {
+ public:
+  explicit Arena(Seat& seat);
+
+  // kUnavailable if there is no hole of that size.
+  Result<ArenaBuffer> allocate(std::size_t bytes);
+  std::uint64_t free_bytes() const;
+
+ private:
+  friend class ArenaBuffer;
+  void release(std::byte* data, std::size_t size);
+
+  std::byte* base_;
+  std::uint64_t bytes_;
+  std::map<std::uint64_t, std::uint64_t> holes_;  // offset -> bytes; never adjacent
+};
+
+}  // namespace orrery::elastic

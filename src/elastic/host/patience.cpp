@@ -1,0 +1,30 @@
+#include "elastic/host/patience.h"
+
+#include <algorithm>
+#include <sched.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace orrery::elastic {
+
+Patience::Patience(int ranks, int cores) : spins_(ranks <= cores ? 2000 : 0), yields_(ranks <= cores ? 20 : 200) {}
+
+int available_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  return std::max(1, CPU_COUNT(&cores));
+}
+
+void relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
+void yield_core() {
+  ::sched_yield();
+}
+
+}  // namespace orrery::elastic

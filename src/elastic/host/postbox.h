@@ -1,0 +1,38 @@
+#pragma once
+// Messages between processes of one host, to names instead of connections. For what is said seldom and must outlive
+// epochs: views and requests. A message arrives whole or not at all; it may be lost when the receiver is gone or its
+// box is full, so whoever needs an answer asks again.
+//
+// Names live in the kernel (abstract Unix sockets): nothing is left behind in any file system, however a process ends.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "env/posix.h"
+
+namespace orrery::elastic {
+
+inline constexpr std::size_t kPostBytesMax = 128 << 10;
+
+// Not thread-safe.
+class Postbox {
+ public:
+  // `job` and `name` together are unique on the host; a job's name is at most 64 characters.
+  static Result<Postbox> open(const std::string& job, std::uint64_t name);
+
+  // Never waits. Whether the message was handed over.
+  bool send(std::uint64_t to, std::string_view bytes);
+  // The next message, waiting for it at most `timeout`.
+  Result<std::optional<std::string>> receive(Seconds timeout);
+
+ private:
+  Postbox(std::string job, env::FileDescriptor socket) : job_(std::move(job)), socket_(std::move(socket)) {}
+
+  std::string job_;
+  env::FileDescriptor socket_;
+  std::string buffer_;
+};
+
+}  // namespace orrery::elastic

@@ -1,0 +1,105 @@
+#pragma once
+// For tests: a whole job in one thread, with members that die, are cut off, join and leave, and messages that are late,
+// lost or out of order. Everything follows from the seed. What must always hold is checked at every event.
+
+#include <map>
+#include <memory>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "elastic/member/member.h"
+
+namespace orrery::elastic {
+
+struct WorldOptions {
+  int members = 3;
+  int hosts = 1;       // members are dealt out in turn
+  double loss = 0.02;  // share of messages that vanish
+  int faults = 6;      // kills, cuts, joins, leaves and changed parameters
+  bool kills = true, cuts = true;
+};
+
+class World {
+ public:
+  World(std::uint64_t seed, const WorldOptions& options);
+
+  // The whole story: faults, then peace. Returns what went wrong; empty if nothing did.
+  std::string run();
+
+  std::uint64_t steps() const { return steps_; }         // committed by anyone
+  std::uint64_t views() const { return views_.size(); }  // installed by anyone
+  std::uint64_t kills() const { return kills_; }
+
+ private:
+  // One committed step as one member saw it.
+  struct Entry {
+    std::uint64_t epoch = 0, step = 0, pass = 0;
+    DataRange range{};
+    std::uint64_t model = 0;  // after it
+    friend bool operator==(const Entry&, const Entry&) = default;
+  };
+  struct Node {
+    explicit Node(Member machine) : member(std::move(machine)) {}
+    Member member;
+    std::uint32_t host = 0;
+    int side = 0;  // of a cut
+    bool alive = true;
+    View view{};  // installed
+    TrainingProgress progress{};
+    std::uint64_t model = 1;
+    std::vector<Entry> log{};
+  };
+  struct Model {  // what a joiner gets
+    std::uint64_t epoch = 0, model = 0;
+    std::vector<Entry> log{};
+  };
+  struct Happening {
+    std::uint64_t time = 0, number = 0;
+    enum class Kind { kMessage, kModel, kTick, kWork, kMiss, kFindAgain, kFault } kind = Kind::kTick;
+    MemberId whom = 0, about = 0;
+    bool certain = false;
+    std::string bytes{};  // of a message
+    std::shared_ptr<Model> model{};
+    friend bool operator>(const Happening& a, const Happening& b) {
+      return std::pair(a.time, a.number) > std::pair(b.time, b.number);
+    }
+  };
+
+  void add(Node node, std::uint32_t host);
+  void schedule(std::uint64_t delay, Happening happening);
+  void happen(const Happening& happening);
+  void collect(Node& node);  // what the member put out
+  void on(Node& node, const StepCommitted& event);
+  void on(Node& node, const Installed& event);
+  void send_models(Node& node);
+  void fault();
+  void kill(Node& node);
+  void end(Node& node);
+  void cut();
+  void heal();
+  void join();
+  bool connected(const Node& a, const Node& b) const { return a.side == b.side; }
+  Node* random_live_node();
+  void wrong(const std::string& what);
+  void run_for(std::uint64_t duration);
+  bool is_forgotten(const Node& node, const View& last) const;
+  std::string describe() const;
+  void check_the_end();
+  std::uint64_t next_model(const Node& node, const Entry& entry) const;
+
+  Random random_;
+  WorldOptions options_;
+  std::map<MemberId, std::unique_ptr<Node>> nodes_;
+  std::priority_queue<Happening, std::vector<Happening>, std::greater<>> future_;
+  std::uint64_t now_ = 0, number_ = 0;
+  MemberId next_id_ = 1;
+  bool peace_ = false;
+  std::map<std::uint64_t, View> views_;                                 // by epoch
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Entry> committed_;  // by (epoch, step)
+  std::uint64_t steps_ = 0, kills_ = 0;
+  std::string wrong_;
+};
+
+}  // namespace orrery::elastic

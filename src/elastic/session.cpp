@@ -1,0 +1,323 @@
+#include "elastic/session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/random.h"
+
+namespace orrery::elastic {
+
+namespace {
+
+std::array<std::byte, kDigestBytes> digest(std::span<const std::byte> bytes) {
+  std::uint64_t chain = mix64(bytes.size());
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min(sizeof word, bytes.size() - at));
+    chain = mix64(chain ^ word);
+  }
+  const std::uint64_t plain = hash64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  std::array<std::byte, kDigestBytes> both;
+  std::memcpy(both.data(), &chain, sizeof chain);
+  std::memcpy(both.data() + sizeof chain, &plain, sizeof plain);
+  return both;
+}
+
+Buffers in_place(const TensorView& tensor) {
+  auto* const data = static_cast<std::byte*>(tensor.data);
+  return {data, data};
+}
+
+// kSum and root 0 where they mean nothing, so that descriptions can be compared.
+Descriptor describe(Collective collective, const ConstTensorView& tensor, ReduceOp op = ReduceOp::kSum, int root = 0) {
+  return {collective, tensor.type, op, static_cast<std::uint16_t>(root), tensor.count};
+}
+
+Status check_root(int root, int ranks) {
+  if (root >= 0 && root < ranks) return {};
+  return Error::invalid(fmt::format("root {} of {} ranks", root, ranks));
+}
+
+Status check_output(const ConstTensorView& tensor, const TensorView& all, int ranks) {
+  if (all.type != tensor.type || all.count != tensor.count * static_cast<std::size_t>(ranks)) {
+    return Error::invalid(fmt::format("room for {} {}; the tensors of {} ranks are {} {}", all.count,
+                                      to_string(all.type), ranks, tensor.count * static_cast<std::size_t>(ranks),
+                                      to_string(tensor.type)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Session::Session(std::unique_ptr<Port> port, Staged::Probe probe)
+    : port_(std::move(port)), probe_(std::move(probe)), early_blocks_(port_->limits().blocks / 2) {}
+
+Result<std::unique_ptr<Session>> Session::open(Seat& seat, const SessionOptions& options) {
+  ORRERY_TRY(std::unique_ptr<Port> port, Port::open(seat, options.port));
+  return std::unique_ptr<Session>(new Session(std::move(port), options.probe));
+}
+
+Session::~Session() {
+  const bool unfinished = std::any_of(operations_.begin(), operations_.end(), [](const auto& entry) {
+    return entry.second->is_started() && !entry.second->has_ended();
+  });
+  if (unfinished) port_->revoke();
+}
+
+Result<Ticket> Session::all_reduce(std::string_view name, TensorView tensor, ReduceOp op) {
+  return start(name, describe(Collective::kAllReduce, tensor, op), in_place(tensor));
+}
+
+Result<Ticket> Session::reduce_scatter(std::string_view name, TensorView tensor, ReduceOp op) {
+  return start(name, describe(Collective::kReduceScatter, tensor, op), in_place(tensor));
+}
+
+Result<Ticket> Session::reduce(std::string_view name, TensorView tensor, ReduceOp op, int root) {
+  ORRERY_TRY_VOID(check_root(root, size()));
+  return start(name, describe(Collective::kReduce, tensor, op, root), in_place(tensor));
+}
+
+Result<Ticket> Session::all_gather(std::string_view name, ConstTensorView tensor, TensorView all) {
+  ORRERY_TRY_VOID(check_output(tensor, all, size()));
+  return start(name, describe(Collective::kAllGather, tensor),
+               {static_cast<const std::byte*>(tensor.data), static_cast<std::byte*>(all.data)});
+}
+
+Result<Ticket> Session::gather(std::string_view name, ConstTensorView tensor, TensorView all, int root) {
+  ORRERY_TRY_VOID(check_root(root, size()));
+  if (rank() == root) ORRERY_TRY_VOID(check_output(tensor, all, size()));
+  return start(name, describe(Collective::kGather, tensor, ReduceOp::kSum, root),
+               {static_cast<const std::byte*>(tensor.data), static_cast<std::byte*>(all.data)});
+}
+
+Result<Ticket> Session::broadcast(std::string_view name, TensorView tensor, int root) {
+  ORRERY_TRY_VOID(check_root(root, size()));
+  return start(name, describe(Collective::kBroadcast, tensor, ReduceOp::kSum, root), in_place(tensor));
+}
+
+Result<Ticket> Session::barrier(std::string_view name) {
+  return start(name, describe(Collective::kBarrier, {}), {});
+}
+
+Result<Ticket> Session::consensus(std::string_view name, std::span<const std::byte> bytes, bool& agreed) {
+  const auto own = digest(bytes);
+  return start(name, {Collective::kConsensus, DataType::kI8, ReduceOp::kSum, 0, own.size()}, {own.data(), nullptr},
+               &agreed);
+}
+
+Result<Session::Name*> Session::find_name(std::string_view name, std::uint64_t hash) {
+  const auto [entry, is_new] = names_.try_emplace(hash);
+  if (is_new) entry->second.text = name;
+  if (entry->second.text == name) return &entry->second;
+  return Error::invalid(
+      fmt::format("the names \"{}\" and \"{}\" have the same hash; change one", entry->second.text, name));
+}
+
+Result<Ticket> Session::start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
+                              bool* agreed) {
+  if (revoked()) return revoked_error();
+  ORRERY_TRY_VOID(check(descriptor, size()));
+  if (descriptor.bytes() > 0 && buffers.input == nullptr) {
+    return Error::invalid(fmt::format("\"{}\": a tensor of {} elements without memory", name, descriptor.count));
+  }
+  if (tickets_ >= kTicketsMax || inline_bytes_ > kInlineBytesMax) {
+    return Error::infeasible(
+        fmt::format("\"{}\": {} operations with {} bytes of small tensors are unfinished; wait "
+                    "for some first",
+                    name, tickets_, inline_bytes_));
+  }
+  const std::uint64_t hash = hash64(name);
+  ORRERY_TRY(Name* const record, find_name(name, hash));
+  const OperationKey key = {hash, record->started++};
+  Operation& operation = find_or_make(key);
+  operation.start(descriptor, buffers, port_->place_of(buffers.input, descriptor.bytes()), agreed);
+  operation.is_awaited = true;
+  tickets_ += 1;
+  inline_bytes_ += operation.inline_held(port_->limits().inline_bytes);
+  unannounced_.push_back(&operation);
+  if (auto moved = progress(); !moved) {
+    port_->revoke();
+    return std::move(moved).error();
+  }
+  return Ticket{key};
+}
+
+Operation* Session::find(OperationKey key) const {
+  const auto found = operations_.find(key);
+  return found == operations_.end() ? nullptr : found->second.get();
+}
+
+Operation& Session::find_or_make(OperationKey key) {
+  std::unique_ptr<Operation>& operation = operations_[key];
+  if (operation == nullptr && !spare_.empty()) {
+    operation = std::move(spare_.back());
+    spare_.pop_back();
+    operation->reset(key);
+  } else if (operation == nullptr) {
+    operation = std::make_unique<Operation>(rank(), size());
+    operation->reset(key);
+  }
+  return *operation;
+}
+
+void Session::queue(Operation& operation) {
+  if (operation.is_queued) return;
+  operation.is_queued = true;
+  queue_.push_back(&operation);
+}
+
+void Session::forget_if_over(Operation& operation) {
+  if (operation.is_awaited || operation.is_queued || !operation.has_ended() || !operation.all_announced()) return;
+  constexpr std::size_t kSpareMax = 256;
+  const auto entry = operations_.find(operation.key());
+  if (spare_.size() < kSpareMax) spare_.push_back(std::move(entry->second));
+  operations_.erase(entry);
+}
+
+Status Session::take(int from, const Frame& frame, std::span<const std::byte> payload) {
+  if (frame.target != kToAll && frame.target != rank()) return {};
+  const OperationKey key = {frame.name, frame.sequence};
+  if (frame.kind == FrameKind::kAnnounce) {
+    Operation& operation = find_or_make(key);
+    ORRERY_TRY_VOID(operation.announced(from, frame, payload, port_->limits().inline_bytes));
+    if (operation.has_ended()) {
+      forget_if_over(operation);
+    } else if (operation.is_started()) {
+      queue(operation);
+    }
+    return {};
+  }
+  Operation* const operation = find(key);
+  if (frame.kind == FrameKind::kDone) {
+    // Not everyone waits for everyone to be done, so it may be over here already.
+    if (operation == nullptr || operation->has_ended()) return {};
+    operation->done(from);
+    queue(*operation);
+    return {};
+  }
+  const Staged::Piece piece = {from, frame.kind, frame.offset, frame.bytes, static_cast<std::uint32_t>(frame.place)};
+  if (operation == nullptr || operation->has_ended()) {
+    // A piece that was sent before its sender knew that ranks disagree.
+    port_->release(from, piece.block);
+    return {};
+  }
+  operation->arrived(piece, *port_);
+  if (operation->is_started()) queue(*operation);
+  return {};
+}
+
+Result<bool> Session::advance_queued() {
+  bool any = false;
+  for (; !unannounced_.empty() && unannounced_.front()->announce(*port_, probe_); unannounced_.pop_front()) {
+    any = true;
+    queue(*unannounced_.front());
+  }
+  being_done_.swap(queue_);
+  for (Operation* const operation : being_done_) operation->is_queued = false;
+  for (std::size_t i = 0; i < being_done_.size(); ++i) {
+    Operation& operation = *being_done_[i];
+    Result<bool> moved = operation.advance(*port_, early_blocks_, probe_);
+    if (!moved) {
+      being_done_.clear();
+      return std::move(moved).error();
+    }
+    any = any || *moved;
+    if (!operation.has_ended() && (*moved || operation.wants_room())) queue(operation);
+  }
+  being_done_.clear();
+  return any;
+}
+
+Result<bool> Session::progress() {
+  ORRERY_TRY(const int frames, port_->receive([this](int from, const Frame& frame, std::span<const std::byte> payload) {
+    return take(from, frame, payload);
+  }));
+  ORRERY_TRY(const bool moved, advance_queued());
+  return frames > 0 || moved;
+}
+
+Error Session::revoked_error() const {
+  for (int rank = 0; rank < size(); ++rank) {
+    if (port_->peer(rank) == Peer::kDead) {
+      return Error::unavailable(fmt::format("epoch {} was revoked: rank {} died", epoch(), rank));
+    }
+  }
+  return Error::unavailable(fmt::format("epoch {} was revoked", epoch()));
+}
+
+Status Session::check_peers(const Operation& operation) {
+  if (revoked()) return revoked_error();
+  for (int rank = 0; rank < size(); ++rank) {
+    const Peer peer = rank == this->rank() ? Peer::kHere : port_->peer(rank);
+    if (peer == Peer::kHere) continue;
+    if (peer == Peer::kLeft) {
+      // All it ever sent is there by now: whatever has to come from it must have come.
+      ORRERY_TRY(const bool moved, progress());
+      if (moved || operation.has_announced(rank)) continue;
+    }
+    port_->revoke();
+    return Error::unavailable(
+        fmt::format("epoch {} was revoked: rank {} {}", epoch(), rank, peer == Peer::kDead ? "died" : "has left"));
+  }
+  return {};
+}
+
+Status Session::drive(Operation& operation) {
+  for (std::uint32_t looks = 0; !operation.has_ended();) {
+    ORRERY_TRY(const bool moved, progress());
+    if (moved) {
+      if (revoked() && !operation.has_ended()) return revoked_error();
+      looks = 0;
+      continue;
+    }
+    ORRERY_TRY_VOID(check_peers(operation));
+    if (port_->would_sleep(looks)) {
+      for (const auto& [key, other] : operations_) other->relieve(*port_);
+    }
+    port_->rest(looks++, !queue_.empty() || !unannounced_.empty(), [this] {
+      const auto news = progress();
+      return !news || *news || revoked();
+    });
+  }
+  return {};
+}
+
+Status Session::wait(Ticket ticket) {
+  Operation* const operation = find(ticket.key);
+  if (operation == nullptr || !operation->is_awaited) return Error::invalid("the operation was waited for already");
+  Status status = drive(*operation);
+  if (!status && !revoked()) port_->revoke();
+  tickets_ -= 1;
+  inline_bytes_ -= operation->inline_held(port_->limits().inline_bytes);
+  operation->is_awaited = false;
+  if (status) status = operation->outcome(names_[ticket.key.name].text);
+  forget_if_over(*operation);
+  return status;
+}
+
+Result<bool> Session::poll(Ticket ticket) {
+  const Operation* const operation = find(ticket.key);
+  if (operation == nullptr || !operation->is_awaited) return Error::invalid("the operation was waited for already");
+  if (operation->has_ended()) return true;
+  auto moved = progress();
+  if (!moved) {
+    port_->revoke();
+    return std::move(moved).error();
+  }
+  if (!operation->has_ended()) ORRERY_TRY_VOID(check_peers(*operation));
+  return operation->has_ended();
+}
+
+std::vector<int> Session::missing(Ticket ticket) const {
+  std::vector<int> ranks;
+  const Operation* const operation = find(ticket.key);
+  if (operation == nullptr) return ranks;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (!operation->has_announced(rank)) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+}  // namespace orrery::elastic

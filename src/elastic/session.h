@@ -1,0 +1,119 @@
+#pragma once
+// Collective operations among the ranks of one membership epoch on one host.
+//
+// Operations are named. Each rank starts them in any order it likes, as many as it likes at a time, and waits for them
+// in any order; the n-th operation of a name on one rank belongs to the n-th of that name on every other. Nobody
+// coordinates.
+//
+// What holds for every operation:
+//   - It ends nowhere before every rank has started it.
+//   - If ranks describe it differently (kind, type, count, combination, root), it ends with kInvalidArgument on all of
+//     them that start it. Later operations, also of that name, are not affected.
+//   - If a rank dies or leaves with operations of others unfinished, the epoch is revoked: every unfinished operation
+//   ends
+//     with kUnavailable, on every rank, and no operation can be started any more. What follows is a new epoch.
+//   - Results do not depend on timing: inputs are combined in rank order (reduce/kernels.h), by every algorithm.
+//
+// Work is done inside calls: start, wait and poll of any operation move all operations forward. A session belongs to
+// the thread of its seat. Tensors are borrowed until their operation has ended; a tensor in the arena whose operation
+// was revoked may still be written by others until the next session has been opened.
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "elastic/collectives/operation.h"
+#include "elastic/host/port.h"
+
+namespace orrery::elastic {
+
+// An operation that was started. Every ticket has to be waited for, once.
+struct Ticket {
+  OperationKey key{};
+};
+
+struct SessionOptions {
+  PortOptions port{};
+  Staged::Probe probe{};  // called at cut points; for tests
+};
+
+class Session {
+ public:
+  // Returns when every member has opened the same epoch (see Port::open).
+  static Result<std::unique_ptr<Session>> open(Seat& seat, const SessionOptions& options);
+  // Revokes the epoch if operations are unfinished.
+  ~Session();
+
+  int rank() const { return port_->rank(); }
+  int size() const { return port_->size(); }
+  std::uint64_t epoch() const { return port_->epoch(); }
+
+  // At most this many tickets may be out at a time, with at most this many bytes of tensors that are small enough to
+  // travel in frames: others may have to keep them. More is kInfeasible.
+  static constexpr std::size_t kTicketsMax = 16384;
+  static constexpr std::uint64_t kInlineBytesMax = 16 << 20;
+
+  // The combination takes the tensor's place.
+  Result<Ticket> all_reduce(std::string_view name, TensorView tensor, ReduceOp op);
+  // Slice slice_of(count, rank, size) of the combination takes its place in the tensor; the rest is undefined.
+  Result<Ticket> reduce_scatter(std::string_view name, TensorView tensor, ReduceOp op);
+  // On the root, the combination takes the tensor's place; on others the tensor is undefined afterwards.
+  Result<Ticket> reduce(std::string_view name, TensorView tensor, ReduceOp op, int root);
+  // `all` has room for the tensors of all ranks; ours may be in its place there already.
+  Result<Ticket> all_gather(std::string_view name, ConstTensorView tensor, TensorView all);
+  // The same on the root; others give no `all`.
+  Result<Ticket> gather(std::string_view name, ConstTensorView tensor, TensorView all, int root);
+  Result<Ticket> broadcast(std::string_view name, TensorView tensor, int root);
+  Result<Ticket> barrier(std::string_view name);
+  // Whether all ranks gave the same bytes. `agreed` is written by the end of the operation. Compares 128-bit digests.
+  Result<Ticket> consensus(std::string_view name, std::span<const std::byte> bytes, bool& agreed);
+
+  // Returns when the operation has ended, or the epoch.
+  Status wait(Ticket ticket);
+  // Moves everything forward once, without waiting. Whether the operation has ended; it has still to be waited for.
+  Result<bool> poll(Ticket ticket);
+  // Ranks that have not started the operation yet: whom everybody waits for.
+  std::vector<int> missing(Ticket ticket) const;
+
+  // Ends the epoch for everyone.
+  void revoke() { port_->revoke(); }
+  bool revoked() const { return port_->revoked(); }
+
+ private:
+  struct Name {
+    std::string text;
+    std::uint32_t started = 0;
+  };
+
+  explicit Session(std::unique_ptr<Port> port, Staged::Probe probe);
+  Result<Ticket> start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
+                       bool* agreed = nullptr);
+  Result<Name*> find_name(std::string_view name, std::uint64_t hash);
+  Operation* find(OperationKey key) const;
+  Operation& find_or_make(OperationKey key);
+  Status take(int from, const Frame& frame, std::span<const std::byte> payload);
+  void queue(Operation& operation);
+  void forget_if_over(Operation& operation);
+  Result<bool> progress();
+  Result<bool> advance_queued();
+  Status drive(Operation& operation);
+  // An error once the epoch is over for `operation`; revokes it if somebody is gone for good.
+  Status check_peers(const Operation& operation);
+  Error revoked_error() const;
+
+  std::unique_ptr<Port> port_;
+  Staged::Probe probe_;
+  std::unordered_map<std::uint64_t, Name> names_;  // by hash64
+  std::unordered_map<OperationKey, std::unique_ptr<Operation>, OperationKeyHash> operations_;
+  std::vector<std::unique_ptr<Operation>> spare_;
+  std::deque<Operation*> unannounced_;  // wait for room, in the order of their start
+  std::vector<Operation*> queue_;       // have something to do
+  std::vector<Operation*> being_done_;  // the queue while it is worked on
+  std::uint32_t early_blocks_;          // that may still be spent on operations not all have announced
+  std::size_t tickets_ = 0;
+  std::uint64_t inline_bytes_ = 0;  // of operations with tickets
+};
+
+}  // namespace orrery::elastic

@@ -1,0 +1,87 @@
+#pragma once
+// For tests: the ranks of a job, as threads of one process or as processes of their own.
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "elastic/host/arena.h"
+#include "elastic/session.h"
+
+namespace orrery::elastic {
+
+inline std::vector<int> first_slots(int ranks) {
+  std::vector<int> slots(static_cast<std::size_t>(ranks));
+  std::iota(slots.begin(), slots.end(), 0);
+  return slots;
+}
+
+// Small rings and few blocks, so that short tests meet every limit.
+inline SegmentOptions tight_segment(int ranks) {
+  return {.slots = ranks,
+          .ring_bytes = 64 << 10,
+          .inline_bytes = 1 << 10,
+          .block_bytes = 4 << 10,
+          .blocks = 4,
+          .arena_bytes = 4 << 20};
+}
+
+// Runs `work` on `ranks` threads, each with a seat, an arena and a session of epoch 1 in one segment.
+inline void run_threads(int ranks, const SegmentOptions& options,
+                        const std::function<void(Session& session, Arena& arena)>& work) {
+  auto segment = Segment::create(options);
+  ASSERT_TRUE(segment);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      auto seat = Seat::take(*segment, rank);
+      ASSERT_TRUE(seat);
+      Arena arena(**seat);
+      auto session = Session::open(**seat, {.port = {.epoch = 1, .members = first_slots(ranks)}});
+      ASSERT_TRUE(session) << session.error().to_string();
+      work(**session, arena);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// A process that runs `work` and exits with what it returns, 0 to 99.
+class ChildRank {
+ public:
+  // `work` gets the segment as the child maps it.
+  ChildRank(const Segment& segment, const std::function<int(std::shared_ptr<Segment>)>& work) {
+    const int file = ::dup(segment.descriptor());
+    id_ = ::fork();
+    if (id_ != 0) {
+      ::close(file);
+      return;
+    }
+    auto opened = Segment::open(env::FileDescriptor(file));
+    const int code = opened ? work(std::move(*opened)) : 98;
+    // Without destructors of the parent's objects, of which this process has copies.
+    ::_exit(code);
+  }
+  ~ChildRank() {
+    if (id_ <= 0) return;
+    kill(SIGKILL);
+    wait();
+  }
+  ChildRank(ChildRank&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
+  ChildRank& operator=(ChildRank&&) = delete;
+
+  void kill(int signal) const { ::kill(id_, signal); }
+  // The exit code, or minus the signal that ended it.
+  int wait() {
+    int status = 0;
+    ::waitpid(std::exchange(id_, -1), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+ private:
+  pid_t id_ = -1;
+};
+
+}  // namespace orrery::elastic

@@ -1,0 +1,95 @@
+#pragma once
+// A process of a training job on one host that goes on when others die, join or leave: the protocol of views and steps
+// (member/member.h) on real processes.
+//
+//   ORRERY_TRY(auto worker, Worker::start(options));
+//   while (worker->progress().step < steps) {
+//     compute gradients of worker->own_samples(); sum them up with worker->session();        // results are kept aside
+//     ORRERY_TRY(StepOutcome outcome, worker->finish_step(status of those operations));
+//     if (outcome == StepOutcome::kEnded) break;
+//   }
+//
+// The results of a step take effect in the callback `commit`, on all members or on none. If finish_step() returns
+// kChanged, the view has changed: the step has been committed or not (progress() tells), and the next one is computed
+// with the new session, ranks and samples.
+//
+// Deaths are noticed by the seats, joins and leaves arrive by postbox between steps. New members get the model from
+// the others through the new session (`state`).
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "base/random.h"
+#include "elastic/host/arena.h"
+#include "elastic/host/postbox.h"
+#include "elastic/member/member.h"
+#include "elastic/session.h"
+
+namespace orrery::elastic {
+
+struct WorkerOptions {
+  std::string job;  // name of the job on this host
+  std::shared_ptr<Segment> segment;
+  MemberRecord self{};
+  std::optional<View> first{};       // of a founder: the same on all of them
+  std::vector<MemberId> contacts{};  // of a joiner: members it can ask
+  std::uint64_t seed = 1;            // of the irregular intervals at which lost messages are repeated
+  // Lets the results of the step that was finished last take effect.
+  std::function<void(const StepCommitted&)> commit{};
+  // The model, where it is now: read on members that have it, written on those that get it.
+  std::function<std::span<std::byte>()> state{};
+  Staged::Probe probe{};  // called at cut points; for tests
+};
+
+enum class StepOutcome {
+  kCommitted,
+  kChanged,  // a new view has begun
+  kEnded,    // no member any more: left, or expelled
+};
+
+// Belongs to the thread that started it.
+class Worker {
+ public:
+  // Returns when the first view with this process in it has begun.
+  static Result<std::unique_ptr<Worker>> start(WorkerOptions options);
+  ~Worker();
+
+  Session& session() { return *session_; }
+  Arena& arena() { return arena_; }
+  const View& view() const { return member_.view(); }
+  const TrainingProgress& progress() const { return member_.progress(); }
+  int rank() const { return view().rank_of(self_.id); }
+  // Positions of the data that this rank has in the step to be computed; in order_of(progress().cursor).
+  DataRange own_samples() const;
+
+  // `operations` is how the operations of the step ended. An error that is not kUnavailable is handed back.
+  Result<StepOutcome> finish_step(const Status& operations);
+
+  // From the next view on; the view changes between two steps.
+  void leave() { member_.leave(); }
+  void set_parameter(std::string name, double value) { member_.set_parameter(std::move(name), value); }
+
+ private:
+  Worker(WorkerOptions options, std::unique_ptr<Seat> seat, Postbox postbox, Member member);
+  Status pump(Seconds timeout);
+  void notice_deaths();
+  Status handle(const Event& event);
+  Status open_session();
+  Status transfer_state();
+  // Until a view is open, or this process is no member.
+  Result<StepOutcome> change_view();
+
+  WorkerOptions options_;
+  MemberRecord self_;
+  std::unique_ptr<Seat> seat_;
+  Arena arena_;
+  Postbox postbox_;
+  Member member_;
+  std::unique_ptr<Session> session_;
+  bool view_is_open_ = false;
+  Random random_;
+  Seconds next_tick_{0};
+};
+
+}  // namespace orrery::elastic
