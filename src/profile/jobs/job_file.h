@@ -32,7 +32,7 @@ std::string_view to_string(Resource resource);  // "memory", "cpu", "receive", "
 struct MeasuredJob {
   Job job;
   Seconds step{}, compute{};  // medians of the first worker
-  double slowness = 1;    // of the core, already taken off
+  double slowness = 1;        // of the core, already taken off
   std::array<ResourceUse, kResources> use{};
 
   const ResourceUse& of(Resource resource) const { return use[static_cast<std::size_t>(resource)]; }
