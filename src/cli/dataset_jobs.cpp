@@ -83,13 +83,14 @@ Status show_jobs(Context& context, const JobSet& set, const OptionValues& option
                {"cpu_cores", "cores", CellFormat::kNumber},
                {"receive_burst_s", "receive burst", CellFormat::kSeconds},
                {"transmit_burst_s", "transmit burst", CellFormat::kSeconds}});
-  for (const auto& [name, jobs] : settings) {
+  for (const auto& setting : settings) {
+    const std::vector<const MeasuredJob*>& jobs = setting.second;
     const auto middle = [&](auto part) {
       std::vector<double> values;
       for (const MeasuredJob* job : jobs) values.push_back(part(*job));
       return median(values);
     };
-    table.add({name, static_cast<std::int64_t>(jobs.size()),
+    table.add({setting.first, static_cast<std::int64_t>(jobs.size()),
                middle([](const MeasuredJob& job) { return job.step.value(); }),
                middle([](const MeasuredJob& job) { return job.compute.value(); }),
                middle([](const MeasuredJob& job) { return job.of(Resource::kMemory).amount; }),

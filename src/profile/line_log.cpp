@@ -1,5 +1,7 @@
 #include "profile/line_log.h"
 
+#include <fmt/format.h>
+
 #include "base/gzip.h"
 
 namespace orrery::profile {
@@ -27,6 +29,21 @@ Status LineLog::finish(std::string_view lines) {
   log_.reset();
   ORRERY_TRY_VOID(files_.write_atomically(path_, gzip(lines)));
   return files_.remove(log_path_);
+}
+
+Status parse_lines(std::string_view lines, bool may_be_cut, const ParseLine& parse) {
+  std::size_t number = 0;
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n');
+    if (end == std::string_view::npos) {
+      if (may_be_cut && number > 0) break;
+      return Error::invalid(fmt::format("line {}: the file is cut in this line", number + 1));
+    }
+    ORRERY_TRY_VOID(parse(lines.substr(0, end), ++number));
+    lines.remove_prefix(end + 1);
+  }
+  if (number == 0) return Error::invalid("the file is empty");
+  return {};
 }
 
 Result<std::string> read_lines(env::Files& files, const std::string& path, Bytes lines_max) {

@@ -3,6 +3,7 @@
 // before the next piece of work begins; when it is done they are packed into FILE, atomically, and the log goes. A kill
 // loses the piece of work being done and nothing else; the next run goes on from the log, or from FILE.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -36,6 +37,11 @@ class LineLog {
   std::string path_, log_path_;
   std::unique_ptr<env::AppendLog> log_;
 };
+
+// Calls `parse` with every line and its number, from 1 on. A last line without its end was being written when the
+// program died; it is left out if `may_be_cut`, and an error otherwise, as is a text without lines.
+using ParseLine = std::function<Status(std::string_view line, std::size_t number)>;
+Status parse_lines(std::string_view lines, bool may_be_cut, const ParseLine& parse);
 
 // The text of a finished file, packed or not.
 Result<std::string> read_lines(env::Files& files, const std::string& path, Bytes lines_max);

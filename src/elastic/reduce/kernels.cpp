@@ -4,9 +4,10 @@
 
 namespace orrery::elastic {
 
+// Every processor with AVX2 converts 16-bit floats (F16C) too.
 bool kernels::has_avx2() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+  return __builtin_cpu_supports("avx2");
 #else
   return false;
 #endif
@@ -15,8 +16,8 @@ bool kernels::has_avx2() {
 void reduce(DataType type, ReduceOp op, std::span<const void* const> inputs, std::span<void* const> outputs,
             std::size_t count) {
   ORRERY_CHECK(!inputs.empty() && inputs.size() <= kReduceInputsMax && outputs.size() <= kReduceInputsMax);
-  static const bool fast = kernels::has_avx2();
-  const kernels::Kernel kernel = fast ? kernels::avx2(type, op) : kernels::portable(type, op);
+  static const bool kFast = kernels::has_avx2();
+  const kernels::Kernel kernel = kFast ? kernels::avx2(type, op) : kernels::portable(type, op);
   kernel(inputs.data(), inputs.size(), outputs.data(), outputs.size(), count);
 }
 

@@ -183,17 +183,9 @@ std::string entry_line(const DatasetEntry& entry) {
 Result<Dataset> parse_dataset(std::string_view lines, bool may_be_cut) {
   Dataset dataset;
   Places places;
-  std::size_t number = 0;
-  while (!lines.empty()) {
-    const std::size_t end = lines.find('\n');
-    if (end == std::string_view::npos) {
-      if (may_be_cut && number > 0) break;
-      return bad_line(number + 1, "the file is cut in this line");
-    }
-    ORRERY_TRY_VOID(parse_line(lines.substr(0, end), ++number, dataset, places));
-    lines.remove_prefix(end + 1);
-  }
-  if (number == 0) return Error::invalid("the data set is empty");
+  ORRERY_TRY_VOID(parse_lines(lines, may_be_cut, [&](std::string_view line, std::size_t number) {
+    return parse_line(line, number, dataset, places);
+  }));
   return dataset;
 }
 

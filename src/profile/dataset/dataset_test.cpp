@@ -116,7 +116,7 @@ TEST(DatasetFile, TheLastLineOfAConfigurationCounts) {
 
 TEST(DatasetFile, DamageIsNamedWithItsLine) {
   const std::string header = kHeader;
-  EXPECT_EQ(parse_dataset("", false).error().message(), "the data set is empty");
+  EXPECT_EQ(parse_dataset("", false).error().message(), "the file is empty");
   EXPECT_EQ(parse_dataset("{}\n", false).error().message(),
             "line 1: not a data set: \"format\" is not \"orrery-dataset\"");
   EXPECT_EQ(parse_dataset(header + "{\"fam", false).error().message(), "line 2: the file is cut in this line");

@@ -16,7 +16,7 @@ namespace orrery::profile {
 
 struct JobsOptions {
   std::size_t count = 240;
-  Seconds time_max;  // 0: no limit
+  Seconds time_max{};  // 0: no limit
   std::uint64_t seed = 1;
 };
 

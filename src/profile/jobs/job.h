@@ -19,7 +19,7 @@
 namespace orrery::profile {
 
 struct Job {
-  std::string family, model;
+  std::string family{}, model{};
   std::int64_t batch = 1;  // of each worker
   DistributedForm form = DistributedForm::kParameterServer;
   bool is_async = false;

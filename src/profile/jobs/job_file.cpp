@@ -189,17 +189,8 @@ std::string job_line(const MeasuredJob& measured) {
 
 Result<JobSet> parse_jobs(std::string_view lines, bool may_be_cut) {
   JobSet set;
-  std::size_t number = 0;
-  while (!lines.empty()) {
-    const std::size_t end = lines.find('\n');
-    if (end == std::string_view::npos) {
-      if (may_be_cut && number > 0) break;
-      return bad_line(number + 1, "the file is cut in this line");
-    }
-    ORRERY_TRY_VOID(parse_line(lines.substr(0, end), ++number, set));
-    lines.remove_prefix(end + 1);
-  }
-  if (number == 0) return Error::invalid("the set of jobs is empty");
+  ORRERY_TRY_VOID(parse_lines(
+      lines, may_be_cut, [&](std::string_view line, std::size_t number) { return parse_line(line, number, set); }));
   return set;
 }
 
