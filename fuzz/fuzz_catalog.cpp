@@ -3,22 +3,18 @@
 // overrides the first.
 
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "base/text.h"
 #include "cli/main.h"
 #include "env/sim_env.h"
+#include "expect.h"
 #include "hardware/catalog.h"
 #include "hardware/device.h"
 
 namespace {
 
 using namespace orrery;
-
-void expect(bool holds) {
-  if (!holds) std::abort();
-}
 
 void check(const hardware::Catalog& catalog) {
   expect(catalog.rows == catalog.offers.size() + catalog.rows_lost);

@@ -1,23 +1,19 @@
 // Any bytes are YAML or an error with its line; a cluster that was read is within its limits and can be shown.
 
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "base/text.h"
 #include "base/yaml.h"
 #include "cli/main.h"
 #include "env/sim_env.h"
+#include "expect.h"
 #include "hardware/cluster_file.h"
 #include "hardware/placement.h"
 
 namespace {
 
 using namespace orrery;
-
-void expect(bool holds) {
-  if (!holds) std::abort();
-}
 
 // Depth of the tree, whose values all have a line.
 std::size_t check(const YamlValue& value, std::size_t lines) {

@@ -1,21 +1,17 @@
 // Any bytes are a job or an error with its place; a job that was read can be written, read back, checked and predicted.
 
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "base/text.h"
 #include "cli/main.h"
 #include "env/sim_env.h"
+#include "expect.h"
 #include "workload/job_file.h"
 
 namespace {
 
 using namespace orrery;
-
-void expect(bool holds) {
-  if (!holds) std::abort();
-}
 
 void check_round_trip(const workload::JobSpec& job) {
   for (const std::string& text : {workload::to_yaml(job), workload::to_json(job)}) {

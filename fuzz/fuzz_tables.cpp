@@ -2,22 +2,14 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
+#include "expect.h"
 #include "simulate/prices.h"
 #include "simulate/speed_tables.h"
 #include "simulate/summary.h"
 
-namespace {
-
 using namespace orrery;
-
-void expect(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

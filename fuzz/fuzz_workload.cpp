@@ -2,23 +2,15 @@
 // simulated, and all of them end or are reported.
 
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "base/text.h"
+#include "expect.h"
 #include "simulate/readers/reader.h"
 #include "simulate/runner.h"
 #include "simulate/summary.h"
 
-namespace {
-
 using namespace orrery;
-
-void expect(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
