@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <limits>
+#include <unistd.h>
 
 #include "env/real_clock.h"
 #include "env/sim_env.h"
@@ -18,6 +19,23 @@ TEST(RealClockTest, SleepsAtLeastAsLongAsAsked) {
   clock.sleep(Seconds(-1));
   EXPECT_GE(clock.monotonic() - start, Seconds(0.0099));
   EXPECT_GT(clock.wall(), Seconds(1.6e9));
+}
+
+TEST(RealClockTest, TellsHowLongAProcessHasRun) {
+  RealClock clock;
+  const auto before = clock.processor_time(::getpid());
+  ASSERT_TRUE(before);
+  volatile double work = 0;
+  const Seconds until = clock.monotonic() + Seconds(10);  // of a machine that gives us nothing
+  std::optional<Seconds> after = before;
+  while (*after - *before < Seconds(0.01) && clock.monotonic() < until) {
+    for (int i = 0; i < 100'000; ++i) work = work + i;
+    after = clock.processor_time(::getpid());
+  }
+  EXPECT_GE(*after - *before, Seconds(0.01));
+  clock.sleep(Seconds(0.05));
+  EXPECT_LT(*clock.processor_time(::getpid()) - *after, Seconds(0.04)) << "it slept";
+  EXPECT_FALSE(clock.processor_time(std::int64_t{1} << 30));
 }
 
 TEST(SimClockTest, RunsEventsByTimeThenByOrderOfScheduling) {

@@ -29,8 +29,11 @@ Seconds RealClock::monotonic() const {
 }
 
 std::optional<Seconds> RealClock::processor_time(std::int64_t process) const {
+  // The number of a process clock keeps 29 bits of the process, so a larger number would name another process.
+  constexpr std::int64_t kLargestProcess = 1 << 22;
   clockid_t id{};
   timespec time{};
+  if (process <= 0 || process > kLargestProcess) return std::nullopt;
   if (clock_getcpuclockid(static_cast<pid_t>(process), &id) != 0 || clock_gettime(id, &time) != 0) return std::nullopt;
   return seconds_of(time);
 }
