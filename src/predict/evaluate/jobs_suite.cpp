@@ -23,11 +23,7 @@ constexpr std::string_view kFigureNames[kFigures] = {"burst", "idle", "amount"};
 Result<StepModel> step_model(const SuiteInput& input) {
   ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(input.files, std::string(kShippedSteps)));
   ORRERY_TRY(const MeasuredSet set, measured_set(dataset));
-  std::vector<const MeasuredSteps*> steps;
-  for (const DatasetIteration& one : set.iterations) {
-    if (!one.is_noisy) steps.push_back(&one.steps);
-  }
-  return StepModel::fit(steps, StepScale{}, step_boost_options(input.seed, input.threads));
+  return StepModel::fit(calm_steps(set.iterations), StepScale{}, step_boost_options(input.seed, input.threads));
 }
 
 Result<std::vector<JobFacts>> facts_of_all(const JobSet& set, const StepModel& model) {

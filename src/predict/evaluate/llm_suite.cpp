@@ -295,7 +295,8 @@ std::optional<Conformal> calibrate(const IterationModel& model, const std::vecto
   for (const MeasuredIteration& iteration : iterations) {
     if (iteration.device == device) continue;
     const double factor = maker_factor(model, iterations, iteration, excluded);
-    pairs.push_back({factor * model.time_ms(iteration, excluded), iteration.measured_ms, iteration.group});
+    pairs.push_back({factor * model.time_ms(iteration, excluded), iteration.measured_ms, iteration.group,
+                     std::to_string(iteration.device)});
   }
   auto conformal = Conformal::fit(pairs, kCalibrationMin);
   if (!conformal) return std::nullopt;

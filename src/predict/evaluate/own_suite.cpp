@@ -148,11 +148,7 @@ Result<std::vector<Case>> score_test(const std::vector<DatasetIteration>& train,
                                      const SuiteInput& input, const BoostOptions& options) {
   ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(input.files, input.test));
   ORRERY_TRY(const MeasuredSet set, measured_set(dataset));
-  std::vector<const MeasuredSteps*> steps;
-  for (const DatasetIteration& one : train) {
-    if (!one.is_noisy) steps.push_back(&one.steps);
-  }
-  ORRERY_TRY(const StepModel model, StepModel::fit(steps, StepScale{}, options));
+  ORRERY_TRY(const StepModel model, StepModel::fit(calm_steps(train), StepScale{}, options));
   ORRERY_TRY(const Conformal conformal, calibrate(left_out));
   std::vector<Case> cases;
   for (const DatasetIteration& one : set.iterations) {

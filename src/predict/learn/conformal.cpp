@@ -31,19 +31,24 @@ struct Ratio {
   std::string_view cluster{};
 };
 
-// The share of the variance that is between clusters. Each cluster counts alike, however many ratios it has.
+// The share of the variance that is between clusters. Each cluster counts alike, however many ratios it has. Means of
+// few ratios differ even if their clusters do not: that part is taken off.
 double share_between(const std::map<std::string_view, std::vector<double>>& clusters) {
   const auto count = static_cast<double>(clusters.size());
-  double mean = 0, within = 0, between = 0;
+  double mean = 0, within = 0, of_means = 0, between = 0;
   std::vector<double> means;
   for (const auto& [name, ratios] : clusters) {
-    means.push_back(std::accumulate(ratios.begin(), ratios.end(), 0.0) / static_cast<double>(ratios.size()));
+    const auto size = static_cast<double>(ratios.size());
+    means.push_back(std::accumulate(ratios.begin(), ratios.end(), 0.0) / size);
     mean += means.back() / count;
-    for (const double ratio : ratios) {
-      within += (ratio - means.back()) * (ratio - means.back()) / static_cast<double>(ratios.size()) / count;
-    }
+    double variance = 0;
+    for (const double ratio : ratios)
+      variance += (ratio - means.back()) * (ratio - means.back()) / std::max(1.0, size - 1);
+    within += variance / count;
+    of_means += variance / size / count;
   }
   for (const double one : means) between += (one - mean) * (one - mean) / (count - 1);
+  between = std::max(0.0, between - of_means);
   return between + within > 0 ? between / (between + within) : 0;
 }
 

@@ -50,6 +50,22 @@ TEST(Conformal, OfFewClustersCoversAClusterNeverSeen) {
   EXPECT_LT(coverage_of_new_clusters(false, 4), 0.73);
 }
 
+// Means of two ratios each differ by chance; that is no reason to stretch by as much as a device that is off would.
+TEST(Conformal, ClustersThatAreAlikeStretchLittle) {
+  Random random(3);
+  std::vector<CalibrationPair> plain, named;
+  for (int i = 0; i < 60; ++i) {
+    plain.push_back({1, std::exp(0.2 * random.normal())});
+    named.push_back(plain.back());
+    named.back().cluster = std::to_string(i / 2);
+  }
+  const auto width = [](const Result<Conformal>& model) {
+    const Interval interval = model->interval(1, "");
+    return std::log(interval.high / interval.low);
+  };
+  EXPECT_LT(width(Conformal::fit(named)), 1.02 * width(Conformal::fit(plain)));
+}
+
 TEST(Conformal, OneClusterSaysNothingOfAnother) {
   std::vector<CalibrationPair> plain, named;
   for (int i = 1; i <= 19; ++i) {

@@ -28,6 +28,14 @@ Result<DatasetIteration> iteration_of(const profile::DatasetEntry& entry) {
 
 }  // namespace
 
+std::vector<const MeasuredSteps*> calm_steps(const std::vector<DatasetIteration>& iterations) {
+  std::vector<const MeasuredSteps*> calm;
+  for (const DatasetIteration& one : iterations) {
+    if (!one.is_noisy) calm.push_back(&one.steps);
+  }
+  return calm;
+}
+
 Result<MeasuredSet> measured_set(const profile::Dataset& dataset) {
   MeasuredSet set{{.name = dataset.header.machine,
                    .library = dataset.header.library,

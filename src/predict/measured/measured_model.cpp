@@ -30,10 +30,7 @@ Result<MeasuredModel> fit_measured(const MeasuredSet& set, const FitOptions& opt
   MeasuredModel model{.machine = set.machine, .seed = options.seed};
   const BoostOptions boost = step_boost_options(options.seed, options.threads);
   std::vector<CalibrationPair> pairs;
-  std::vector<const MeasuredSteps*> calm;
-  for (const DatasetIteration& one : all) {
-    if (!one.is_noisy) calm.push_back(&one.steps);
-  }
+  const std::vector<const MeasuredSteps*> calm = calm_steps(all);
   if (calm.size() < kIterationsMin) {
     return Error::invalid(fmt::format("{} iterations that are not noisy; {} are needed", calm.size(), kIterationsMin));
   }
