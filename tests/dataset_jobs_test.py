@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-from network_namespaces import SKIPPED, reason_to_skip
+from network_namespaces import run_or_skip
 
 ORRERY = str(pathlib.Path(sys.argv.pop(1)).resolve())
 RESOURCES = ("memory", "cpu", "receive", "transmit")
@@ -56,8 +56,4 @@ class DatasetJobsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    REASON = reason_to_skip()
-    if REASON:
-        print(f"skipped: {REASON}")
-        sys.exit(SKIPPED)
-    unittest.main()
+    run_or_skip()

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-from network_namespaces import SKIPPED, reason_to_skip
+from network_namespaces import run_or_skip
 
 ORRERY = str(pathlib.Path(sys.argv.pop(1)).resolve())
 SHARE_MAX = 0.05
@@ -50,8 +50,4 @@ class DistributedBurstsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    REASON = reason_to_skip()
-    if REASON:
-        print(f"skipped: {REASON}")
-        sys.exit(SKIPPED)
-    unittest.main()
+    run_or_skip()

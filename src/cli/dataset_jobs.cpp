@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <map>
-#include <thread>
 
 #include "base/statistics.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/dataset_commands.h"
 #include "profile/jobs/build_jobs.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr Seconds kJobTimeMax(120);
 
-// Every process with a core and a network of its own.
+// Every process with a network of its own.
 Result<profile::LaunchReport> run_job(env::Env env, const std::string& program, const Job& job) {
   profile::LaunchOptions launch;
   launch.form = job.form;
@@ -26,7 +26,6 @@ Result<profile::LaunchReport> run_job(env::Env env, const std::string& program, 
   launch.workers = job.workers;
   launch.isolate = true;
   launch.rate = job.rate;
-  launch.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   launch.time_max = kJobTimeMax;
   const bool is_ring = job.form == profile::DistributedForm::kAllReduce;
   launch.argv = {program, "distributed", "role", job.model};
@@ -69,6 +68,18 @@ std::string setting_of(const Job& job) {
   return fmt::format("{} servers, {} workers, {}", job.servers, job.workers, job.is_async ? "async" : "sync");
 }
 
+// What decides how well the figures could be measured.
+std::string conditions_text(const JobSet& set) {
+  std::vector<double> slowness, computing;
+  for (const MeasuredJob& job : set.jobs) {
+    slowness.push_back(job.slowness);
+    computing.push_back(job.compute.value());
+  }
+  return fmt::format(
+      "computing takes {} (median); the core was {:.1f} times slower than a quiet one (median), {:.1f} at most\n",
+      format_seconds(Seconds(median(computing))), median(slowness), quantile(slowness, 1));
+}
+
 }  // namespace
 
 Status show_jobs(Context& context, const JobSet& set, const OptionValues& options) {
@@ -100,8 +111,10 @@ Status show_jobs(Context& context, const JobSet& set, const OptionValues& option
                middle([](const MeasuredJob& job) { return job.of(Resource::kTransmit).burst.value(); })});
   }
   if (for_people(options)) {
-    context.print(fmt::format("{} data-parallel jobs, medians by setting\nmeasured on {}, {}, seed {}\n\n",
+    context.print(fmt::format("{} data-parallel jobs, medians by setting\nmeasured on {}, {}, seed {}\n",
                               set.jobs.size(), set.header.machine, set.header.library, set.header.seed));
+    if (!set.jobs.empty()) context.print(conditions_text(set));
+    context.print("\n");
   }
   return context.print_table(table, options);
 }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <thread>
 
-#include "base/statistics.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/distributed_options.h"
@@ -52,13 +51,6 @@ Result<profile::LaunchOptions> launch_options(env::Env env, const std::string& m
   return launch;
 }
 
-template <class Part>
-double median_of(const std::vector<WorkerStep>& steps, Part part) {
-  std::vector<double> values;
-  for (const WorkerStep& step : steps) values.push_back(part(step).value());
-  return median(values);
-}
-
 // From the start of the first step of any worker to the end of the last.
 std::pair<Seconds, Seconds> training_window(const LaunchReport& report) {
   Seconds begin(0), end(0);
@@ -96,8 +88,7 @@ std::vector<Cell> traffic_cells(const LaunchedProcess& process, std::int64_t ste
 std::vector<Cell> time_cells(const LaunchedProcess& process) {
   if (!process.worker || process.worker->steps.empty()) return {Cell(), Cell(), Cell()};
   const auto& steps = process.worker->steps;
-  return {median_of(steps, [](const WorkerStep& step) { return step.end - step.start; }),
-          median_of(steps, [](const WorkerStep& step) { return step.computed - step.start; }), steps.back().loss};
+  return {profile::median_step(steps).value(), profile::median_computing(steps).value(), steps.back().loss};
 }
 
 Table process_rows(const LaunchReport& report, std::int64_t steps, Bytes gradients) {

@@ -5,9 +5,8 @@
 // 1. Continue from the log beside the file, or from the file itself. A cut last line is dropped.
 // 2. Read the yardstick for a while to know a quiet core, unless the file says what one reads.
 // 3. For each number from 0 on: draw a configuration; skip it if it was measured; visit it.
-// 4. With `count` entries: visit them all again, round after round, until each has `visits`. Visits of one
-// configuration
-//    are minutes apart, so what disturbs one does not disturb the next.
+// 4. With `count` entries: visit them all again, round after round, until each has `visits`. The visits
+//    of one configuration are minutes apart, so what disturbs one does not disturb the next.
 // 5. When all are visited, or time is up: pack the log into the file, atomically, and remove it.
 // A visit waits until other processes leave the machine alone (ten minutes at most) and is made again, kRetries times
 // at most, if they did not. It is appended to the log and synced, so that a kill loses at most the visit being made.

@@ -1,5 +1,7 @@
 #include "profile/distributed/worker.h"
 
+#include "base/statistics.h"
+
 namespace orrery::profile {
 
 namespace {
@@ -22,7 +24,22 @@ std::optional<Traffic> difference(const std::optional<Traffic>& after, const std
   return Traffic{after->in - before->in, after->out - before->out};
 }
 
+template <class Part>
+Seconds median_of(const std::vector<WorkerStep>& steps, Part part) {
+  std::vector<double> values;
+  for (const WorkerStep& step : steps) values.push_back(part(step).value());
+  return Seconds(median(values));
+}
+
 }  // namespace
+
+Seconds median_step(const std::vector<WorkerStep>& steps) {
+  return median_of(steps, [](const WorkerStep& step) { return step.end - step.start; });
+}
+
+Seconds median_computing(const std::vector<WorkerStep>& steps) {
+  return median_of(steps, [](const WorkerStep& step) { return step.computed - step.start; });
+}
 
 Result<WorkerReport> train(Executor& executor, Exchange& exchange, int steps, const env::Clock& clock) {
   ORRERY_TRY(std::vector<float> parameters, executor.parameters());

@@ -18,6 +18,10 @@ struct WorkerReport {
   std::optional<Traffic> traffic;  // in the steps alone
 };
 
+// Of the median step: its time, and the part until the gradients are there. Precondition: there is a step.
+Seconds median_step(const std::vector<WorkerStep>& steps);
+Seconds median_computing(const std::vector<WorkerStep>& steps);
+
 Result<WorkerReport> train(Executor& executor, Exchange& exchange, int steps, const env::Clock& clock);
 
 }  // namespace orrery::profile

@@ -6,9 +6,8 @@
 // 1. A model and batch as for data sets of iterations (dataset/configurations.h), with less work in a step.
 // 2. A form: servers that wait for all workers, servers that do not, or a ring. One or two workers (two in a ring) and
 //    servers: each worker has a core of its own, or its times would be those of the operating system's scheduler.
-// 3. A rate of 25 to 200 MB/s. If an exchange would then take less than a twentieth of a second or more than a second,
-// or
-//    the gradients are smaller than a megabyte, all is drawn again.
+// 3. A rate of 25 to 200 MB/s. If an exchange would then take less than a twentieth of a second or more than a
+//    second, or the gradients are smaller than a megabyte, all is drawn again.
 // Job number i depends on the seed and i alone, so that a data set can be continued.
 
 #include <string>

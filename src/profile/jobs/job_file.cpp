@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/statistics.h"
 #include "profile/alternation.h"
 #include "profile/distributed/network.h"
 #include "profile/line_log.h"
@@ -25,13 +24,6 @@ Error bad_line(std::size_t number, std::string_view what) {
 std::string series_of(Resource resource) {
   if (resource == Resource::kMemory || resource == Resource::kProcessor) return std::string(to_string(resource));
   return fmt::format("network {} {}", to_string(resource), kNetworkInterface);
-}
-
-template <class Part>
-Seconds median_of(const std::vector<WorkerStep>& steps, Part part) {
-  std::vector<double> values;
-  for (const WorkerStep& step : steps) values.push_back(part(step).value());
-  return Seconds(median(values));
 }
 
 // The first worker's steps without the first one, which is slower.
@@ -142,10 +134,10 @@ Result<MeasuredJob> measured_job(const Job& job, const LaunchReport& report, dou
   const std::vector<WorkerStep>& steps = first->worker->steps;
   const auto [begin, end] = steady_window(steps);
   MeasuredJob measured{.job = job, .slowness = slowness};
-  const Seconds computed = median_of(steps, [](const WorkerStep& step) { return step.computed - step.start; });
+  const Seconds computed = median_computing(steps);
   const Seconds excess = computed * (1 - 1 / slowness);
   measured.compute = computed - excess;
-  measured.step = median_of(steps, [](const WorkerStep& step) { return step.end - step.start; }) - excess;
+  measured.step = median_step(steps) - excess;
   for (const Resource resource : kAll) {
     const auto series = first->series.find(series_of(resource));
     if (series == first->series.end()) {
