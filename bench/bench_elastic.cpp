@@ -33,6 +33,7 @@ namespace {
 using bench::Board;
 
 constexpr int kRounds = 15;
+constexpr double kLongestTurn = 120;  // seconds, after which a contender is taken for dead
 
 struct Work {
   std::string name;
@@ -105,8 +106,7 @@ class Group {
 
   ~Group() {
     if (board_ == nullptr) return;
-    board_->contender = bench::kNobody;
-    bench::change(board_->turn);
+    bench::give_turn(*board_, bench::kNobody);
     for (Contender& contender : contenders_) {
       for (auto& process : contender.processes) (void)process->wait(Seconds(10));
     }
@@ -117,14 +117,17 @@ class Group {
 
   // Seconds per all-reduce.
   Result<double> turn(std::size_t contender, const Work& work) {
-    board_->contender = static_cast<std::uint32_t>(contender);
     board_->tensors = static_cast<std::uint32_t>(work.counts.size());
     std::copy(work.counts.begin(), work.counts.end(), board_->counts);
     board_->iterations = work.iterations;
     board_->answers.store(0);
-    bench::change(board_->turn);
+    bench::give_turn(*board_, static_cast<std::uint32_t>(contender));
+    const double latest = bench::seconds_now() + kLongestTurn;
     for (std::uint32_t answers = 0; answers < static_cast<std::uint32_t>(ranks_); answers = board_->answers.load()) {
       bench::wait_while(board_->answers, answers);
+      if (bench::seconds_now() > latest) {
+        return Error::internal(fmt::format("{}: no answer to {}", contenders_[contender].name, work.name));
+      }
     }
     double slowest = 0;
     for (int rank = 0; rank < ranks_; ++rank) {

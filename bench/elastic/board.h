@@ -21,11 +21,12 @@ namespace orrery::bench {
 inline constexpr int kContendersMax = 8;
 inline constexpr int kRanksMax = 8;
 inline constexpr int kTensorsMax = 512;
-inline constexpr std::uint32_t kNobody = ~0u;  // as contender: the end
+inline constexpr std::uint32_t kNobody = kContendersMax;  // as contender: the end
 
 struct Board {
-  std::atomic<std::uint32_t> turn{0};  // slept on by contenders
-  std::uint32_t contender = 0;
+  // How many turns there were, and in the last digit to the base of 16 whose this one is: a contender that wakes up late
+  // never takes the turn of another, or its own twice. Slept on by contenders.
+  std::atomic<std::uint32_t> turn{0};
   std::uint32_t tensors = 1;
   std::uint64_t counts[kTensorsMax] = {};  // elements of each
   std::uint32_t iterations = 1;
@@ -44,13 +45,20 @@ inline Board* open_board(const char* path) {
   return memory == MAP_FAILED ? nullptr : static_cast<Board*>(memory);
 }
 
+// Returns when the word has another value, or after some time.
 inline void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  while (word.load() == value) ::syscall(SYS_futex, &word, FUTEX_WAIT, value, nullptr, nullptr, 0);
+  const timespec some_time{1, 0};
+  if (word.load() == value) ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &some_time, nullptr, 0);
 }
 
-inline void change(std::atomic<std::uint32_t>& word) {
-  word.fetch_add(1);
+inline void wake_all(std::atomic<std::uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, 1000, nullptr, nullptr, 0);
+}
+
+// Everything else on the board has been written before.
+inline void give_turn(Board& board, std::uint32_t contender) {
+  board.turn.store((board.turn.load() / 16 + 1) * 16 + contender);
+  wake_all(board.turn);
 }
 
 inline double seconds_now() {
@@ -74,9 +82,10 @@ inline int serve(Board& board, std::uint32_t contender, Rank& rank) {
   std::uint32_t turn = 0;
   for (;;) {
     wait_while(board.turn, turn);
+    if (board.turn.load() == turn) continue;
     turn = board.turn.load();
-    if (board.contender == kNobody) return 0;
-    if (board.contender != contender) continue;
+    if (turn % 16 == kNobody) return 0;
+    if (turn % 16 != contender) continue;
     std::vector<std::size_t> counts(board.counts, board.counts + board.tensors);
     std::size_t total = 0;
     for (const std::size_t count : counts) total += count;
@@ -98,7 +107,8 @@ inline int serve(Board& board, std::uint32_t contender, Rank& rank) {
     for (std::uint32_t i = 0; i < board.iterations; ++i) right = rank.all_reduce(tensors, counts) && right;
     const double end = seconds_now();
     board.of[rank.rank] = {(end - begin) / board.iterations, right ? 1u : 0u};
-    change(board.answers);
+    board.answers.fetch_add(1);
+    wake_all(board.answers);
   }
 }
 

@@ -134,6 +134,7 @@ Result<Ticket> Session::start(std::string_view name, const Descriptor& descripto
   Operation& operation = find_or_make(key);
   operation.start(descriptor, buffers, port_->place_of(buffers.input, descriptor.bytes()), agreed);
   operation.is_awaited = true;
+  operation.started_as = started_++;
   tickets_ += 1;
   inline_bytes_ += operation.inline_held(port_->limits().inline_bytes);
   unannounced_.push_back(&operation);
@@ -215,6 +216,9 @@ Result<bool> Session::advance_queued() {
     queue(*unannounced_.front());
   }
   being_done_.swap(queue_);
+  // The oldest first: ranks that start their operations in the same order then spend their blocks on the same ones.
+  std::sort(being_done_.begin(), being_done_.end(),
+            [](const Operation* a, const Operation* b) { return a->started_as < b->started_as; });
   for (Operation* const operation : being_done_) operation->is_queued = false;
   for (std::size_t i = 0; i < being_done_.size(); ++i) {
     Operation& operation = *being_done_[i];

@@ -10,8 +10,7 @@
 //   - If ranks describe it differently (kind, type, count, combination, root), it ends with kInvalidArgument on all of
 //     them that start it. Later operations, also of that name, are not affected.
 //   - If a rank dies or leaves with operations of others unfinished, the epoch is revoked: every unfinished operation
-//   ends
-//     with kUnavailable, on every rank, and no operation can be started any more. What follows is a new epoch.
+//     ends with kUnavailable, on every rank, and no operation can be started any more. What follows is a new epoch.
 //   - Results do not depend on timing: inputs are combined in rank order (reduce/kernels.h), by every algorithm.
 //
 // Work is done inside calls: start, wait and poll of any operation move all operations forward. A session belongs to
@@ -112,6 +111,7 @@ class Session {
   std::vector<Operation*> queue_;       // have something to do
   std::vector<Operation*> being_done_;  // the queue while it is worked on
   std::uint32_t early_blocks_;          // that may still be spent on operations not all have announced
+  std::uint64_t started_ = 0;           // operations so far
   std::size_t tickets_ = 0;
   std::uint64_t inline_bytes_ = 0;  // of operations with tickets
 };

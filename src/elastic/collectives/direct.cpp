@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "elastic/reduce/kernels.h"
 
@@ -83,7 +82,7 @@ bool Direct::copy_some(Port& port) {
         copy_from_ == rank_ ? buffers_.input : port.at_place(places_[static_cast<std::size_t>(copy_from_)]);
     const std::uint64_t bytes = std::min(kStepBytes, work_.size());
     std::byte* const target = buffers_.output + place.begin + work_.begin;
-    if (target != source + work_.begin) std::memcpy(target, source + work_.begin, bytes);
+    if (target != source + work_.begin) copy(target, source + work_.begin, bytes);
     work_.begin += bytes;
     return true;
   }

@@ -1,7 +1,6 @@
 #include "elastic/collectives/inlined.h"
 
 #include <array>
-#include <cstring>
 
 #include "base/check.h"
 #include "elastic/reduce/kernels.h"
@@ -59,7 +58,7 @@ void finish_inlined(const Descriptor& descriptor, int rank, std::span<const std:
         const Range place = published(descriptor, from, ranks);
         const std::byte* const source = from == rank ? buffers.input : payloads[static_cast<std::size_t>(from)].data();
         if (place.size() > 0 && source != buffers.output + place.begin) {
-          std::memcpy(buffers.output + place.begin, source, place.size());
+          copy(buffers.output + place.begin, source, place.size());
         }
       }
       return;

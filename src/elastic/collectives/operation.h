@@ -63,6 +63,7 @@ class Operation {
 
   // For its session: on the list of those that have something to do; a ticket is out.
   bool is_queued = false, is_awaited = false;
+  std::uint64_t started_as = 0;  // number of operations that the session had started before
   // Bytes of ours that others may have to keep.
   std::uint64_t inline_held(std::uint64_t inline_max) const;
 

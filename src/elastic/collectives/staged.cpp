@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <fmt/format.h>
 
 #include "elastic/reduce/kernels.h"
@@ -49,7 +48,7 @@ void Staged::begin(const Descriptor& descriptor, const Buffers& buffers, int ran
   // What we would publish to ourselves.
   const Range own = published(descriptor, rank, ranks);
   if (!reduces(descriptor.collective) && own.size() > 0 && buffers.input != buffers.output + own.begin) {
-    std::memcpy(buffers.output + own.begin, buffers.input, own.size());
+    copy(buffers.output + own.begin, buffers.input, own.size());
   }
 }
 
@@ -86,7 +85,7 @@ bool Staged::scatter(Port& port, const Frame& name, std::uint32_t* early, const 
     const int target = (rank_ + scatter_step_) % ranks_;
     const Range slice = owned(descriptor_, target, ranks_);
     const Range part = piece(slice, scatter_round_);
-    std::memcpy(port.block(*block), buffers_.input + part.begin, part.size());
+    copy(port.block(*block), buffers_.input + part.begin, part.size());
     Frame frame = name;
     frame.kind = FrameKind::kScatter;
     frame.target = static_cast<std::uint16_t>(target);
@@ -109,7 +108,7 @@ bool Staged::scatter(Port& port, const Frame& name, std::uint32_t* early, const 
 Status Staged::take(Port& port, const Piece& piece) {
   const Range place = published(descriptor_, piece.from, ranks_);
   if (!receives(descriptor_, rank_) || piece.offset + piece.bytes > place.size()) return damaged(piece);
-  std::memcpy(buffers_.output + place.begin + piece.offset, port.peer_block(piece.from, piece.block), piece.bytes);
+  copy(buffers_.output + place.begin + piece.offset, port.peer_block(piece.from, piece.block), piece.bytes);
   port.release(piece.from, piece.block);
   taken_bytes_ += piece.bytes;
   return {};
@@ -153,7 +152,7 @@ void Staged::relieve(Port& port) {
   }
 }
 
-bool Staged::combine(Port& port, const Probe& probe) {
+bool Staged::combine(Port& port, const Frame& name, const Probe& probe) {
   bool moved = false;
   const Range slice = owned(descriptor_, rank_, ranks_);
   for (; combined_ < to_combine_; ++combined_) {
@@ -165,9 +164,11 @@ bool Staged::combine(Port& port, const Probe& probe) {
       inputs[static_cast<std::size_t>(from)] =
           from == rank_ ? buffers_.input + part.begin : input(port, first + static_cast<std::uint64_t>(from), from);
     }
-    void* const output = buffers_.output + part.begin;
-    reduce(descriptor_.type, descriptor_.op, std::span(inputs).first(static_cast<std::size_t>(ranks_)), {&output, 1},
-           part.size() / element_bytes(descriptor_.type));
+    // With a block at hand, the result is written there in the same pass; otherwise publish() copies it later.
+    const auto block = published_ == combined_ && published_ < to_publish_ ? port.free_block() : std::nullopt;
+    void* const outputs[] = {buffers_.output + part.begin, block ? port.block(*block) : nullptr};
+    reduce(descriptor_.type, descriptor_.op, std::span(inputs).first(static_cast<std::size_t>(ranks_)),
+           std::span(outputs).first(block ? 2 : 1), part.size() / element_bytes(descriptor_.type));
     for (int from = 0; from < ranks_; ++from) {
       const std::uint64_t index = first + static_cast<std::uint64_t>(from);
       if (from == rank_) continue;
@@ -179,15 +180,32 @@ bool Staged::combine(Port& port, const Probe& probe) {
     }
     moved = true;
     if (probe) probe(CutPoint::kCombined);
+    if (block && send_published(port, name, *block)) ++published_;
+    if (block && probe) probe(CutPoint::kPublished);
   }
   return moved;
+}
+
+bool Staged::send_published(Port& port, const Frame& name, std::uint32_t block) {
+  const Range range = published(descriptor_, rank_, ranks_);
+  const Range part = piece(range, published_);
+  const bool to_root = has_root(descriptor_.collective) && descriptor_.collective != Collective::kBroadcast;
+  Frame frame = name;
+  frame.kind = FrameKind::kPublish;
+  frame.target = to_root ? descriptor_.root : kToAll;
+  frame.bytes = static_cast<std::uint32_t>(part.size());
+  frame.place = block;
+  frame.offset = part.begin - range.begin;
+  port.lend(block, to_root ? 1 : ranks_ - 1);
+  if (port.send(frame)) return true;
+  port.lend(block, 0);
+  return false;
 }
 
 bool Staged::publish(Port& port, const Frame& name, const Probe& probe) {
   const bool combines = reduces(descriptor_.collective);
   const std::uint64_t ready = combines ? std::min(combined_, to_publish_) : to_publish_;
   const Range range = published(descriptor_, rank_, ranks_);
-  const bool to_root = has_root(descriptor_.collective) && descriptor_.collective != Collective::kBroadcast;
   bool moved = false;
   for (; published_ < ready; ++published_) {
     const auto block = port.free_block();
@@ -195,18 +213,8 @@ bool Staged::publish(Port& port, const Frame& name, const Probe& probe) {
     const Range part = piece(range, published_);
     const std::byte* const source =
         combines ? buffers_.output + part.begin : buffers_.input + (part.begin - range.begin);
-    std::memcpy(port.block(*block), source, part.size());
-    Frame frame = name;
-    frame.kind = FrameKind::kPublish;
-    frame.target = to_root ? descriptor_.root : kToAll;
-    frame.bytes = static_cast<std::uint32_t>(part.size());
-    frame.place = *block;
-    frame.offset = part.begin - range.begin;
-    port.lend(*block, to_root ? 1 : ranks_ - 1);
-    if (!port.send(frame)) {
-      port.lend(*block, 0);
-      return moved;
-    }
+    copy(port.block(*block), source, part.size());
+    if (!send_published(port, name, *block)) return moved;
     moved = true;
     if (probe) probe(CutPoint::kPublished);
   }
@@ -218,7 +226,7 @@ Result<bool> Staged::advance(Port& port, const Frame& name, std::uint32_t* early
   bool moved = !inbox_.empty();
   ORRERY_TRY_VOID(sort_inbox(port, probe));
   // Results first: they free others' blocks and end the operation.
-  moved = combine(port, probe) || moved;
+  moved = combine(port, name, probe) || moved;
   moved = publish(port, name, probe) || moved;
   if (reduces(descriptor_.collective)) moved = scatter(port, name, nullptr, probe) || moved;
   return moved;

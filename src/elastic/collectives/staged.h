@@ -3,12 +3,12 @@
 //
 //   1. scatter   each rank copies slice j of its tensor to blocks and lends them to rank j, for all j but itself
 //   2. combine   rank j combines the pieces of slice j from all ranks, in rank order, into its own memory
-//   3. publish   rank j copies the combined pieces to blocks and lends them to all who receive
+//   3. publish   and in the same pass to blocks, which it lends to all who receive
 //   4. take      the others copy them to their memory
 //
 // Gathers and broadcasts have steps 3 and 4 only. No step waits for a whole tensor: piece k is combined while k+1 is
-// copied. Traffic of an all-reduce per rank, S bytes and n ranks: (n−1)/n·S copied in, S read and S/n written to
-// combine, S/n copied out to publish, (n−1)/n·S taken.
+// copied. Traffic of an all-reduce per rank, S bytes and n ranks: (n−1)/n·S copied in, S read and 2·S/n written to
+// combine and publish, (n−1)/n·S taken.
 //
 // No deadlock by lack of blocks: results are taken without a block of one's own, and a rank that has nothing else to do
 // copies the pieces it cannot combine yet to its own memory and gives the blocks back (relieve). So every lent block
@@ -60,7 +60,9 @@ class Staged {
   bool scatter(Port& port, const Frame& name, std::uint32_t* early, const Probe& probe);
   Status sort_inbox(Port& port, const Probe& probe);
   Status take(Port& port, const Piece& piece);
-  bool combine(Port& port, const Probe& probe);
+  bool combine(Port& port, const Frame& name, const Probe& probe);
+  // Lends the next piece to publish, which is in the block; false if there is no room for the news.
+  bool send_published(Port& port, const Frame& name, std::uint32_t block);
   bool publish(Port& port, const Frame& name, const Probe& probe);
   void skip_finished_targets();
 

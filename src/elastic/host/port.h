@@ -50,7 +50,7 @@ class Port {
   using Take = std::function<Status(int from, const Frame& frame, std::span<const std::byte> payload)>;
   Result<int> receive(const Take& take);
 
-  // A block of ours that nobody reads, if there is one. It is ours again when all `readers` have released it; a block
+  // A block of ours that nobody reads, if there is one; when there was none, there is none until receive(). It is ours again when all `readers` have released it; a block
   // that is never lent is free at once.
   std::optional<std::uint32_t> free_block();
   std::byte* block(std::uint32_t index) { return segment_.block(slot(), index); }
@@ -92,7 +92,7 @@ class Port {
   Patience patience_;
   std::optional<OutboxWriter> writer_;
   std::vector<std::optional<OutboxReader>> readers_;  // by rank; none for ourselves
-  std::uint32_t next_block_ = 0;
+  bool has_no_block_ = false;                         // when last looked, since receive()
 };
 
 }  // namespace orrery::elastic

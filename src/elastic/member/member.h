@@ -8,12 +8,10 @@
 //
 // View changes (one agreement per epoch, after Paxos; L. Lamport, "Paxos made simple", 2001). The members of view e are
 // the acceptors of view e + 1:
-//   1. The leader, the first member that it does not miss itself, has a reason: someone is missing, or a request. It
-//   sends
-//      Collect with a new ballot.
-//   2. Who gets it stops: it commits no step of epoch e any more, and promises to follow no lower ballot. It answers
-//   how
-//      far it is and what it has accepted before.
+//   1. The leader, the first member that it does not miss itself, has a reason: someone is missing, or a request.
+//      It sends Collect with a new ballot.
+//   2. Who gets it stops: it commits no step of epoch e any more, and promises to follow no lower ballot. It
+//      answers how far it is and what it has accepted before.
 //   3. With the promises of a quorum, and of everyone it does not miss, the leader proposes: the accepted view of the
 //      highest ballot, if there is one; otherwise the members that have promised, without those that leave, with those
 //      that join, at the farthest progress among them.

@@ -21,4 +21,8 @@ void reduce(DataType type, ReduceOp op, std::span<const void* const> inputs, std
   kernel(inputs.data(), inputs.size(), outputs.data(), outputs.size(), count);
 }
 
+void copy(void* to, const void* from, std::size_t bytes) {
+  reduce(DataType::kI8, ReduceOp::kSum, {&from, 1}, {&to, 1}, bytes);  // of one input
+}
+
 }  // namespace orrery::elastic

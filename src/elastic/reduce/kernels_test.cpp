@@ -55,6 +55,20 @@ RC_GTEST_PROP(Half, RoundsToTheNearest, ()) {
   RC_ASSERT(to_f16(-value).bits == (expected | 0x8000));
 }
 
+TEST(Copy, CopiesEveryByteAndNoOther) {
+  Random random(1);
+  for (const std::size_t bytes : {0, 1, 31, 127, 128, 129, 1000, 4096, 65537}) {
+    for (const std::size_t shift : {0, 1, 13}) {
+      std::vector<std::uint8_t> from(bytes + 64), to(bytes + 64, 0xaa);
+      for (std::uint8_t& byte : from) byte = static_cast<std::uint8_t>(random.below(256));
+      std::vector<std::uint8_t> expected = to;
+      std::copy_n(from.begin() + 7, bytes, expected.begin() + static_cast<std::ptrdiff_t>(shift));
+      copy(to.data() + shift, from.data() + 7, bytes);
+      ASSERT_EQ(to, expected) << bytes << " bytes, shifted by " << shift;
+    }
+  }
+}
+
 struct Case {
   DataType type;
   ReduceOp op;
