@@ -10,10 +10,9 @@
 //    over-subscribed.
 // 2. Time slicing. Every quantum, an over-subscribed server suspends the jobs that ran and starts the next of its ring
 //    that fit; jobs that ran go to the back.
-// 3. Packing. On an over-subscribed server, the suspended job with lowest utilisation that has run for a quantum shares
-// the
-//    GPUs of the running job with lowest utilisation and as many GPUs, if their memory fits together. After a quantum
-//    the pair is undone, for good, unless the sum of their rates exceeds that of time slicing, which is 1.
+// 3. Packing. On an over-subscribed server, the suspended job with lowest utilisation that has run for a quantum
+//    shares the GPUs of the running job with lowest utilisation and as many GPUs, if their memory fits together. After
+//    a quantum the pair is undone, for good, unless the sum of their rates exceeds that of time slicing, which is 1.
 // 4. Migration. When jobs leave, suspended jobs of the most over-subscribed servers go to servers with free GPUs.
 // 5. A job larger than any server takes turns with the other jobs of the fewest servers that hold it, least loaded
 // first;

@@ -5,9 +5,8 @@
 // that passes a waiting one leaves it with less room than before, and two running jobs that change places both still
 // fit: the choice changes only when jobs arrive or end. Then
 // - a new job that fits into what is left over joins, and nobody else changes;
-// - otherwise only the first waiting job of each size can start, if the free GPUs and those of running jobs behind it
-// are
-//   enough; and only running jobs at the very end have to stop for it. Nobody else is looked at.
+// - otherwise only the first waiting job of each size can start, if the free GPUs and those of running jobs behind
+//   it are enough; and only running jobs at the very end have to stop for it. Nobody else is looked at.
 //
 // Jobs that must not be suspended yet (ClusterView::is_protected) are not in the order until they may.
 //

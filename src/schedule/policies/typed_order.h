@@ -2,15 +2,13 @@
 // List policies on clusters with several types of devices, of which a job is faster on some than on others.
 //
 // Assumes: gangs that stay on one type; a speed of every job on every type it runs on (ClusterView::speed_on).
-// 1. Jobs stand in the order of the rule: arrival, work left, work left x GPUs, deadline, priority, or queue of
-// attained
-//    service (executed time x GPUs). Work is counted on the type it is measured on.
-// 2. Without preemption running jobs keep their GPUs. With it, walk all jobs in order, with all GPUs: a running job
-// that
-//    still fits on its type stays. Jobs that must not be suspended yet stay anyway.
-// 3. Any other job takes the fastest of its types that has room for it: it starts, or moves there if it ran elsewhere.
-// A
-//    job without room is skipped, and suspended if it ran. A strict order stops at the first job without room.
+// 1. Jobs stand in the order of the rule: arrival, work left, work left x GPUs, deadline, priority, or queue
+//    of attained service (executed time x GPUs). Work is counted on the type it is measured on.
+// 2. Without preemption running jobs keep their GPUs. With it, walk all jobs in order, with all GPUs: a running
+//    job that still fits on its type stays. Jobs that must not be suspended yet stay anyway.
+// 3. Any other job takes the fastest of its types that has room for it: it starts, or moves there if it ran
+//    elsewhere. A job without room is skipped, and suspended if it ran. A strict order stops at the first
+//    job without room.
 // 4. With queues of attained service, asked again when the next running job reaches the limit of its queue.
 // Ties: running before waiting, then earlier submission. Whether a job fits depends on its size and its types only, so
 // waiting jobs are kept by these, and one look at the first of each is enough: O(running log running + started x kinds)
