@@ -210,7 +210,14 @@ class PreemptiveOrder : public Policy {
       if (of_size.jobs.empty()) continue;
       last_value_ = std::max(last_value_, value_now(*of_size.jobs.rbegin(), of_size.gpus));
     }
-    closed_.assign(waiting_.heaps().size(), false);
+    closed_.clear();
+    bool anyone = false;
+    for (const SizeHeaps::Heap& heap : waiting_.heaps()) {
+      // Mostly too many GPUs are asked for, and nobody runs behind: settled without a walk.
+      closed_.push_back(heap.empty() || (heap.gpus > slack && heap.top().value > last_value_));
+      anyone = anyone || !closed_.back();
+    }
+    if (!anyone && slack >= 0) return;
     while (true) {
       const SizeHeaps::Heap* next = nullptr;
       for (std::size_t i = 0; i < closed_.size(); ++i) {
