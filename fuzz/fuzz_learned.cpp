@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "predict/jobs/job_use_model.h"
 #include "predict/learn/boosted_trees.h"
 #include "predict/learn/conformal.h"
 #include "predict/learn/ridge.h"
@@ -41,6 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ByteReader conformal(text);
   (void)Conformal::read(conformal);
   (void)parse_measured_model(text);
+  (void)parse_job_use(text);
+  ByteReader uses(text);
+  (void)JobUse::read(uses);
   (void)parse_sequence_weights(text);
   (void)OperatorModel::parse(text);
   ByteReader devices(text);

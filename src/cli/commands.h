@@ -19,6 +19,7 @@ Command memory_command();
 Command profile_command();
 Command sample_command();
 Command distributed_command();
+Command distributed_predict_command();
 Command distributed_role_command();
 Command dataset_build_command();
 Command dataset_show_command();

@@ -10,6 +10,8 @@ namespace orrery::cli {
 std::vector<OptionRecord> distributed_options();
 // The same options again as words of a command line.
 std::vector<std::string> distributed_words(const OptionValues& options);
+// "50MB/s": a number, k, M or G (decimal) or nothing, and B/s.
+Result<BytesPerSecond> parse_rate(const std::string& text);
 // The model at the batch of one worker, trained by plain SGD.
 Result<workload::TrainingRun> distributed_run(env::Env env, const std::string& model, const OptionValues& options);
 

@@ -36,6 +36,18 @@ std::vector<std::string> distributed_words(const OptionValues& options) {
   return words;
 }
 
+Result<BytesPerSecond> parse_rate(const std::string& text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {{"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"B/s", 1}};
+  constexpr double kSlowest = 1e4, kFastest = 4e9;  // what a token bucket of the kernel can do
+  for (const auto& [unit, factor] : kUnits) {
+    if (!text.ends_with(unit)) continue;
+    const auto number = parse_number(text.substr(0, text.size() - unit.size()));
+    if (!number || *number * factor < kSlowest || *number * factor > kFastest) break;
+    return BytesPerSecond(*number * factor);
+  }
+  return Error::invalid(fmt::format("--rate: expected 10kB/s to 4GB/s, not {}", quote(text)));
+}
+
 Result<workload::TrainingRun> distributed_run(env::Env env, const std::string& model, const OptionValues& options) {
   ORRERY_TRY(const std::string name, model_named(env, model));
   ORRERY_TRY(const workload::TrainingGraph single, load_model(env, name));

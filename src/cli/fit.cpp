@@ -1,9 +1,11 @@
 #include "base/table.h"
 #include "cli/commands.h"
+#include "cli/predictors.h"
 #include "env/files.h"
 #include "env/terminal.h"
 #include "predict/evaluate/gpu_iterations.h"
 #include "predict/evaluate/operator_folder.h"
+#include "predict/jobs/job_use_model.h"
 #include "predict/measured/measured_model.h"
 #include "predict/operators/operator_model.h"
 
@@ -71,9 +73,28 @@ Status fit_device(Context& context, const Arguments& arguments) {
   return context.print_table(table, options);
 }
 
+Status fit_jobs(Context& context, const Arguments& arguments) {
+  const OptionValues& options = arguments.options;
+  ORRERY_TRY(const profile::JobSet set, profile::read_jobs(context.env.files, arguments.words[0]));
+  ORRERY_TRY(const predict::MeasuredModel steps, steps_of_machine(set.header.machine));
+  auto fitted = predict::fit_job_use(set, steps.steps, static_cast<std::uint64_t>(options.integer("seed")));
+  if (!fitted) return std::move(fitted).error().with_context(arguments.words[0]);
+  const std::string bytes = predict::to_bytes(*fitted);
+  ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("out"), bytes));
+  Table table({{"model", "model"},
+               {"jobs", "jobs", CellFormat::kInteger},
+               {"machine", "machine"},
+               {"error", "mean error on those left out", CellFormat::kPercent},
+               {"bytes", "size", CellFormat::kBytes}});
+  table.add({options.text("out"), static_cast<std::int64_t>(fitted->jobs), fitted->machine, fitted->error,
+             static_cast<double>(bytes.size())});
+  return context.print_table(table, options);
+}
+
 Status run_fit(Context& context, const Arguments& arguments) {
-  const bool has_operators = context.env.files.exists(arguments.words[0] + "/devices.csv");
-  return has_operators ? fit_operators(context, arguments) : fit_device(context, arguments);
+  env::Files& files = context.env.files;
+  if (files.exists(arguments.words[0] + "/devices.csv")) return fit_operators(context, arguments);
+  return profile::is_job_set(files, arguments.words[0]) ? fit_jobs(context, arguments) : fit_device(context, arguments);
 }
 
 }  // namespace
@@ -83,14 +104,15 @@ Command fit_command() {
           "SOURCE",
           1,
           1,
-          "learn a device's times from a data set or a folder of launch traces, or operators of many from a folder of "
-          "theirs",
+          "learn a device's times from a data set or a folder of launch traces, operators of many from a folder of "
+          "theirs, or what jobs use from a set of jobs",
           join({text_option("out", "orrery.model", "the model to write").in("FILE"),
                 text_option("device", "", "the GPU to learn, of a folder of traces").in("NAME"),
                 integer_option("seed", 1, "of the trees").bounds(0, 1'000'000'000),
                 integer_option("threads", 2, "to learn with").bounds(1, 1024)},
                table_options()),
-          {"orrery fit cpu.dataset --out cpu.model", "orrery fit ../shared/data/ets_traces --device T4 --out t4.model",
+          {"orrery fit cpu.dataset --out cpu.model", "orrery fit jobs.dataset --out jobs.model",
+           "orrery fit ../shared/data/ets_traces --device T4 --out t4.model",
            "orrery fit ../shared/data/neusight --out operators.model"},
           run_fit};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "env/files.h"
 #include "predict/registry/registry.h"
 #include "predict/registry/shipped_models.h"
@@ -47,6 +48,28 @@ Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const
   auto predictor = predict::OperatorModel::is_one(bytes) ? operator_predictor(bytes) : measured_predictor(bytes);
   if (!predictor) return std::move(predictor).error().with_context(choice);
   return predictor;
+}
+
+Result<predict::MeasuredModel> steps_of_machine(std::string_view machine) {
+  for (const std::string_view bytes : predict::shipped_models()) {
+    if (!predict::is_measured_model(bytes)) continue;
+    ORRERY_TRY(predict::MeasuredModel model, predict::parse_measured_model(bytes));
+    if (model.machine.name == machine) return model;
+  }
+  return Error::not_found(fmt::format("no model of steps on {} was built into this program", quote(machine)));
+}
+
+Result<predict::JobUseModel> job_use_model(env::Env env, const std::string& choice) {
+  if (choice != "auto") {
+    ORRERY_TRY(const std::string bytes, env.files.read(choice, predict::kModelMax));
+    auto model = predict::parse_job_use(bytes);
+    if (!model) return std::move(model).error().with_context(choice);
+    return model;
+  }
+  for (const std::string_view bytes : predict::shipped_models()) {
+    if (predict::is_job_use(bytes)) return predict::parse_job_use(bytes);
+  }
+  return Error::unsupported("no model of jobs was built into this program");
 }
 
 std::string calibration_text(std::size_t calibrated, std::size_t all) {

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "predict/evaluate/left_out.h"
-#include "predict/jobs/job_use.h"
+#include "predict/jobs/job_use_model.h"
 #include "predict/measured/measured_dataset.h"
 
 namespace orrery::predict {
@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::string_view kShippedJobs = "data/jobs.dataset",
                            kShippedSteps = "data/cpu.dataset";  // in the source tree
-constexpr std::string_view kFigureNames[kFigures] = {"burst", "idle", "amount"};
 
 Result<StepModel> step_model(const SuiteInput& input) {
   ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(input.files, std::string(kShippedSteps)));
@@ -29,9 +28,8 @@ Result<StepModel> step_model(const SuiteInput& input) {
 Result<std::vector<JobFacts>> facts_of_all(const JobSet& set, const StepModel& model) {
   std::vector<JobFacts> facts;
   for (const MeasuredJob& job : set.jobs) {
-    ORRERY_TRY(JobFacts one,
-               facts_of(job.job, [&](const workload::TrainingRun& run) { return model.predict(run).iteration; }));
-    facts.push_back(std::move(one));
+    ORRERY_TRY(const workload::TrainingRun run, run_of(job.job));
+    facts.push_back(facts_of(job.job, run, model.predict(run).iteration));
   }
   return facts;
 }
@@ -65,11 +63,11 @@ std::vector<LeftOut> cases_of(const JobSet& set, const std::vector<JobFigures>& 
   for (std::size_t i = 0; i < set.jobs.size(); ++i) {
     const JobFigures measured = figures_of(set.jobs[i]);
     for (std::size_t r = 0; r < profile::kResources; ++r) {
-      for (std::size_t f = 0; f < kFigures; ++f) {
+      for (std::size_t f = 0; f < kFiguresEach; ++f) {
         if (measured[r][f] <= 0) continue;
         const auto resource = static_cast<Resource>(r);
         LeftOut one = left_out_of(group(resource, f), measured[r][f], std::max(predicted[i][r][f], 1e-9), folds[i]);
-        one.kind = fmt::format("{} {}", to_string(resource), kFigureNames[f]);
+        one.kind = figure_name(r, f);
         cases.push_back(std::move(one));
       }
     }
@@ -105,7 +103,7 @@ Result<SuiteReport> run_jobs_suite(const SuiteInput& input) {
   };
   ORRERY_TRY_VOID(add(predicted, [](Resource resource, std::size_t) { return std::string(to_string(resource)); }));
   ORRERY_TRY_VOID(add(predicted, [](Resource resource, std::size_t figure) {
-    return fmt::format("{} {}", to_string(resource), kFigureNames[figure]);
+    return figure_name(static_cast<std::size_t>(resource), figure);
   }));
   ORRERY_TRY_VOID(add(priors, [](Resource resource, std::size_t) {
     return fmt::format("{}, physical estimate alone", to_string(resource));

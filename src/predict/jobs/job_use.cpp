@@ -20,7 +20,7 @@ bool is_ring(const Job& job) {
   return job.form == profile::DistributedForm::kAllReduce;
 }
 
-std::array<double, kFigures>& of(JobFigures& figures, Resource resource) {
+std::array<double, kFiguresEach>& of(JobFigures& figures, Resource resource) {
   return figures[static_cast<std::size_t>(resource)];
 }
 
@@ -81,9 +81,8 @@ JobFigures JobFacts::prior() const {
   return figures;
 }
 
-Result<JobFacts> facts_of(const Job& job, const StepSeconds& step_seconds) {
-  ORRERY_TRY(const workload::TrainingRun run, run_of(job));
-  JobFacts facts{.job = job, .step_s = std::max(kShortest, step_seconds(run))};
+JobFacts facts_of(const Job& job, const workload::TrainingRun& run, double step_s) {
+  JobFacts facts{.job = job, .step_s = std::max(kShortest, step_s)};
   facts.gradients = 4.0 * static_cast<double>(run.graph.parameter_count());
   facts.operators = static_cast<double>(run.graph.operators().size());
   for (const workload::Operator& op : run.graph.operators()) {
@@ -98,7 +97,7 @@ Result<JobUse> JobUse::fit(std::span<const JobFacts* const> facts, std::span<con
   const BoostOptions boost{.trees = 120, .learning_rate = 0.06, .leaves = 5, .min_rows = 10, .seed = seed};
   JobUse use;
   for (std::size_t r = 0; r < profile::kResources; ++r) {
-    for (std::size_t f = 0; f < kFigures; ++f) {
+    for (std::size_t f = 0; f < kFiguresEach; ++f) {
       TimeLessons lessons(size_names(), feature_names());
       for (std::size_t i = 0; i < jobs.size(); ++i) {
         const double measured = figures_of(*jobs[i])[r][f];
@@ -123,12 +122,38 @@ JobFigures JobUse::predict(const JobFacts& facts) const {
   const std::vector<float> sizes = sizes_of(facts), features = features_of(facts);
   JobFigures figures{};
   for (std::size_t r = 0; r < profile::kResources; ++r) {
-    for (std::size_t f = 0; f < kFigures; ++f) {
+    for (std::size_t f = 0; f < kFiguresEach; ++f) {
       const Figure& figure = figures_[r][f];
       if (!figure.is_zero) figures[r][f] = std::exp(figure.regression.log_time(prior[r][f], sizes, features));
     }
   }
   return figures;
+}
+
+void JobUse::write(ByteWriter& out) const {
+  for (const auto& resource : figures_) {
+    for (const Figure& figure : resource) {
+      out.u8(figure.is_zero ? 1 : 0);
+      if (!figure.is_zero) figure.regression.write(out);
+    }
+  }
+}
+
+Result<JobUse> JobUse::read(ByteReader& in) {
+  JobUse use;
+  for (auto& resource : use.figures_) {
+    for (Figure& figure : resource) {
+      ORRERY_TRY(const std::uint8_t is_zero, in.u8());
+      if (is_zero > 1) return Error::invalid("a figure that is neither 0 nor learned");
+      figure.is_zero = is_zero == 1;
+      if (figure.is_zero) continue;
+      ORRERY_TRY(figure.regression, TimeRegression::read(in));
+      if (!figure.regression.takes(size_names().size(), feature_names().size())) {
+        return Error::invalid("a figure that was learned from other features");
+      }
+    }
+  }
+  return use;
 }
 
 }  // namespace orrery::predict

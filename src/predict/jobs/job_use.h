@@ -13,7 +13,6 @@
 //
 // A figure that most measured jobs have at 0 (durations of a resource with one level) is predicted as 0.
 
-#include <functional>
 #include <span>
 
 #include "predict/learn/time_regression.h"
@@ -21,8 +20,8 @@
 
 namespace orrery::predict {
 
-inline constexpr std::size_t kFigures = 3;  // burst, idle, amount
-using JobFigures = std::array<std::array<double, kFigures>, profile::kResources>;
+inline constexpr std::size_t kFiguresEach = 3;  // burst, idle, amount
+using JobFigures = std::array<std::array<double, kFiguresEach>, profile::kResources>;
 
 JobFigures figures_of(const profile::MeasuredJob& job);
 
@@ -34,9 +33,8 @@ struct JobFacts {
 
   JobFigures prior() const;
 };
-// Seconds of one step of a model on a quiet core.
-using StepSeconds = std::function<double(const workload::TrainingRun& run)>;
-Result<JobFacts> facts_of(const profile::Job& job, const StepSeconds& step_seconds);
+// `run` is one step of a worker, which takes `step_s` on a quiet core.
+JobFacts facts_of(const profile::Job& job, const workload::TrainingRun& run, double step_s);
 
 class JobUse {
  public:
@@ -46,12 +44,15 @@ class JobUse {
 
   JobFigures predict(const JobFacts& facts) const;
 
+  void write(ByteWriter& out) const;
+  static Result<JobUse> read(ByteReader& in);
+
  private:
   struct Figure {
     bool is_zero = false;
     TimeRegression regression{};
   };
-  std::array<std::array<Figure, kFigures>, profile::kResources> figures_;
+  std::array<std::array<Figure, kFiguresEach>, profile::kResources> figures_;
 };
 
 }  // namespace orrery::predict

@@ -1,7 +1,7 @@
-#include "predict/jobs/job_use.h"
-
 #include <cmath>
 #include <gtest/gtest.h>
+
+#include "predict/jobs/job_use_model.h"
 
 namespace orrery::predict {
 namespace {
@@ -37,9 +37,9 @@ class JobUseTest : public testing::Test {
     for (std::uint64_t number = 0; number < kJobs; ++number) {
       const auto job = profile::draw_job(1, number);
       ASSERT_TRUE(job);
-      auto facts = facts_of(*job, step_seconds);
-      ASSERT_TRUE(facts);
-      facts_.push_back(std::move(*facts));
+      const auto run = run_of(*job);
+      ASSERT_TRUE(run);
+      facts_.push_back(facts_of(*job, *run, step_seconds(*run)));
     }
     jobs_ = invented_jobs(facts_);
   }
@@ -64,7 +64,7 @@ TEST_F(JobUseTest, LearnsHowFarThePhysicalEstimateIsOff) {
   for (std::size_t i = kJobs - 10; i < kJobs; ++i) {
     const JobFigures measured = figures_of(jobs_[i]), predicted = use->predict(facts_[i]);
     for (std::size_t r = 0; r < profile::kResources; ++r) {
-      for (std::size_t f = 0; f < kFigures; ++f) {
+      for (std::size_t f = 0; f < kFiguresEach; ++f) {
         if (measured[r][f] > 0) {
           EXPECT_NEAR(predicted[r][f] / measured[r][f], 1, 0.05) << r << " " << f;
         } else {
@@ -82,15 +82,31 @@ TEST_F(JobUseTest, WithFewJobsOnlyTheFactorIsLearned) {
   EXPECT_NEAR(use->predict(facts_[9])[cpu][0] / facts_[9].prior()[cpu][0], 1.1, 1e-9);
 }
 
+TEST_F(JobUseTest, AModelComesBackFromItsFile) {
+  const auto use = fit_on_first(kJobs);
+  ASSERT_TRUE(use);
+  const std::string bytes = to_bytes({.machine = "a machine", .library = "a library", .jobs = kJobs, .use = *use});
+  EXPECT_TRUE(is_job_use(bytes));
+  const auto read = parse_job_use(bytes);
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(read->machine, "a machine");
+  EXPECT_EQ(read->jobs, kJobs);
+  for (const JobFacts& facts : facts_) EXPECT_EQ(read->use.predict(facts), use->predict(facts));
+  for (std::size_t length = 0; length < bytes.size(); length += 97) {
+    EXPECT_FALSE(parse_job_use(std::string_view(bytes).substr(0, length))) << length;
+  }
+}
+
 TEST(JobFacts, BytesOfABurstAreThoseOfTheGradients) {
   for (std::uint64_t number = 0; number < 20; ++number) {
     const auto job = profile::draw_job(3, number);
     ASSERT_TRUE(job);
-    const auto facts = facts_of(*job, step_seconds);
-    ASSERT_TRUE(facts);
-    const auto transmit = facts->prior()[static_cast<std::size_t>(Resource::kTransmit)];
+    const auto run = run_of(*job);
+    ASSERT_TRUE(run);
+    const JobFacts facts = facts_of(*job, *run, step_seconds(*run));
+    const auto transmit = facts.prior()[static_cast<std::size_t>(Resource::kTransmit)];
     // In a ring of two each sends half of the gradients twice.
-    EXPECT_NEAR(transmit[0] * transmit[2], facts->gradients, 1e-6 * facts->gradients);
+    EXPECT_NEAR(transmit[0] * transmit[2], facts.gradients, 1e-6 * facts.gradients);
     EXPECT_LE(transmit[2], job->rate.value() * (1 + 1e-9));
   }
 }

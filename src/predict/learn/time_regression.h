@@ -33,6 +33,11 @@ class TimeRegression {
   bool is_known() const { return is_known_; }
   double log_time(double prior, std::span<const float> sizes, std::span<const float> features) const;
 
+  // Whether it was learned from rows of so many columns.
+  bool takes(std::size_t sizes, std::size_t features) const {
+    return !has_shape_ || (ridge_.coefficients().size() == sizes && trees_.columns() == features);
+  }
+
   void write(ByteWriter& out) const;
   static Result<TimeRegression> read(ByteReader& in);
 

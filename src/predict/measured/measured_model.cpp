@@ -71,6 +71,10 @@ std::string to_bytes(const MeasuredModel& model) {
   return seal(kKind, body.bytes());
 }
 
+bool is_measured_model(std::string_view bytes) {
+  return bytes.starts_with(kKind.name);
+}
+
 Result<std::string> device_of_model(std::string_view bytes) {
   ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
   ByteReader in(body);

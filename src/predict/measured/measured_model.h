@@ -35,6 +35,7 @@ struct FitOptions {
 Result<MeasuredModel> fit_measured(const MeasuredSet& set, const FitOptions& options);
 
 std::string to_bytes(const MeasuredModel& model);
+bool is_measured_model(std::string_view bytes);
 // The device a model file is of, without reading the rest of it into a model.
 Result<std::string> device_of_model(std::string_view bytes);
 // Any bytes give a model or an error: another version, cut, damaged, or not a model at all.

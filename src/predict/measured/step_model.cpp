@@ -119,8 +119,12 @@ Result<StepModel> StepModel::read(ByteReader& in) {
     return Error::invalid("a scale that is not above 0");
   }
   for (auto& phase : model.groups_) {
-    for (TimeRegression& group : phase) {
-      ORRERY_TRY(group, TimeRegression::read(in));
+    for (std::size_t i = 0; i < kStepGroups; ++i) {
+      ORRERY_TRY(phase[i], TimeRegression::read(in));
+      const auto group = static_cast<StepGroup>(i);
+      if (!phase[i].takes(StepFeatures::size_names(group).size(), StepFeatures::feature_names(group).size())) {
+        return Error::invalid("steps that were learned from other features");
+      }
     }
   }
   ORRERY_TRY(model.known_, read_set(in));

@@ -8,7 +8,7 @@ Registry::Registry(std::span<const std::string_view> models) {
   for (const std::string_view bytes : models) {
     if (OperatorModel::is_one(bytes)) {
       operator_bytes_ = bytes;
-    } else {
+    } else if (is_measured_model(bytes)) {
       entries_.push_back({.bytes = bytes});
     }
   }

@@ -26,7 +26,7 @@ bool mentions(const Prediction& prediction, std::string_view text) {
 std::vector<std::string_view> models_of_devices() {
   std::vector<std::string_view> models;
   for (const std::string_view bytes : shipped_models()) {
-    if (!OperatorModel::is_one(bytes)) models.push_back(bytes);
+    if (is_measured_model(bytes)) models.push_back(bytes);
   }
   return models;
 }

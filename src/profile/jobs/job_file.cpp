@@ -186,6 +186,11 @@ Result<JobSet> parse_jobs(std::string_view lines, bool may_be_cut) {
   return set;
 }
 
+bool is_job_set(env::Files& files, const std::string& path) {
+  const auto lines = read_lines(files, path, kJobsMax);
+  return lines && lines->substr(0, lines->find('\n')).find(kFormat) != std::string::npos;
+}
+
 Result<JobSet> read_jobs(env::Files& files, const std::string& path) {
   ORRERY_TRY(const std::string lines, read_lines(files, path, kJobsMax));
   auto set = parse_jobs(lines, false);

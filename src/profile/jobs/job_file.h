@@ -59,6 +59,8 @@ std::string header_line(const JobsHeader& header);
 std::string job_line(const MeasuredJob& job);
 // A last line without its end was being written when the builder died; it is left out if `may_be_cut`.
 Result<JobSet> parse_jobs(std::string_view lines, bool may_be_cut);
+// Whether a file is meant to be one, whatever is wrong with it.
+bool is_job_set(env::Files& files, const std::string& path);
 Result<JobSet> read_jobs(env::Files& files, const std::string& path);
 
 }  // namespace orrery::profile

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/distributed_options.h"
+#include "cli/predictors.h"
+#include "env/terminal.h"
+#include "predict/jobs/job_use_model.h"
+
+namespace orrery::cli {
+
+namespace {
+
+using profile::Resource;
+
+constexpr std::string_view kUnits[profile::kResources] = {"B", "cores", "B/s", "B/s"};
+
+Result<profile::Job> job_of(const std::string& model, const OptionValues& options) {
+  profile::Job job{.model = model, .batch = options.integer("batch")};
+  const bool is_ring = options.text("form") == "allreduce";
+  job.form = is_ring ? profile::DistributedForm::kAllReduce : profile::DistributedForm::kParameterServer;
+  job.is_async = !is_ring && options.text("mode") == "async";
+  job.servers = is_ring ? 0 : static_cast<int>(options.integer("servers"));
+  job.workers = static_cast<int>(options.integer("workers"));
+  if (is_ring && job.workers < 2) return Error::invalid("--workers: a ring has two or more");
+  ORRERY_TRY(job.rate, parse_rate(options.text("rate")));
+  return job;
+}
+
+std::string amount_text(Resource resource, double value) {
+  switch (resource) {
+    case Resource::kMemory:
+      return format_bytes(Bytes(value));
+    case Resource::kProcessor:
+      return fmt::format("{:.2f} cores", value);
+    case Resource::kReceive:
+    case Resource::kTransmit:
+      break;
+  }
+  return format_bytes(Bytes(value)) + "/s";
+}
+
+Status run_distributed_predict(Context& context, const Arguments& arguments) {
+  const OptionValues& options = arguments.options;
+  ORRERY_TRY(const profile::Job job, job_of(arguments.words[0], options));
+  ORRERY_TRY(const workload::TrainingRun run, distributed_run(context.env, arguments.words[0], options));
+  ORRERY_TRY(const predict::JobUseModel model, job_use_model(context.env, options.text("with")));
+  ORRERY_TRY(const predict::MeasuredModel steps, steps_of_machine(model.machine));
+  const predict::StepTimes times = steps.steps.predict(run);
+  const predict::PredictedUse use = model.predict(predict::facts_of(job, run, times.iteration));
+
+  Table table({{"resource", "resource"},
+               {"burst_s", "burst", CellFormat::kSeconds},
+               {"burst_low_s", "from", CellFormat::kSeconds},
+               {"burst_high_s", "to", CellFormat::kSeconds},
+               {"idle_s", "idle", CellFormat::kSeconds},
+               {"idle_low_s", "from", CellFormat::kSeconds},
+               {"idle_high_s", "to", CellFormat::kSeconds},
+               {"amount_text", "in a burst"},
+               {"amount_low_text", "from"},
+               {"amount_high_text", "to"},
+               {"busy", "busy", CellFormat::kPercent},
+               {"burst_bytes", "bytes of a burst", CellFormat::kBytes},
+               {"amount", "amount", CellFormat::kNumber, false},
+               {"amount_low", "amount from", CellFormat::kNumber, false},
+               {"amount_high", "amount to", CellFormat::kNumber, false},
+               {"unit", "unit", CellFormat::kText, false}});
+  for (std::size_t r = 0; r < profile::kResources; ++r) {
+    const auto resource = static_cast<Resource>(r);
+    const auto& [burst, idle, amount] = use[r];
+    const bool alternates = burst.value > 0 && idle.value > 0;
+    const bool is_network = resource == Resource::kReceive || resource == Resource::kTransmit;
+    const auto seconds = [&](double value) { return alternates ? Cell(value) : Cell(); };
+    table.add({std::string(to_string(resource)), seconds(burst.value), seconds(burst.interval.low),
+               seconds(burst.interval.high), seconds(idle.value), seconds(idle.interval.low),
+               seconds(idle.interval.high), amount_text(resource, amount.value),
+               amount_text(resource, amount.interval.low), amount_text(resource, amount.interval.high),
+               alternates ? burst.value / (burst.value + idle.value) : 1.0,
+               is_network ? Cell(burst.value * amount.value) : Cell(), amount.value, amount.interval.low,
+               amount.interval.high, std::string(kUnits[r])});
+  }
+  ORRERY_TRY_VOID(context.print_table(table, options));
+  if (!times.in_domain()) {
+    context.env.terminal.write_error("the model has operators unlike those that were measured: expect more error\n");
+  }
+  if (options.flag("json") || options.flag("csv")) return {};
+  context.print(
+      fmt::format("\nA worker on {}, learned from {} measured jobs; figures of jobs left out were off by "
+                  "{:.0f} % on average, and four of five are inside the intervals.\n",
+                  model.machine, model.jobs, 100 * model.error));
+  return {};
+}
+
+}  // namespace
+
+Command distributed_predict_command() {
+  std::vector<OptionRecord> options;
+  for (OptionRecord& record : distributed_options()) {
+    for (const std::string_view wanted : {"form", "servers", "workers", "mode", "batch"}) {
+      if (record.name == wanted) options.push_back(std::move(record));
+    }
+  }
+  return {"distributed predict",
+          "MODEL",
+          1,
+          1,
+          "what a worker of a data-parallel job will use of memory, processor and network, before it runs",
+          join(join(std::move(options), {text_option("rate", "100MB/s", "of each process's link, each way").in("RATE"),
+                                         text_option("with", "auto",
+                                                     "auto (what was learned from the jobs that ship), or a file that "
+                                                     "`orrery fit` made of a set of jobs")
+                                             .in("MODEL")}),
+               table_options()),
+          {"orrery distributed predict resnet18 --batch 8 --workers 2 --rate 50MB/s",
+           "orrery distributed predict mobilenet_v2 --form allreduce --workers 2 --json"},
+          run_distributed_predict};
+}
+
+}  // namespace orrery::cli

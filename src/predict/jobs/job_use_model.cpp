@@ -1,0 +1,115 @@
+#include "predict/jobs/job_use_model.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "predict/learn/sealed.h"
+
+namespace orrery::predict {
+
+using profile::JobSet;
+using profile::MeasuredJob;
+
+namespace {
+
+constexpr SealedKind kKind{"orrery-uses", kJobUseVersion, "model of jobs", "orrery fit"};
+constexpr std::size_t kTextMax = 4096;
+constexpr std::uint64_t kFolds = 5;
+constexpr std::size_t kJobsMin = 20;
+constexpr std::string_view kFigureNames[kFiguresEach] = {"burst", "idle", "amount"};
+
+}  // namespace
+
+std::string figure_name(std::size_t resource, std::size_t figure) {
+  return fmt::format("{} {}", profile::to_string(static_cast<profile::Resource>(resource)), kFigureNames[figure]);
+}
+
+PredictedUse JobUseModel::predict(const JobFacts& facts) const {
+  const JobFigures figures = use.predict(facts);
+  PredictedUse predicted{};
+  for (std::size_t r = 0; r < profile::kResources; ++r) {
+    for (std::size_t f = 0; f < kFiguresEach; ++f) {
+      predicted[r][f] = {figures[r][f], intervals.interval(figures[r][f], figure_name(r, f))};
+    }
+  }
+  return predicted;
+}
+
+Result<JobUseModel> fit_job_use(const JobSet& set, const StepModel& steps, std::uint64_t seed) {
+  if (set.jobs.size() < kJobsMin) {
+    return Error::invalid(fmt::format("{} jobs; {} are needed", set.jobs.size(), kJobsMin));
+  }
+  std::vector<JobFacts> facts;
+  std::vector<std::uint64_t> folds;
+  for (const MeasuredJob& job : set.jobs) {
+    ORRERY_TRY(const workload::TrainingRun run, run_of(job.job));
+    facts.push_back(facts_of(job.job, run, steps.predict(run).iteration));
+    folds.push_back(Random(seed).split(job.job.key()).below(kFolds));
+  }
+  const auto fit_without = [&](std::uint64_t fold) {
+    std::vector<const JobFacts*> known;
+    std::vector<const MeasuredJob*> jobs;
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      if (folds[i] == fold) continue;
+      known.push_back(&facts[i]);
+      jobs.push_back(&set.jobs[i]);
+    }
+    return JobUse::fit(known, jobs, seed);
+  };
+  std::vector<CalibrationPair> pairs;
+  JobUseModel model{
+      .machine = set.header.machine, .library = set.header.library, .seed = seed, .jobs = set.jobs.size()};
+  for (std::uint64_t fold = 0; fold < kFolds; ++fold) {
+    ORRERY_TRY(const JobUse use, fit_without(fold));
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      if (folds[i] != fold) continue;
+      const JobFigures measured = figures_of(set.jobs[i]), predicted = use.predict(facts[i]);
+      for (std::size_t r = 0; r < profile::kResources; ++r) {
+        for (std::size_t f = 0; f < kFiguresEach; ++f) {
+          if (measured[r][f] <= 0 || predicted[r][f] <= 0) continue;
+          pairs.push_back({predicted[r][f], measured[r][f], figure_name(r, f)});
+          model.error += std::abs(predicted[r][f] / measured[r][f] - 1);
+        }
+      }
+    }
+  }
+  model.error /= static_cast<double>(std::max<std::size_t>(1, pairs.size()));
+  ORRERY_TRY(model.intervals, Conformal::fit(pairs));
+  ORRERY_TRY(model.use, fit_without(kFolds));
+  return model;
+}
+
+std::string to_bytes(const JobUseModel& model) {
+  ByteWriter body;
+  body.text(model.machine);
+  body.text(model.library);
+  body.u64(model.seed);
+  body.u64(model.jobs);
+  body.f64(model.error);
+  model.intervals.write(body);
+  model.use.write(body);
+  return seal(kKind, body.bytes());
+}
+
+bool is_job_use(std::string_view bytes) {
+  return bytes.starts_with(kKind.name);
+}
+
+Result<JobUseModel> parse_job_use(std::string_view bytes) {
+  ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
+  ByteReader in(body);
+  JobUseModel model;
+  ORRERY_TRY(model.machine, in.text(kTextMax));
+  ORRERY_TRY(model.library, in.text(kTextMax));
+  ORRERY_TRY(model.seed, in.u64());
+  ORRERY_TRY(model.jobs, in.u64());
+  ORRERY_TRY(model.error, in.f64());
+  if (!(model.error >= 0)) return Error::invalid("an error below 0");
+  ORRERY_TRY(model.intervals, Conformal::read(in));
+  ORRERY_TRY(model.use, JobUse::read(in));
+  if (!in.at_end()) return Error::invalid("bytes behind its end");
+  return model;
+}
+
+}  // namespace orrery::predict
