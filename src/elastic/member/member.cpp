@@ -62,6 +62,8 @@ void Member::on(MemberId from, const Ask& message) {
     send(from, Commit{view_});
     return;
   }
+  // Whoever wants to join learns whom else to ask: those it knows may be gone before it is in.
+  if (message.request.origin == from && std::holds_alternative<Join>(message.request.wish)) send(from, Commit{view_});
   remember(message.request);
   if (leader() != self_.id) send(leader(), message);
   lead_if_needed();
@@ -288,7 +290,11 @@ void Member::on(MemberId, const Commit& message) {
   if (state_ == MemberState::kEnded) return;
   if (state_ == MemberState::kJoining) {
     // An answer to our question may be a view from before us.
-    if (message.view.has(self_.id)) install(message.view);
+    if (message.view.has(self_.id)) return install(message.view);
+    for (const MemberRecord& member : message.view.members) {
+      const bool is_known = std::find(contacts_.begin(), contacts_.end(), member.id) != contacts_.end();
+      if (!is_known && contacts_.size() < View::kMembersMax) contacts_.push_back(member.id);
+    }
   } else if (message.view.epoch > view_.epoch) {
     install(message.view);
   }

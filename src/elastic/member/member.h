@@ -65,7 +65,7 @@ class Member {
  public:
   // A member of the first view, which all its members give.
   Member(MemberId self, const View& first);
-  // One that wants to join. `contacts` are members that it can ask.
+  // One that wants to join. `contacts` are members that it can ask; they tell it of others.
   Member(const MemberRecord& self, std::vector<MemberId> contacts);
 
   // Observations. Everything may be repeated, and come in any order.
@@ -94,6 +94,8 @@ class Member {
   const View& view() const { return view_; }
   const TrainingProgress& progress() const { return progress_; }
   bool has_state() const { return has_state_; }
+  // Of one that wants to join: members that it can ask.
+  const std::vector<MemberId>& contacts() const { return contacts_; }
 
   std::vector<Message> take_messages() { return std::exchange(messages_, {}); }
   std::vector<Event> take_events() { return std::exchange(events_, {}); }

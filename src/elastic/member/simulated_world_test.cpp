@@ -255,8 +255,16 @@ void World::run_for(std::uint64_t duration) {
   now_ = end;
 }
 
-// A member that was cut off, and whom nobody is left to tell of the views after its own: it stays stopped.
+// A member that was cut off, and whom nobody is left to tell of the views after its own: it stays stopped. Or one that
+// wants to join, and knows nobody who is still there.
 bool World::is_forgotten(const Node& node, const View& last) const {
+  if (node.member.state() == MemberState::kJoining) {
+    const std::vector<MemberId>& contacts = node.member.contacts();
+    return std::none_of(contacts.begin(), contacts.end(), [&](MemberId id) {
+      const Node& other = *nodes_.at(id);
+      return other.alive && other.view.epoch >= last.epoch;
+    });
+  }
   if (node.member.state() != MemberState::kStopped || node.view.epoch == last.epoch) return false;
   return std::none_of(node.view.members.begin(), node.view.members.end(), [&](const MemberRecord& member) {
     const Node& other = *nodes_.at(member.id);
