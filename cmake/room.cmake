@@ -4,17 +4,36 @@
 # A room without sources yet is header-only. The folder MODULE is built apart, into the module that is loaded on demand
 # (orrery_torch).
 
+# What almost every source reads is compiled once: orrery_pch for programs, orrery_test_pch for tests.
+set(common_headers <algorithm> <array> <cmath> <cstdint> <fmt/format.h> <functional> <map> <memory> <optional> <span>
+  <string> <string_view> <unordered_map> <utility> <variant> <vector>)
 add_library(orrery_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
+target_link_libraries(orrery_pch PRIVATE fmt::fmt)
 if(ORRERY_PCH)
-  target_precompile_headers(orrery_pch PRIVATE
-    <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <span> <string> <string_view>
-    <utility> <variant> <vector>)
+  target_precompile_headers(orrery_pch PRIVATE ${common_headers})
 endif()
 
 function(orrery_target_defaults target)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   if(ORRERY_PCH)
     target_precompile_headers(${target} REUSE_FROM orrery_pch)
+  endif()
+endfunction()
+
+# Tests wait for the compiler longer than the compiler's best code would save them.
+set(test_options $<$<CONFIG:Release>:-O1>)
+if(ORRERY_TESTS AND ORRERY_PCH)
+  add_library(orrery_test_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
+  target_link_libraries(orrery_test_pch PRIVATE fmt::fmt GTest::gtest rapidcheck)
+  target_compile_options(orrery_test_pch PRIVATE ${test_options})
+  target_precompile_headers(orrery_test_pch PRIVATE ${common_headers} <gtest/gtest.h> <rapidcheck/gtest.h>)
+endif()
+
+function(orrery_test_defaults target)
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_compile_options(${target} PRIVATE ${test_options})
+  if(ORRERY_PCH)
+    target_precompile_headers(${target} REUSE_FROM orrery_test_pch)
   endif()
 endfunction()
 
@@ -35,7 +54,7 @@ function(orrery_room name)
 
   if(ORRERY_TESTS AND tests)
     add_executable(${name}_test ${tests})
-    orrery_target_defaults(${name}_test)
+    orrery_test_defaults(${name}_test)
     target_link_libraries(${name}_test PRIVATE orrery_${name} GTest::gtest_main rapidcheck)
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}/" DISCOVERY_TIMEOUT 60)
     if(ROOM_MODULE)
