@@ -129,7 +129,8 @@ void Worker::report() {
                 .step = progress().step,
                 .pass = progress().cursor.pass,
                 .pause_s = commit_epoch_ == view().epoch ? pause_s_ : 0,
-                .is_leaving = is_leaving_};
+                .is_leaving = is_leaving_,
+                .has_committed = commit_epoch_ == view().epoch};
   for (const MemberRecord& member : view().members) report.members.push_back(member.id);
   last_report_sent_ = send_note(kLauncherName, report);
   next_report_ = now() + kBetweenReports;

@@ -28,12 +28,13 @@ Result<std::unique_ptr<Watch>> Watch::start() {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   env::FileDescriptor descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!descriptor.open()) return env::posix_error(errno, "cannot wait for signals");
-  return std::unique_ptr<Watch>(new Watch(std::move(descriptor)));
+  return std::unique_ptr<Watch>(new Watch(std::move(descriptor), ::signal(SIGPIPE, SIG_IGN)));
 }
 
 Watch::~Watch() {
   const sigset_t signals = requests_to_end();
   ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, on_closed_pipe_);
 }
 
 Status Watch::add(std::int64_t process) {

@@ -10,7 +10,8 @@
 
 namespace orrery::elastic {
 
-// Used by one thread, the only one of its process: while it exists, SIGINT, SIGTERM and SIGHUP are taken by it.
+// Used by one thread, the only one of its process: while it exists, SIGINT, SIGTERM and SIGHUP are taken by it, and
+// writing where nobody reads any more is no reason to end.
 class Watch {
  public:
   static Result<std::unique_ptr<Watch>> start();
@@ -27,9 +28,11 @@ class Watch {
   Result<int> wait(int descriptor, Seconds timeout);
 
  private:
-  explicit Watch(env::FileDescriptor signals) : signals_(std::move(signals)) {}
+  Watch(env::FileDescriptor signals, void (*on_closed_pipe)(int))
+      : signals_(std::move(signals)), on_closed_pipe_(on_closed_pipe) {}
 
   env::FileDescriptor signals_;
+  void (*on_closed_pipe_)(int);  // before
   std::map<std::int64_t, env::FileDescriptor> processes_;
 };
 

@@ -35,8 +35,9 @@ Json to_json(const Ready& note) {
   return {{"note", "ready"}, {"member", note.member}};
 }
 Json to_json(const Report& note) {
-  return {{"note", "report"},  {"member", note.member},   {"epoch", note.epoch},     {"step", note.step},
-          {"pass", note.pass}, {"members", note.members}, {"pause_s", note.pause_s}, {"leaving", note.is_leaving}};
+  return {{"note", "report"},        {"member", note.member},      {"epoch", note.epoch},
+          {"step", note.step},       {"pass", note.pass},          {"members", note.members},
+          {"pause_s", note.pause_s}, {"leaving", note.is_leaving}, {"committed", note.has_committed}};
 }
 Json to_json(const AskLauncher& note) {
   return {{"note", "ask"},         {"from", note.from},
@@ -228,6 +229,7 @@ Result<Note> decode_note(std::string_view bytes) {
     fields.read("members", note.members);
     fields.read("pause_s", note.pause_s);
     fields.read("leaving", note.is_leaving);
+    fields.read("committed", note.has_committed);
     return finished(std::move(note), fields);
   }
   if (kind == "ask") {

@@ -46,6 +46,7 @@ struct Report {  // "I am in this view, so far"
   std::vector<MemberId> members{};  // of the view
   double pause_s = 0;               // between the last step of the view before and the first of this; 0: not yet known
   bool is_leaving = false;          // by its own wish or as asked
+  bool has_committed = false;       // a step in this view
   friend bool operator==(const Report&, const Report&) = default;
 };
 

@@ -23,7 +23,7 @@ TEST(Note, EveryKindComesBackAsItWas) {
                    .processes = {{5, 1234, ProcessState::kLeaving, 4, 17}}};
   for (const Note& note :
        std::vector<Note>{JoinNow{{1, 2}}, LeaveNow{}, StopNow{}, Died{7}, Ready{9},
-                         Report{3, 4, 5, 6, {3, 9}, 0.25, true}, AskLauncher{1ULL << 63, 2, Wish::kResize, 4, 0},
+                         Report{3, 4, 5, 6, {3, 9}, 0.25, true, true}, AskLauncher{1ULL << 63, 2, Wish::kResize, 4, 0},
                          AskLauncher{0, 0, Wish::kDrain, 0, 12}, Answer{2, "no", status}}) {
     const std::string bytes = encode(note);
     ASSERT_TRUE(is_note(bytes));
@@ -39,7 +39,7 @@ TEST(Note, IsNoMessageOfMembersAndTheOtherWayRound) {
 }
 
 RC_GTEST_PROP(Note, AnyBytesGiveANoteOrAnError, ()) {
-  std::string bytes = encode(Report{3, 4, 5, 6, {3, 9}, 0.25, true});
+  std::string bytes = encode(Report{3, 4, 5, 6, {3, 9}, 0.25, true, true});
   const auto at = *rc::gen::inRange<std::size_t>(0, bytes.size());
   bytes[at] = *rc::gen::arbitrary<char>();
   const auto read = decode_note(bytes);

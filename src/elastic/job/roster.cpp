@@ -110,7 +110,10 @@ void Roster::on(const Ready& note) {
 }
 
 void Roster::note_view(const Report& report) {
-  if (report.epoch > view_.epoch || (report.epoch == view_.epoch && report.step > view_.step)) view_ = report;
+  step_ = std::max(step_, report.step);
+  pass_ = std::max(pass_, report.pass);
+  // At the end, members that are not quite as far see the others go; such views are no part of the training.
+  if (view_.epoch == 0 || (report.has_committed && report.epoch >= view_.epoch)) view_ = report;
   if (report.pause_s <= 0 || report.epoch <= resized_) return;
   resized_ = report.epoch;
   pause_s_ = report.pause_s;
@@ -216,6 +219,8 @@ void Roster::balance() {
   for (auto entry = entries_.rbegin(); count() > wanted_ && entry != entries_.rend(); ++entry) {
     if (entry->second.counts()) ask_to_leave(entry->second);
   }
+  // Starting a process takes the machine's time from those who wait for one to join.
+  if (any([](const Entry& entry) { return entry.state == ProcessState::kJoining; })) return;
   const auto spares = [&] {
     return std::count_if(entries_.begin(), entries_.end(),
                          [](const auto& one) { return one.second.is_spare && one.second.lives(); });
@@ -313,14 +318,13 @@ JobStatus Roster::status() const {
                    .size_min = static_cast<std::uint64_t>(options_.size_min),
                    .size_max = static_cast<std::uint64_t>(options_.size_max),
                    .epoch = view_.epoch,
-                   .step = view_.step,
-                   .pass = view_.pass,
+                   .step = step_,
+                   .pass = pass_,
                    .members = view_.members,
                    .pause_s = pause_s_,
                    .is_draining = is_draining_ || is_finishing_};
   for (const auto& [id, entry] : entries_) {
     if (!entry.lives()) continue;
-    status.step = std::max(status.step, entry.last.step);
     status.processes.push_back({id, entry.process, entry.state, entry.last.epoch, entry.last.step});
   }
   return status;
@@ -330,7 +334,7 @@ std::string Roster::summary() const {
   const auto died = failed_.size();
   const int code = exit_code();
   std::string text = code == 0 ? "ended well" : fmt::format("ended with code {}", code);
-  if (view_.epoch > 0) text += fmt::format(" after step {} with {} members", view_.step, view_.members.size());
+  if (view_.epoch > 0) text += fmt::format(" after step {} with {} members", step_, view_.members.size());
   text += fmt::format("; {} {} in all", entries_.size(), entries_.size() == 1 ? "process" : "processes");
   if (died > 0) text += fmt::format(", {} died", died);
   if (replaced_ > 0) text += fmt::format(", {} replaced", replaced_);

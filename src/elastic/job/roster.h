@@ -7,7 +7,7 @@
 //      the job is one smaller from then on. Below `size_min` it is stopped.
 //   2. Fewer than wanted: a spare is asked to join, the longest waiting first; without one a process is started.
 //   3. More than wanted: the youngest members are asked to leave.
-//   4. Spares that were used are started anew.
+//   4. Spares that were used are started anew, once those who join have joined.
 //   5. Once a member has ended by itself with 0, the training is over: nobody is started or replaced any more. Without
 //      members, spares are ended.
 //
@@ -118,7 +118,8 @@ class Roster {
   MemberId next_ = 1;
   int replaced_ = 0;
   bool is_draining_ = false, is_finishing_ = false, is_too_small_ = false;
-  Report view_{};              // the latest that anyone reported
+  Report view_{};  // the latest in which anyone committed a step
+  std::uint64_t step_ = 0, pass_ = 0;
   std::uint64_t resized_ = 0;  // epoch of the last change whose pause is known
   double pause_s_ = 0;
   std::vector<MemberId> failed_;  // in the order of their ends

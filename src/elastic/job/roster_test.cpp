@@ -45,7 +45,8 @@ struct Book {
   // All of them are in a new view and say so.
   void view(const std::vector<MemberId>& members, double pause_s = 0.001) {
     epoch += 1;
-    for (const MemberId member : members) roster.on(Report{member, epoch, 10 * epoch, 0, members, pause_s});
+    for (const MemberId member : members)
+      roster.on(Report{member, epoch, 10 * epoch, 0, members, pause_s, false, true});
     act();
   }
   void ready(MemberId member) {
@@ -76,9 +77,11 @@ TEST(Roster, GrowingTakesSparesFirstAndFillsThemUp) {
   ASSERT_TRUE(book.roster.resize(3));
   book.act();
   EXPECT_EQ(book.joining, Ids{2});
-  EXPECT_EQ(book.started, (Ids{1, 2, 3, 4}));  // 3 joins, 4 is the next spare
+  EXPECT_EQ(book.started, (Ids{1, 2, 3}));
   book.ready(3);
   EXPECT_EQ(book.joining, (Ids{2, 3}));
+  book.view({1, 2, 3});
+  EXPECT_EQ(book.started, (Ids{1, 2, 3, 4}));
   book.ready(4);
   EXPECT_EQ(book.joining, (Ids{2, 3}));
 }
