@@ -129,11 +129,13 @@ bool measure_torchrun(const env::Env& env, const std::string& folder, Measured& 
   const std::string script = ORRERY_SOURCE "/bench/elastic/torchrun_worker.py";
   const std::string file = folder + "/last-step";
   const auto start = [&](int ranks) {
-    return env.processes.spawn({.argv = {"/usr/bin/python3", "-m", "torch.distributed.run", "--standalone",
-                                         "--nproc_per_node", std::to_string(ranks), script, file},
-                                .environment = {{"OMP_NUM_THREADS", "1"}},
-                                .output = env::Output::kDiscard,
-                                .own_group = true});
+    // Debian's 1.13 starts nothing without both of the last options: with Python 3.11 it finds neither flag 0 nor 3.
+    return env.processes.spawn(
+        {.argv = {"/usr/bin/python3", "-m", "torch.distributed.run", "--standalone", "--nproc_per_node",
+                  std::to_string(ranks), "--log_dir", folder, "--redirects", "1", "--tee", "1", script, file},
+         .environment = {{"OMP_NUM_THREADS", "1"}},
+         .output = env::Output::kDiscard,
+         .own_group = true});
   };
   int ranks = 2;
   auto job = start(ranks);

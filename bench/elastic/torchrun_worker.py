@@ -23,7 +23,8 @@ def main():
     if os.path.exists(path + ".model"):
         model = torch.load(path + ".model")
     elif rank == 0:
-        torch.save(model, path + ".model")
+        torch.save(model, path + ".model.new")
+        os.replace(path + ".model.new", path + ".model")
     gradients = torch.ones(PARAMETERS)
     while True:
         torch.distributed.all_reduce(gradients)

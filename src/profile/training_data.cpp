@@ -165,13 +165,13 @@ Result<std::unique_ptr<LabelledData>> read_images(env::Files& files, const std::
 
 std::unique_ptr<LabelledData> make_up_images(std::uint64_t samples, std::uint64_t seed, ImageSet set) {
   constexpr std::size_t kSide = 28, kClasses = 10, kSpots = 6;
-  constexpr double kNoise = 60;
+  constexpr double kNoise = 150;
   Random places = Random(seed).split("places");
   std::vector<std::string> classes(kClasses, std::string(kSide * kSide, '\0'));
   for (std::string& image : classes) {
     for (std::size_t spot = 0; spot < kSpots; ++spot) {
       const std::size_t y = places.below(kSide - 4), x = places.below(kSide - 4);
-      for (std::size_t i = 0; i < 16; ++i) image[(y + i / 4) * kSide + x + i % 4] = static_cast<char>(160);
+      for (std::size_t i = 0; i < 16; ++i) image[(y + i / 4) * kSide + x + i % 4] = static_cast<char>(80);
     }
   }
   Random random = Random(seed).split(set == ImageSet::kTraining ? "training" : "test");
