@@ -91,12 +91,12 @@ await() {
 }
 
 caption "Three processes train on Fashion-MNIST, or on made-up images where it is not installed. Each line begins with the
-member that printed it. One is killed: the others go on within milliseconds. Then the job grows to four."
-run run -n 3 --elastic 1:4 --spares 1 --name "$job" --events "$events" -- "$orrery" train lenet --steps 400 2>&1 &
+member that printed it. One is killed: the others go on at once, from the step they were at. Then the job grows to four."
+run run -n 3 --elastic 1:4 --spares 2 --name "$job" --events "$events" -- "$orrery" train lenet --steps 300 2>&1 &
 training=$!
 await '"event":"joined"' '"member":3'
 sleep 2
-victim=$("$orrery" jobs "$job" --csv --columns member,process | sed -n 's/^2,//p')
+victim=$("$orrery" jobs "$job" --csv --columns member,process | sed -n 's/^2,\([0-9]*\).*/\1/p')
 printf '%s$ kill -9 %s%s\n' "$BOLD" "$victim" "$PLAIN"
 kill -9 "$victim"
 await '"event":"resized"' '"size":2'
