@@ -43,6 +43,8 @@ class RunTest(JobTest):
         return max((max(self.committed(job, path.name), default=0) for path in job.log.iterdir()), default=0)
 
     def wait_for_steps(self, job, more):
+        # The launcher writes down what it started a moment later.
+        self.assertTrue(wait_for(lambda: job.events("joined")))
         goal = self.furthest(job) + more
         self.assertTrue(wait_for(lambda: self.furthest(job) >= goal), f"no progress to step {goal}: {job.events()}")
 
