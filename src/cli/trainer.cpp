@@ -50,7 +50,8 @@ Status Trainer::join(const env::Variables& variables) {
   const std::uint64_t cards = data_.samples() / options_.card;
   if (cards == 0)
     return Error::invalid(fmt::format("{} samples are fewer than one card of {}", data_.samples(), options_.card));
-  elastic::Training training{cards, options_.seed, {{"batch", static_cast<double>(options_.batch / options_.card)}}};
+  const std::uint64_t cards_per_step = options_.batch / options_.card;
+  elastic::Training training{cards, options_.seed, {{"batch", static_cast<double>(cards_per_step)}}};
   ORRERY_TRY(elastic::WorkerOptions options, elastic::enlist(variables, training));
   options.commit = [this](const elastic::StepCommitted& step) { commit(step); };
   options.state = [this] { return std::as_writable_bytes(std::span(state_)); };
