@@ -24,6 +24,7 @@ namespace {
 // Between two looks at the notice file.
 constexpr Seconds kBetweenLooks{0.01};
 constexpr Seconds kBetweenReminders{0.1};
+constexpr Seconds kNoticeSettles{0.03};
 constexpr Bytes kNoticeMax = kibibytes(4);
 constexpr int kNotStarted = 127;  // as shells have it
 
@@ -39,6 +40,18 @@ Status check_program(env::Env env, const std::string& program) {
     if (env.files.exists(folder + "/" + program)) return {};
   }
   return Error::not_found(fmt::format("there is no program {} in PATH", quote(program)));
+}
+
+std::vector<MemberId> numbers_in(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < '0' || c > '9'; }, ' ');
+  std::vector<MemberId> numbers;
+  for (const std::string& word : split(text, ' ')) {
+    MemberId number = 0;
+    const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (!word.empty() && failure == std::errc()) numbers.push_back(number);
+  }
+  return numbers;
 }
 
 class Launcher {
@@ -173,20 +186,18 @@ class Launcher {
 
   Status look_for_notice() {
     if (options_.notice.empty() || was_noticed_ || !env_.files.exists(options_.notice)) return {};
+    ORRERY_TRY(const std::string text, env_.files.read(options_.notice, kNoticeMax));
+    const std::vector<MemberId> members = numbers_in(text);
+    const Seconds now = env_.clock.monotonic();
+    if (!notice_seen_) notice_seen_ = now;
+    // Whoever writes numbers may be between creating the file and writing it.
+    if (members.empty() && now < *notice_seen_ + kNoticeSettles) return {};
     was_noticed_ = true;
-    ORRERY_TRY(std::string text, env_.files.read(options_.notice, kNoticeMax));
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return c < '0' || c > '9'; }, ' ');
-    bool names_members = false;
-    for (const std::string& word : split(text, ' ')) {
-      MemberId member = 0;
-      const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), member);
-      if (word.empty() || failure != std::errc()) continue;
-      names_members = true;
+    for (const MemberId member : members) {
       say(fmt::format("notice for member {}", member));
       if (const Status left = roster_.drain(member); !left) say(left.error().message());
     }
-    if (names_members) return {};
+    if (!members.empty()) return {};
     say("notice: stopping after this step");
     roster_.drain();
     return {};
@@ -217,6 +228,7 @@ class Launcher {
   std::unique_ptr<Forwarder> forwarder_;
   Roster roster_;
   int signals_ = 0;
+  std::optional<Seconds> notice_seen_;  // when the file was first there
   bool was_noticed_ = false;
   Seconds next_reminder_{0};
   std::map<MemberId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use
