@@ -4,6 +4,7 @@ Whatever happens, members agree on the model at every step, and it is that of on
 Nothing is left behind: no process, no name.
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -20,6 +21,7 @@ ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
 PROGRAM = ORRERY.parent / "elastic_program"
 EXAMPLE = ORRERY.parent / "sum"
 FOREVER = 1_000_000_000
+CHAOS_S = float(os.environ.get("ORRERY_CHAOS_S", 3))
 STEP_US = 1000
 
 
@@ -265,6 +267,26 @@ class RunTest(JobTest):
         everyone.touch()
         self.assertEqual(job.wait(), 0)
         self.expect_right_models(job, ended=2)
+
+    def test_everything_at_once(self):
+        seed = random.randrange(1 << 32)
+        choice = random.Random(seed)
+        job = self.train("-n", 3, "--elastic", "1:6", "--spares", 2, "--replace", 1000, step_us=500)
+        self.wait_for_steps(job, 5)
+        end = time.monotonic() + CHAOS_S
+        while time.monotonic() < end:
+            what = choice.choice(["resize", "resize", signal.SIGKILL, signal.SIGTERM])
+            members = job.members()
+            if what == "resize":
+                job.call("resize", job.name, choice.randint(1, 6), "--no-wait")
+            elif len(members) >= 2:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(job.pid_of(choice.choice(members)), what)
+            time.sleep(choice.uniform(0, 0.15))
+        result = job.call("resize", job.name, 3)
+        self.assertEqual(result.returncode, 0, f"seed {seed}: {result.stderr}")
+        self.wait_for_steps(job, 20)
+        self.drain(job, members=3)
 
     # Without the launcher.
 
