@@ -1,5 +1,5 @@
 #!/bin/bash
-# What Orrery answers today, in two stories. Usage: examples/demo.sh [PATH_TO_ORRERY]
+# What Orrery does today, in three stories. Usage: examples/demo.sh [PATH_TO_ORRERY]
 #
 # Every command after a "$" can be copied. Pictures are written to build/demo.
 set -euo pipefail
@@ -72,6 +72,38 @@ caption "And with parameters, gradients and optimizer states spread over eight d
 run memory gpt2_xl --device V100,A100,H100,B200 --batch 8 --precision bf16 --optimizer adamw --count 8 --zero 3 \
   --columns device,devices,memory_bytes,device_memory_bytes,fits,largest_batch,activations_bytes
 
+story "LeNet, trained by processes that come and go"
+
+job=demo-$$
+events=$pictures/events.jsonl
+rm -f "$events"
+# Waits until there is an event with all the given texts.
+await() {
+  local found text
+  for _ in $(seq 1200); do
+    found=$(cat "$events" 2>/dev/null || true)
+    for text in "$@"; do found=$(grep -F -- "$text" <<<"$found" || true); done
+    [[ -n $found ]] && return
+    sleep 0.05
+  done
+  echo "demo: no event with $*" >&2
+  return 1
+}
+
+caption "Three processes train on Fashion-MNIST, or on made-up images where it is not installed. Each line begins with the
+member that printed it. One is killed: the others go on at once, from the step they were at. Then the job grows to four."
+run run -n 3 --elastic 1:4 --spares 2 --name "$job" --events "$events" -- "$orrery" train lenet --steps 300 2>&1 &
+training=$!
+await '"event":"joined"' '"member":3'
+sleep 2
+victim=$("$orrery" jobs "$job" --csv --columns member,process | sed -n 's/^2,\([0-9]*\).*/\1/p')
+printf '%s$ kill -9 %s%s\n' "$BOLD" "$victim" "$PLAIN"
+kill -9 "$victim"
+await '"event":"resized"' '"size":2'
+sleep 1
+run resize "$job" 4
+wait "$training"
+
 story "Pictures"
 printf '%s\n' "$pictures"/*.svg
-printf '\nAll of this comes from formulas and data sheets: no measurement has calibrated it yet (docs/prediction.md).\n'
+printf '\nThe first two stories come from formulas and data sheets: no measurement has calibrated them yet (docs/prediction.md).\n'

@@ -145,7 +145,8 @@ std::string help_text(std::span<const OptionRecord> records, std::string_view na
   constexpr std::size_t kHelpColumn = 28;
   std::string text;
   for (const OptionRecord& record : records) {
-    std::string head = fmt::format("  {}{} {}", name_prefix, record.name, placeholder(record));
+    const std::string letter = record.letter != 0 ? fmt::format("-{}, ", record.letter) : std::string();
+    std::string head = fmt::format("  {}{}{} {}", letter, name_prefix, record.name, placeholder(record));
     if (head.size() + 1 > kHelpColumn) {
       text += head + "\n";
       head.clear();
@@ -164,8 +165,9 @@ std::string json_schema(std::span<const OptionRecord> records, std::string_view 
 std::string markdown_reference(std::span<const OptionRecord> records, std::string_view name_prefix) {
   std::string text = "| option | value | meaning |\n|---|---|---|\n";
   for (const OptionRecord& record : records) {
-    text += fmt::format("| `{}{}` | {} | {}{} |\n", name_prefix, record.name, escaped(placeholder(record)), record.help,
-                        notes(record));
+    const std::string letter = record.letter != 0 ? fmt::format("`-{}`, ", record.letter) : std::string();
+    text += fmt::format("| {}`{}{}` | {} | {}{} |\n", letter, name_prefix, record.name, escaped(placeholder(record)),
+                        record.help, notes(record));
   }
   return text;
 }

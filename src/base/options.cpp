@@ -154,6 +154,11 @@ OptionRecord OptionRecord::required() && {
   return std::move(*this);
 }
 
+OptionRecord OptionRecord::or_letter(char short_name) && {
+  letter = short_name;
+  return std::move(*this);
+}
+
 OptionRecord OptionRecord::or_fields(std::vector<OptionRecord> records) && {
   fields = std::move(records);
   return std::move(*this);

@@ -38,12 +38,14 @@ struct OptionRecord {
   bool is_list = false;       // comma-separated
   std::size_t items_max = 0;  // of a list; 0: any number
   bool is_required = false;
+  char letter = 0;                   // that stands for the name on command lines: -n; 0: none
   std::vector<OptionRecord> fields;  // of a group; of another type: what may be written instead of one value
 
   OptionRecord bounds(double low, double high) &&;
   OptionRecord in(std::string unit_name) &&;
   OptionRecord list(std::size_t most = 0) &&;
   OptionRecord required() &&;
+  OptionRecord or_letter(char short_name) &&;
   OptionRecord or_fields(std::vector<OptionRecord> records) &&;
 };
 

@@ -50,6 +50,32 @@ TEST(CliTest, MistakesAreNamedWithTheNearestMatch) {
   }
 }
 
+TEST(CliTest, ALetterStandsForItsOption) {
+  EXPECT_NE(call("run --help").output.find("-n, --workers N"), std::string::npos);
+  EXPECT_EQ(call("run -n 0 -- true").errors,
+            "orrery run: --workers: 0 is out of range; expected 1 to 64\n`orrery run --help` shows what it takes.\n");
+  EXPECT_EQ(call("run -n=2 -- none -n 3").errors, "orrery run: there is no program \"none\" in PATH\n");
+  EXPECT_EQ(call("run -x 2 -- none").exit_code, kBadInput);
+}
+
+TEST(CliTest, JobsThatDoNotRunAreNamed) {
+  EXPECT_EQ(call("jobs").output, "no job is running; `orrery run` starts one\n");
+  EXPECT_EQ(json_of("jobs --json"), nlohmann::json::array());
+  for (const char* line : {"resize nobody 2", "drain nobody", "jobs nobody"}) {
+    const Outcome outcome = call(line);
+    EXPECT_EQ(outcome.exit_code, kBadInput) << line;
+    EXPECT_NE(outcome.errors.find("no job \"nobody\" is running; `orrery jobs` lists them"), std::string::npos) << line;
+  }
+  EXPECT_EQ(call("resize nobody two").errors, "orrery resize: expected a number of members, not \"two\"\n");
+}
+
+TEST(CliTest, TrainingRefusesWhatItCannotCut) {
+  EXPECT_EQ(call("train lenet --batch 100 --card 16").errors,
+            "orrery train: --batch 100 is no multiple of --card 16\n");
+  EXPECT_NE(call("train lenet --data fashion-mnist").errors.find("install the Debian package dataset-fashion-mnist"),
+            std::string::npos);
+}
+
 TEST(CliTest, EveryCommandExplainsItselfWithExamples) {
   for (const Command& command : all_commands()) {
     const Outcome outcome = call(command.name + " --help");

@@ -52,9 +52,11 @@ std::vector<OptionRecord> join(std::vector<OptionRecord> first, std::vector<Opti
 
 namespace {
 
-const OptionRecord* find_record(const Command& command, std::string_view name) {
+// By "--name" or "-n".
+const OptionRecord* find_record(const Command& command, std::string_view word) {
   for (const OptionRecord& record : command.options) {
-    if (record.name == name) return &record;
+    if (word.starts_with("--") && word.substr(2) == record.name) return &record;
+    if (word.size() == 2 && record.letter != 0 && word[1] == record.letter) return &record;
   }
   return nullptr;
 }
@@ -82,7 +84,7 @@ Result<Arguments> parse_arguments(const Command& command, const std::vector<std:
     }
     const std::size_t equals = word.find('=');
     const std::string head = word.substr(0, equals);
-    const OptionRecord* record = head.starts_with("--") ? find_record(command, head.substr(2)) : nullptr;
+    const OptionRecord* record = find_record(command, head);
     if (record == nullptr) return unknown_option(command, head);
     std::string value = "true";
     if (equals != std::string::npos)

@@ -27,11 +27,15 @@ class Context {
   Status print_table(const Table& table, const OptionValues& options);
   // Writes a file the user asked for and says so, except in machine-readable output.
   Status write_file(const std::string& path, std::string_view content, const OptionValues& options);
+  // For a command that stands for other programs: their exit code instead of ours.
+  void exit_with(int code) { exit_code_ = code; }
+  int exit_code() const { return exit_code_; }
 
   env::Env env;
 
  private:
   std::string& output_;
+  int exit_code_ = 0;
 };
 
 struct Command {

@@ -40,6 +40,11 @@ const std::vector<Command>& all_commands() {
                                                  workload_show_command(),
                                                  workload_convert_command(),
                                                  workload_generate_command(),
+                                                 run_command(),
+                                                 jobs_command(),
+                                                 resize_command(),
+                                                 drain_command(),
+                                                 train_command(),
                                                  completion_command(),
                                                  reference_command()};
   return kCommands;

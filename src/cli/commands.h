@@ -43,6 +43,11 @@ Command simulate_compare_command();
 Command workload_show_command();
 Command workload_convert_command();
 Command workload_generate_command();
+Command run_command();
+Command jobs_command();
+Command resize_command();
+Command drain_command();
+Command train_command();
 Command completion_command();
 Command reference_command();
 

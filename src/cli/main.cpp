@@ -96,7 +96,7 @@ Outcome run(const std::vector<std::string>& words, env::Env environment) {
     outcome.output = std::move(output);
     return outcome;
   }
-  return {kDone, std::move(output), ""};
+  return {context.exit_code(), std::move(output), ""};
 }
 
 }  // namespace orrery::cli

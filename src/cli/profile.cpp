@@ -92,7 +92,10 @@ Status check_memory(env::Env env, const workload::TrainingRun& run) {
 
 Result<std::unique_ptr<profile::TrainingData>> open_data(env::Env env, const std::string& name) {
   if (name == "synthetic") return std::unique_ptr<profile::TrainingData>();
-  if (name == "fashion-mnist") return profile::read_images(env.files, profile::kFashionMnistFolder);
+  if (name == "fashion-mnist") {
+    ORRERY_TRY(auto images, profile::read_images(env.files, profile::kFashionMnistFolder));
+    return std::unique_ptr<profile::TrainingData>(std::move(images));
+  }
   return profile::read_text(env.files, name);
 }
 

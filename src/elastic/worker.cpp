@@ -1,12 +1,18 @@
 #include "elastic/worker.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "env/real_clock.h"
 
 namespace orrery::elastic {
 
 namespace {
+
+constexpr Seconds kBetweenReports{0.1};
+constexpr Seconds kBetweenAsks{0.1};
+// So long a launcher may be stopped or busy before a process that is no member yet takes it for gone.
+constexpr Seconds kLauncherSilenceMax{2};
 
 Seconds now() {
   return env::RealClock().monotonic();
@@ -28,7 +34,15 @@ Worker::Worker(WorkerOptions options, std::unique_ptr<Seat> seat, Postbox postbo
       member_(std::move(member)),
       random_(Random(options_.seed).split(self_.id)) {}
 
-Worker::~Worker() = default;
+Worker::~Worker() {
+  // The last word on the view decides for the launcher whether the job ended well; its box may be full for a moment.
+  constexpr int kTries = 20;
+  for (int i = 0; i < kTries && options_.has_launcher && view().epoch > 0; ++i) {
+    report();
+    if (last_report_sent_) return;
+    env::RealClock().sleep(Seconds(0.001));
+  }
+}
 
 Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
   if (options.first && !options.first->has(options.self.id)) {
@@ -43,8 +57,11 @@ Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
     const Status opened = worker->open_session();
     if (!opened && opened.error().code() != ErrorCode::kUnavailable) return opened.error();
   }
+  if (worker->options_.has_launcher && !worker->options_.first) ORRERY_TRY_VOID(worker->wait_until_asked());
   ORRERY_TRY(const StepOutcome outcome, worker->change_view());
-  if (outcome == StepOutcome::kEnded) return Error::unavailable("the job has ended without this process");
+  // A job that stops at this step has this process in it: the first finish_step() says so.
+  const bool is_member = outcome != StepOutcome::kEnded || worker->has_ended();
+  if (!is_member) return Error::unavailable("the job has ended without this process");
   return worker;
 }
 
@@ -68,9 +85,95 @@ Result<StepOutcome> Worker::finish_step(const Status& operations) {
       }
     }
   }
+  if (options_.must_leave && options_.must_leave()) leave();
   ORRERY_TRY_VOID(pump(Seconds(0)));
+  report_now_and_then();
+  if (has_ended()) return StepOutcome::kEnded;
   if (!operations || !view_is_open_ || session_->revoked()) return change_view();
   return StepOutcome::kCommitted;
+}
+
+// Of its own will, or with all others; a member that others left behind goes on.
+bool Worker::has_ended() const {
+  if (member_.state() != MemberState::kActive || !view_is_open_) return false;
+  const auto stop = view().parameters.find(kStopParameter);
+  const bool all_stop = stop != view().parameters.end() && stop->second > 0;
+  return all_stop || (is_leaving_ && view().members.size() == 1);
+}
+
+void Worker::leave() {
+  if (is_leaving_) return;
+  is_leaving_ = true;
+  member_.leave();
+  report();
+}
+
+void Worker::stop() {
+  if (is_stopping_) return;
+  is_stopping_ = true;
+  if (!view().parameters.contains(kStopParameter)) member_.set_parameter(kStopParameter, 1);
+}
+
+bool Worker::request_size(std::uint64_t size) {
+  return options_.has_launcher && send_note(kLauncherName, AskLauncher{.wish = Wish::kResize, .size = size});
+}
+
+bool Worker::send_note(MemberId to, const Note& note) {
+  return postbox_.send(to, encode(note));
+}
+
+void Worker::report() {
+  if (!options_.has_launcher || view().epoch == 0) return;
+  Report report{.member = self_.id,
+                .epoch = view().epoch,
+                .step = progress().step,
+                .pass = progress().cursor.pass,
+                .pause_s = commit_epoch_ == view().epoch ? pause_s_ : 0,
+                .is_leaving = is_leaving_,
+                .has_committed = commit_epoch_ == view().epoch};
+  for (const MemberRecord& member : view().members) report.members.push_back(member.id);
+  last_report_sent_ = send_note(kLauncherName, report);
+  next_report_ = now() + kBetweenReports;
+}
+
+void Worker::report_now_and_then() {
+  if (options_.has_launcher && now() > next_report_) report();
+}
+
+void Worker::handle(const Note& note) {
+  if (const auto* const join = std::get_if<JoinNow>(&note)) {
+    is_asked_ = true;
+    member_.set_contacts(join->contacts);
+  } else if (std::holds_alternative<LeaveNow>(note)) {
+    leave();
+  } else if (std::holds_alternative<StopNow>(note)) {
+    stop();
+  } else if (const auto* const died = std::get_if<Died>(&note)) {
+    if (died->member != self_.id) member_.miss(died->member, true);
+  }
+}
+
+Status Worker::wait_until_asked() {
+  launcher_heard_ = now();
+  while (!is_asked_) {
+    if (options_.must_leave && options_.must_leave()) return Error::unavailable("asked to end before it was needed");
+    if (send_note(kLauncherName, Ready{self_.id})) launcher_heard_ = now();
+    if (now() > launcher_heard_ + kLauncherSilenceMax) {
+      return Error::unavailable(
+          fmt::format("the launcher of job \"{}\" is gone; this process was not needed yet", options_.job));
+    }
+    ORRERY_TRY_VOID(pump(kBetweenAsks));
+  }
+  return {};
+}
+
+Status Worker::look_for_contacts() {
+  if (!options_.has_launcher || now() < next_report_) return {};
+  next_report_ = now() + kBetweenAsks;
+  if (send_note(kLauncherName, Ready{self_.id})) launcher_heard_ = now();
+  if (now() <= launcher_heard_ + kLauncherSilenceMax) return {};
+  return Error::unavailable(
+      fmt::format("job \"{}\" has lost its launcher before this process had joined", options_.job));
 }
 
 void Worker::notice_deaths() {
@@ -87,6 +190,12 @@ void Worker::notice_deaths() {
 Status Worker::handle(const Event& event) {
   if (const auto* const step = std::get_if<StepCommitted>(&event)) {
     options_.commit(*step);
+    const Seconds time = now();
+    const bool is_first = step->epoch != commit_epoch_;
+    pause_s_ = !is_first ? pause_s_ : commit_epoch_ == 0 ? 0 : (time - last_commit_).value();
+    commit_epoch_ = step->epoch;
+    last_commit_ = time;
+    if (is_first) next_report_ = Seconds(0);
     return {};
   }
   if (const auto* const stopped = std::get_if<Stopped>(&event)) {
@@ -110,7 +219,11 @@ Status Worker::pump(Seconds timeout) {
     ORRERY_TRY(const std::optional<std::string> bytes, postbox_.receive(waits ? timeout : Seconds(0)));
     if (!bytes) return {};
     // What is not a message of ours has no business here; asking again costs its sender nothing.
-    if (const auto message = decode_message(*bytes)) member_.receive(*message);
+    if (is_note(*bytes)) {
+      if (const auto note = decode_note(*bytes)) handle(*note);
+    } else if (const auto message = decode_message(*bytes)) {
+      member_.receive(*message);
+    }
   }
 }
 
@@ -145,6 +258,7 @@ Status Worker::transfer_state() {
     member_.state_received();
   }
   view_is_open_ = true;
+  report();
   return {};
 }
 
@@ -157,7 +271,9 @@ Result<StepOutcome> Worker::change_view() {
     notice_deaths();
     ORRERY_TRY_VOID(pump(Seconds(0)));
     if (member_.state() == MemberState::kEnded) return StepOutcome::kEnded;
+    if (has_ended()) return StepOutcome::kEnded;
     if (member_.state() == MemberState::kActive && view_is_open_) return StepOutcome::kChanged;
+    if (member_.state() == MemberState::kJoining) ORRERY_TRY_VOID(look_for_contacts());
     if (member_.state() == MemberState::kActive && is_revoked(*options_.segment, view().epoch)) {
       member_.end_epoch();
       continue;

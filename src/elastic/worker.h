@@ -15,6 +15,10 @@
 //
 // Deaths are noticed by the seats, joins and leaves arrive by postbox between steps. New members get the model from
 // the others through the new session (`state`).
+//
+// A process that the launcher of a job started (job/launcher.h) gets its options from job/enlist.h, waits until it is
+// asked to join unless it is a founder, does what the launcher asks for, and tells it how far it is. Without a launcher
+// the job goes on.
 
 #include <functional>
 #include <memory>
@@ -23,6 +27,7 @@
 #include "base/random.h"
 #include "elastic/host/arena.h"
 #include "elastic/host/postbox.h"
+#include "elastic/job/note.h"
 #include "elastic/member/member.h"
 #include "elastic/session.h"
 
@@ -33,19 +38,22 @@ struct WorkerOptions {
   std::shared_ptr<Segment> segment;
   MemberRecord self{};
   std::optional<View> first{};       // of a founder: the same on all of them
-  std::vector<MemberId> contacts{};  // of a joiner: members it can ask
+  std::vector<MemberId> contacts{};  // of a joiner: members it can ask; with a launcher, that tells
+  bool has_launcher = false;         // it listens under kLauncherName
   std::uint64_t seed = 1;            // of the irregular intervals at which lost messages are repeated
   // Lets the results of the step that was finished last take effect.
   std::function<void(const StepCommitted&)> commit{};
   // The model, where it is now: read on members that have it, written on those that get it.
   std::function<std::span<std::byte>()> state{};
+  // Asked after every step: whether this process has to leave, because of a signal for example.
+  std::function<bool()> must_leave{};
   Staged::Probe probe{};  // called at cut points; for tests
 };
 
 enum class StepOutcome {
   kCommitted,
   kChanged,  // a new view has begun
-  kEnded,    // no member any more: left, or expelled
+  kEnded,    // no member any more: left, or expelled; or all members have stopped at this step
 };
 
 // Belongs to the thread that started it.
@@ -55,7 +63,9 @@ class Worker {
   static Result<std::unique_ptr<Worker>> start(WorkerOptions options);
   ~Worker();
 
+  // Of the view; there is none after kEnded.
   Session& session() { return *session_; }
+  bool has_session() const { return session_ != nullptr; }
   Arena& arena() { return arena_; }
   const View& view() const { return member_.view(); }
   const TrainingProgress& progress() const { return member_.progress(); }
@@ -66,15 +76,30 @@ class Worker {
   // `operations` is how the operations of the step ended. An error that is not kUnavailable is handed back.
   Result<StepOutcome> finish_step(const Status& operations);
 
-  // From the next view on; the view changes between two steps.
-  void leave() { member_.leave(); }
+  // From the next view on; the view changes between two steps. The last member ends instead.
+  void leave();
+  bool is_leaving() const { return is_leaving_; }
+  // All members stop at the same step.
+  void stop();
   void set_parameter(std::string name, double value) { member_.set_parameter(std::move(name), value); }
+  // Asks the launcher for another number of members. Whether there is one that heard it.
+  bool request_size(std::uint64_t size);
+  MemberId id() const { return self_.id; }
 
  private:
   Worker(WorkerOptions options, std::unique_ptr<Seat> seat, Postbox postbox, Member member);
   Status pump(Seconds timeout);
   void notice_deaths();
   Status handle(const Event& event);
+  void handle(const Note& note);
+  bool send_note(MemberId to, const Note& note);
+  void report();
+  void report_now_and_then();
+  // Until the launcher asks this process to join.
+  Status wait_until_asked();
+  // While joining: asks for contacts again. An error if nobody is left who could take this process in.
+  Status look_for_contacts();
+  bool has_ended() const;
   Status open_session();
   Status transfer_state();
   // Until a view is open, or this process is no member.
@@ -88,8 +113,12 @@ class Worker {
   Member member_;
   std::unique_ptr<Session> session_;
   bool view_is_open_ = false;
+  bool is_asked_ = false, is_leaving_ = false, is_stopping_ = false, last_report_sent_ = false;
   Random random_;
-  Seconds next_tick_{0};
+  Seconds next_tick_{0}, next_report_{0}, launcher_heard_{0};
+  Seconds last_commit_{0};
+  std::uint64_t commit_epoch_ = 0;  // of the last commit
+  double pause_s_ = 0;              // see Report
 };
 
 }  // namespace orrery::elastic

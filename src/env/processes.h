@@ -2,6 +2,7 @@
 // Child processes. The owner of a Process owns the child: destroying the handle kills and reaps it, so no child
 // outlives its handle unnoticed.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -14,7 +15,7 @@
 
 namespace orrery::env {
 
-enum class Output { kInherit, kCapture, kDiscard };
+enum class Output { kInherit, kCapture, kDiscard, kDescriptors };
 
 enum class Signal : int { kInterrupt = 2, kKill = 9, kTerminate = 15, kContinue = 18, kStop = 19 };
 
@@ -24,6 +25,7 @@ struct ProcessSpec {
   std::string working_directory{};                   // empty: ours
   Output output = Output::kInherit;                  // where stdout and stderr go; stdin is always empty
   Bytes output_max = mebibytes(16);                  // of each captured stream; what comes after is dropped
+  std::array<int, 2> descriptors = {-1, -1};         // kDescriptors: copies of these become stdout and stderr
   bool own_group = false;                            // kill() reaches the child's own children too
 };
 

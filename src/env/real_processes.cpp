@@ -186,6 +186,10 @@ Result<std::unique_ptr<Process>> RealProcesses::spawn(const ProcessSpec& spec) {
     posix_spawn_file_actions_addopen(&settings.actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&settings.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   }
+  if (spec.output == Output::kDescriptors) {
+    posix_spawn_file_actions_adddup2(&settings.actions, spec.descriptors[0], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&settings.actions, spec.descriptors[1], STDERR_FILENO);
+  }
   if (!spec.working_directory.empty())
     posix_spawn_file_actions_addchdir_np(&settings.actions, spec.working_directory.c_str());
 

@@ -65,6 +65,10 @@ class Executor {
   // Forward and backward without the update: the gradients can be read until the next step.
   virtual Result<double> compute_gradients() = 0;
 
+  // Forward only: what the first loss chooses between, one row of classes per sample, higher where more likely.
+  // kUnsupported if the graph ends in no such choice.
+  virtual Result<std::vector<float>> scores() = 0;
+
   // By "node.parameter" ("layer1.0.conv1.weight"); fails on an unknown name or a wrong size.
   virtual Result<std::vector<float>> parameter(const std::string& name) const = 0;
   virtual Result<std::vector<float>> gradient(const std::string& name) const = 0;

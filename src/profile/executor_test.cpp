@@ -197,6 +197,38 @@ TEST(Executor, LearnsRealImages) {
   EXPECT_LT(loss, 1.0);  // ten classes: 2.3 without learning
 }
 
+// The loss is the mean over samples of log Σ exp(score) − score of the right class.
+TEST(Executor, ScoresAreWhatTheLossChoosesBetween) {
+  const auto run = zoo_run("lenet", 8);
+  const auto executor = executor_of(run);
+  const auto images = make_up_images(50, 3, ImageSet::kTraining);
+  const std::vector<std::uint64_t> samples = {1, 7, 7, 0, 49, 30, 31, 32};
+  ASSERT_TRUE(images->feed_samples(*executor, run.graph, samples));
+  const auto scores = executor->scores();
+  ASSERT_TRUE(scores) << scores.error().to_string();
+  ASSERT_EQ(scores->size(), 80u);
+  double loss = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    double sum = 0;
+    for (std::size_t c = 0; c < 10; ++c) sum += std::exp((*scores)[10 * i + c]);
+    loss += std::log(sum) - (*scores)[10 * i + static_cast<std::size_t>(images->label(samples[i]))];
+  }
+  EXPECT_NEAR(*executor->compute_gradients(), loss / 8, 1e-5);
+  EXPECT_EQ((*scores)[10], (*scores)[20]);  // the same sample twice
+}
+
+TEST(TrainingData, MadeUpImagesShareClassesButNotNoise) {
+  const auto a = make_up_images(200, 5, ImageSet::kTraining), again = make_up_images(200, 5, ImageSet::kTraining);
+  const auto test = make_up_images(200, 5, ImageSet::kTest);
+  int same = 0;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    EXPECT_EQ(a->label(i), again->label(i));
+    EXPECT_LT(a->label(i), 10);
+    same += a->label(i) == test->label(i) ? 1 : 0;
+  }
+  EXPECT_LT(same, 60);  // a tenth of 200 by chance
+}
+
 TEST(Executor, UnknownOperatorsAndPrecisionsAreRefusedByName) {
   auto run = zoo_run("lenet", 1);
   run.precision = Precision::kFp16;

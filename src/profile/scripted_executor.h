@@ -33,6 +33,7 @@ class ScriptedExecutor final : public Executor {
 
   Result<std::vector<LibraryCall>> list_calls() override { return std::vector<LibraryCall>(); }
   Result<double> compute_gradients() override { return 0.0; }
+  Result<std::vector<float>> scores() override { return std::vector<float>(); }
   Result<std::vector<float>> parameter(const std::string&) const override { return std::vector<float>(); }
   Result<std::vector<float>> gradient(const std::string&) const override { return std::vector<float>(); }
   Status set_parameter(const std::string&, std::span<const float>) override { return {}; }

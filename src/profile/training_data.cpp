@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/gzip.h"
+#include "base/random.h"
 #include "base/text.h"
 
 namespace orrery::profile {
@@ -66,21 +68,35 @@ std::optional<std::int64_t> classes_of(const workload::TrainingGraph& graph) {
   return {};
 }
 
-class Images final : public TrainingData {
+class Images final : public LabelledData {
  public:
-  Images(Idx pixels, Idx labels) : pixels_(std::move(pixels)), labels_(std::move(labels)) {}
+  Images(Idx pixels, Idx labels) : pixels_(std::move(pixels)), labels_(std::move(labels)) {
+    for (std::uint64_t i = 0; i < samples(); ++i) largest_label_ = std::max(largest_label_, label(i));
+  }
+
+  std::uint64_t samples() const override { return pixels_.sizes[0]; }
+  int label(std::uint64_t sample) const override { return static_cast<unsigned char>(labels_.elements[sample]); }
 
   Status feed(Executor& executor, const workload::TrainingGraph& graph, std::int64_t step) const override {
+    std::vector<std::uint64_t> numbers;
+    for (std::int64_t i = 0; i < graph.batch(); ++i) {
+      numbers.push_back(static_cast<std::uint64_t>(step * graph.batch() + i) % samples());
+    }
+    return feed_samples(executor, graph, numbers);
+  }
+
+  Status feed_samples(Executor& executor, const workload::TrainingGraph& graph,
+                      std::span<const std::uint64_t> numbers) const override {
+    ORRERY_CHECK(static_cast<std::int64_t>(numbers.size()) == graph.batch());
     const workload::TensorType& type = input_type(graph);
     const auto classes = classes_of(graph);
-    if (type.shape.rank() != 4 || !is_floating(type.dtype) || classes.value_or(0) <= largest_label()) {
+    if (type.shape.rank() != 4 || !is_floating(type.dtype) || classes.value_or(0) <= largest_label_) {
       return Error::unsupported(
-          fmt::format("{} does not classify images into {} classes", graph.name(), largest_label() + 1));
+          fmt::format("{} does not classify images into {} classes", graph.name(), largest_label_ + 1));
     }
     std::vector<float> input, target;
     input.reserve(static_cast<std::size_t>(type.shape.elements()));
-    for (std::int64_t i = 0; i < graph.batch(); ++i) {
-      const auto image = static_cast<std::size_t>(step * graph.batch() + i) % pixels_.sizes[0];
+    for (const std::uint64_t image : numbers) {
       append_image(image, type.shape, input);
       target.push_back(static_cast<float>(label(image)));
     }
@@ -89,13 +105,6 @@ class Images final : public TrainingData {
   }
 
  private:
-  int label(std::size_t image) const { return static_cast<unsigned char>(labels_.elements[image]); }
-  int largest_label() const {
-    int largest = 0;
-    for (std::size_t i = 0; i < labels_.sizes[0]; ++i) largest = std::max(largest, label(i));
-    return largest;
-  }
-
   void append_image(std::size_t image, const workload::Shape& shape, std::vector<float>& input) const {
     const std::size_t rows = pixels_.sizes[1], columns = pixels_.sizes[2];
     const auto height = static_cast<std::size_t>(shape[2]), width = static_cast<std::size_t>(shape[3]);
@@ -111,6 +120,7 @@ class Images final : public TrainingData {
   }
 
   Idx pixels_, labels_;
+  int largest_label_ = 0;
 };
 
 class Text final : public TrainingData {
@@ -143,11 +153,37 @@ class Text final : public TrainingData {
 
 }  // namespace
 
-Result<std::unique_ptr<TrainingData>> read_images(env::Files& files, const std::string& folder) {
-  ORRERY_TRY(Idx pixels, read_idx(files, folder + "/train-images-idx3-ubyte.gz", 3));
-  ORRERY_TRY(Idx labels, read_idx(files, folder + "/train-labels-idx1-ubyte.gz", 1));
+Result<std::unique_ptr<LabelledData>> read_images(env::Files& files, const std::string& folder, ImageSet set) {
+  const std::string start = folder + (set == ImageSet::kTraining ? "/train" : "/t10k");
+  ORRERY_TRY(Idx pixels, read_idx(files, start + "-images-idx3-ubyte.gz", 3));
+  ORRERY_TRY(Idx labels, read_idx(files, start + "-labels-idx1-ubyte.gz", 1));
   if (pixels.sizes[0] != labels.sizes[0]) {
     return Error::invalid(fmt::format("{}: {} images but {} labels", folder, pixels.sizes[0], labels.sizes[0]));
+  }
+  return std::make_unique<Images>(std::move(pixels), std::move(labels));
+}
+
+std::unique_ptr<LabelledData> make_up_images(std::uint64_t samples, std::uint64_t seed, ImageSet set) {
+  constexpr std::size_t kSide = 28, kClasses = 10, kSpots = 6;
+  constexpr double kNoise = 150;
+  Random places = Random(seed).split("places");
+  std::vector<std::string> classes(kClasses, std::string(kSide * kSide, '\0'));
+  for (std::string& image : classes) {
+    for (std::size_t spot = 0; spot < kSpots; ++spot) {
+      const std::size_t y = places.below(kSide - 4), x = places.below(kSide - 4);
+      for (std::size_t i = 0; i < 16; ++i) image[(y + i / 4) * kSide + x + i % 4] = static_cast<char>(80);
+    }
+  }
+  Random random = Random(seed).split(set == ImageSet::kTraining ? "training" : "test");
+  Idx pixels{{samples, kSide, kSide}, {}}, labels{{samples}, {}};
+  pixels.elements.reserve(samples * kSide * kSide);
+  for (std::uint64_t i = 0; i < samples; ++i) {
+    const std::uint64_t chosen = random.below(kClasses);
+    labels.elements += static_cast<char>(chosen);
+    for (const char pixel : classes[chosen]) {
+      const double value = static_cast<unsigned char>(pixel) + kNoise * random.uniform(-1, 1) + kNoise / 2;
+      pixels.elements += static_cast<char>(static_cast<unsigned char>(std::clamp(value, 0.0, 255.0)));
+    }
   }
   return std::make_unique<Images>(std::move(pixels), std::move(labels));
 }

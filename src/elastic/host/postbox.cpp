@@ -1,12 +1,18 @@
 #include "elastic/host/postbox.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
+
+#include "base/text.h"
 
 namespace orrery::elastic {
 
@@ -19,14 +25,39 @@ struct Name {
   socklen_t size = 0;
 };
 
+std::string prefix() {
+  return fmt::format("orrery/{}/", ::geteuid());
+}
+
 // A first byte of zero makes it a name of the kernel's own.
 Name name_of(const std::string& job, std::uint64_t name) {
-  const std::string text = fmt::format("orrery/{}/{:x}", job, name);
+  const std::string text = fmt::format("{}{}/{:x}", prefix(), job, name);
   Name made;
   made.address.sun_family = AF_UNIX;
   std::memcpy(made.address.sun_path + 1, text.data(), text.size());
   made.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
   return made;
+}
+
+// One message, or -1 with errno. Without credentials that are ours or root's it is dropped: -1 with EINTR.
+ssize_t receive_from_us(int socket, std::span<char> buffer) {
+  iovec bytes{.iov_base = buffer.data(), .iov_len = buffer.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got < 0) return got;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_CREDENTIALS) continue;
+    ucred sender{};
+    std::memcpy(&sender, CMSG_DATA(part), sizeof sender);
+    if (sender.uid == ::geteuid() || sender.uid == 0) return got;
+  }
+  errno = EINTR;
+  return -1;
 }
 
 }  // namespace
@@ -37,6 +68,10 @@ Result<Postbox> Postbox::open(const std::string& job, std::uint64_t name) {
   }
   env::FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket.open()) return env::posix_error(errno, "cannot make a socket");
+  const int yes = 1;
+  if (::setsockopt(socket.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0) {
+    return env::posix_error(errno, "cannot ask who sends messages");
+  }
   const Name own = name_of(job, name);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&own.address), own.size) != 0) {
     return env::posix_error(errno, fmt::format("cannot take the name {:x} in job \"{}\"", name, job));
@@ -56,14 +91,32 @@ Result<std::optional<std::string>> Postbox::receive(Seconds timeout) {
   const env::Deadline deadline(timeout);
   buffer_.resize(kPostBytesMax);
   for (;;) {
-    const ssize_t got = ::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    const ssize_t got = receive_from_us(socket_.get(), buffer_);
     if (got >= 0) return std::optional<std::string>(buffer_.substr(0, static_cast<std::size_t>(got)));
-    if (errno != EAGAIN && errno != EINTR) return env::posix_error(errno, "cannot receive a message");
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return env::posix_error(errno, "cannot receive a message");
     const int wait_ms = deadline.poll_ms();
     if (wait_ms == 0) return std::optional<std::string>();
     pollfd ready{.fd = socket_.get(), .events = POLLIN, .revents = 0};
     ::poll(&ready, 1, wait_ms);
   }
+}
+
+std::vector<PostboxName> open_postboxes(std::string_view sockets) {
+  const std::string start = "@" + prefix();
+  std::vector<PostboxName> names;
+  for (const std::string& line : split(sockets, '\n')) {
+    const std::size_t at = line.find(start);
+    const std::size_t slash = line.rfind('/');
+    if (at == std::string::npos || slash < at + start.size()) continue;
+    PostboxName found{line.substr(at + start.size(), slash - at - start.size())};
+    const char* const end = line.data() + line.size();
+    const auto [stopped, failure] = std::from_chars(line.data() + slash + 1, end, found.name, 16);
+    if (failure == std::errc() && stopped == end && !found.job.empty()) names.push_back(std::move(found));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
 }  // namespace orrery::elastic

@@ -4,10 +4,12 @@
 // box is full, so whoever needs an answer asks again.
 //
 // Names live in the kernel (abstract Unix sockets): nothing is left behind in any file system, however a process ends.
+// They belong to a user: others have names of their own, and what they send to ours is dropped.
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "env/posix.h"
@@ -26,6 +28,8 @@ class Postbox {
   bool send(std::uint64_t to, std::string_view bytes);
   // The next message, waiting for it at most `timeout`.
   Result<std::optional<std::string>> receive(Seconds timeout);
+  // Readable when a message is there; to wait for it along with other things.
+  int descriptor() const { return socket_.get(); }
 
  private:
   Postbox(std::string job, env::FileDescriptor socket) : job_(std::move(job)), socket_(std::move(socket)) {}
@@ -34,5 +38,14 @@ class Postbox {
   env::FileDescriptor socket_;
   std::string buffer_;
 };
+
+// A box that is open, of this user.
+struct PostboxName {
+  std::string job;
+  std::uint64_t name = 0;
+  friend auto operator<=>(const PostboxName&, const PostboxName&) = default;
+};
+// From the text of /proc/net/unix; sorted, each once.
+std::vector<PostboxName> open_postboxes(std::string_view sockets);
 
 }  // namespace orrery::elastic

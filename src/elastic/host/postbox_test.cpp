@@ -1,6 +1,12 @@
 #include "elastic/host/postbox.h"
 
+#include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <sstream>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace orrery::elastic {
@@ -42,6 +48,43 @@ TEST(Postbox, SendingNeverWaits) {
   while (sent < 100'000 && a->send(2, "again")) ++sent;  // nobody reads: the box gets full
   EXPECT_LT(sent, 100'000);
   EXPECT_EQ(**b->receive(Seconds(10)), "again");
+}
+
+TEST(Postbox, OpenOnesAreListed) {
+  auto a = Postbox::open(own_job() + "-list", 1), b = Postbox::open(own_job() + "-list", 0xabc);
+  ASSERT_TRUE(a && b);
+  std::stringstream sockets;
+  sockets << std::ifstream("/proc/net/unix").rdbuf();
+  std::vector<std::uint64_t> names;
+  for (const PostboxName& box : open_postboxes(sockets.str())) {
+    if (box.job == own_job() + "-list") names.push_back(box.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::uint64_t>{1, 0xabc}));
+  EXPECT_TRUE(open_postboxes("0: 2 0 0 2 1 1 @orrery/\n0: @orrery/0/\n@orrery/0/job/xyz\n").empty());
+}
+
+TEST(Postbox, WhatAnotherUserSendsIsDropped) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  const std::string name = "orrery/0/" + own_job() + "/2";
+  auto box = Postbox::open(own_job(), 2);
+  ASSERT_TRUE(box);
+  const pid_t other = ::fork();
+  if (other == 0) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    const int socket = ::socket(AF_UNIX, SOCK_DGRAM, 0);
+    if (::setuid(65534) != 0) ::_exit(1);
+    const ssize_t sent = ::sendto(socket, "evil", 4, 0, reinterpret_cast<sockaddr*>(&address), size);
+    ::_exit(sent == 4 ? 0 : 2);
+  }
+  int status = -1;
+  ::waitpid(other, &status, 0);
+  ASSERT_EQ(status, 0);
+  EXPECT_FALSE(*box->receive(Seconds(0.05)));
+  EXPECT_TRUE(box->send(2, "own"));
+  EXPECT_EQ(**box->receive(Seconds(10)), "own");
 }
 
 }  // namespace

@@ -19,6 +19,12 @@ Member::Member(const MemberRecord& self, std::vector<MemberId> contacts)
   wish(Join{self});
 }
 
+void Member::set_contacts(std::vector<MemberId> contacts) {
+  if (state_ != MemberState::kJoining) return;
+  contacts_ = std::move(contacts);
+  forward_requests();
+}
+
 void Member::send(MemberId to, MessageBody body) {
   if (to != self_.id) messages_.push_back({self_.id, to, std::move(body)});
 }

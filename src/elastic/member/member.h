@@ -80,6 +80,9 @@ class Member {
   // same time do not do so for ever.
   void tick();
 
+  // While joining: members that can be asked, instead of those known so far. They are asked at once.
+  void set_contacts(std::vector<MemberId> contacts);
+
   // Own wishes.
   void leave() { wish(Leave{}); }
   void set_parameter(std::string name, double value) { wish(SetParameter{std::move(name), value}); }

@@ -62,6 +62,20 @@ class TorchExecutor final : public Executor {
     });
   }
 
+  Result<std::vector<float>> scores() override {
+    return guarded<std::vector<float>>([&]() -> Result<std::vector<float>> {
+      const at::NoGradGuard no_grad;
+      std::vector<std::vector<at::Tensor>> values(size());
+      for (std::size_t i = 0; i < size(); ++i) {
+        const auto node = static_cast<std::int32_t>(i);
+        const std::vector<at::Tensor> inputs = inputs_of(node, values);
+        if (run_->graph.node(node).kind == workload::OperatorKind::kCrossEntropy) return numbers_of(inputs[0]);
+        values[i] = run_operator(model_, node, inputs);
+      }
+      return Error::unsupported(fmt::format("{} chooses between no classes", run_->graph.name()));
+    });
+  }
+
   Result<std::vector<float>> parameter(const std::string& name) const override {
     ORRERY_TRY(const at::Tensor tensor, find_parameter(name));
     return numbers_of(tensor);
@@ -141,19 +155,22 @@ class TorchExecutor final : public Executor {
     if (on_gpu_) at::detail::getCUDAHooks().deviceSynchronize(0);
   }
 
+  std::vector<at::Tensor> inputs_of(std::int32_t node, const std::vector<std::vector<at::Tensor>>& values) const {
+    std::vector<at::Tensor> inputs;
+    for (const workload::Value& input : run_->graph.node(node).inputs) {
+      inputs.push_back(values[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)]);
+    }
+    return inputs;
+  }
+
   // Runs every node; what nobody reads any more is dropped at once. Returns the sum of all losses.
   template <class Before, class After>
   at::Tensor forward(Before before, After after) {
     std::vector<std::vector<at::Tensor>> values(size());
-    std::vector<at::Tensor> inputs;
     for (std::size_t i = 0; i < size(); ++i) {
       const auto node = static_cast<std::int32_t>(i);
       before(node);
-      inputs.clear();
-      for (const workload::Value& input : run_->graph.node(node).inputs) {
-        inputs.push_back(values[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)]);
-      }
-      values[i] = run_operator(model_, node, inputs);
+      values[i] = run_operator(model_, node, inputs_of(node, values));
       after(node);
       for (const std::int32_t used : model_.last_uses[i]) values[static_cast<std::size_t>(used)].clear();
     }

@@ -1,0 +1,206 @@
+// What changing the number of processes costs a training job under `orrery run`, and what it costs under torchrun:
+//
+//   grow by a spare    10 ms between two steps
+//   shrink             5 ms between two steps
+//   torchrun           stopped and started with another number of processes: at least 100 times as long
+//
+// Both train the same: sums of 1 MB of gradients. Times are between the last step before and the first after the
+// change, as rank 0 saw them. Medians are judged. Exit code 1 when a bar is missed.
+//
+//   bench_elastic_resize [ROUNDS]
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <unistd.h>
+
+#include "base/statistics.h"
+#include "elastic/job/enlist.h"
+#include "elastic/job/jobs.h"
+#include "env/clock.h"
+#include "env/env.h"
+#include "env/files.h"
+#include "env/processes.h"
+
+namespace orrery {
+namespace {
+
+using namespace elastic;
+
+constexpr int kRounds = 15, kRestarts = 3;
+constexpr std::size_t kParameters = 250'000;
+constexpr Seconds kPatience{60};
+
+// One process of our job.
+int work(const env::Env& env) {
+  std::vector<float> model(kParameters), aside(kParameters, 1);
+  auto options = enlist(env.variables, {.samples = 1'000'000});
+  if (!options) return 2;
+  options->commit = [&](const StepCommitted&) {
+    for (std::size_t i = 0; i < kParameters; ++i) model[i] -= aside[i];
+  };
+  options->state = [&] { return std::as_writable_bytes(std::span(model)); };
+  auto worker = Worker::start(std::move(*options));
+  if (!worker) return 3;
+  auto gradients = (*worker)->arena().allocate(kParameters * sizeof(float));
+  if (!gradients) return 4;
+  auto* const sums = reinterpret_cast<float*>(gradients->data());
+  for (;;) {
+    std::fill(sums, sums + kParameters, 1.0F);
+    const auto ticket = (*worker)->session().all_reduce("g", {sums, kParameters, DataType::kF32}, ReduceOp::kSum);
+    Status summed = ticket ? (*worker)->session().wait(*ticket) : Status(ticket.error());
+    std::copy(sums, sums + kParameters, aside.begin());
+    const auto outcome = (*worker)->finish_step(summed);
+    if (!outcome) return 5;
+    if (*outcome == StepOutcome::kEnded) return 0;
+  }
+}
+
+template <class Condition>
+bool wait_for(const env::Env& env, Condition condition) {
+  for (const Seconds end = env.clock.monotonic() + kPatience; env.clock.monotonic() < end;) {
+    if (condition()) return true;
+    env.clock.sleep(Seconds(0.002));
+  }
+  return false;
+}
+
+struct Measured {
+  std::vector<double> grow_ms, grow_request_ms, shrink_ms, torchrun_ms;
+};
+
+// Resizes the job and waits for the first step of the new size. The pause in ms, and the time from the request on.
+bool resize(const env::Env& env, const std::string& job, std::uint64_t size, std::vector<double>& pauses_ms,
+            std::vector<double>& requests_ms) {
+  const auto before = ask_launcher(env.files, job, {.wish = Wish::kStatus}, kPatience);
+  const Seconds start = env.clock.monotonic();
+  if (!before || !ask_launcher(env.files, job, {.wish = Wish::kResize, .size = size}, kPatience)) return false;
+  Result<JobStatus> after = Error::unavailable("");
+  const bool done = wait_for(env, [&] {
+    after = ask_launcher(env.files, job, {.wish = Wish::kStatus}, kPatience);
+    return after && after->members.size() == size && after->pause_s > 0 && after->pause_s != before->pause_s;
+  });
+  if (!done) return false;
+  requests_ms.push_back(1e3 * (env.clock.monotonic() - start).value());
+  pauses_ms.push_back(1e3 * after->pause_s);
+  return true;
+}
+
+bool measure_ours(const env::Env& env, const std::string& self, int rounds, Measured& into) {
+  const std::string job = fmt::format("bench-{}", ::getpid());
+  const std::string orrery = (std::filesystem::path(self).parent_path() / "orrery").string();
+  auto launcher = env.processes.spawn({.argv = {orrery, "run", "-n", "2", "--elastic", "1:4", "--spares", "1", "--name",
+                                                job, "--quiet", "--", self, "worker"},
+                                       .output = env::Output::kDiscard});
+  if (!launcher) return false;
+  const auto spare_waits = [&] {
+    const auto status = ask_launcher(env.files, job, {.wish = Wish::kStatus}, Seconds(1));
+    return status && status->members.size() == 2 && status->processes.size() == 3 &&
+           status->processes.back().state == ProcessState::kWaiting;
+  };
+  std::vector<double> ignored;
+  bool ok = true;
+  for (int round = 0; round < rounds && ok; ++round) {
+    ok = wait_for(env, spare_waits);
+    env.clock.sleep(Seconds(0.05));
+    ok = ok && resize(env, job, 3, into.grow_ms, into.grow_request_ms);
+    env.clock.sleep(Seconds(0.05));
+    ok = ok && resize(env, job, 2, into.shrink_ms, ignored);
+  }
+  (void)(*launcher)->kill(env::Signal::kTerminate);
+  (void)(*launcher)->wait(kPatience);
+  return ok;
+}
+
+struct LastStep {
+  int ranks = 0;
+  double time_s = 0;
+};
+
+LastStep last_step(const std::string& path) {
+  LastStep last;
+  std::ifstream(path) >> last.ranks >> last.time_s;
+  return last;
+}
+
+bool measure_torchrun(const env::Env& env, const std::string& folder, Measured& into) {
+  const std::string script = ORRERY_SOURCE "/bench/elastic/torchrun_worker.py";
+  const std::string file = folder + "/last-step";
+  const auto start = [&](int ranks) {
+    // Debian's 1.13 starts nothing without both of the last options: with Python 3.11 it finds neither flag 0 nor 3.
+    return env.processes.spawn(
+        {.argv = {"/usr/bin/python3", "-m", "torch.distributed.run", "--standalone", "--nproc_per_node",
+                  std::to_string(ranks), "--log_dir", folder, "--redirects", "1", "--tee", "1", script, file},
+         .environment = {{"OMP_NUM_THREADS", "1"}},
+         .output = env::Output::kDiscard,
+         .own_group = true});
+  };
+  int ranks = 2;
+  auto job = start(ranks);
+  for (int i = 0; i < kRestarts && job; ++i) {
+    if (!wait_for(env, [&] { return last_step(file).ranks == ranks; })) return false;
+    env.clock.sleep(Seconds(0.3));
+    (void)(*job)->kill(env::Signal::kTerminate);
+    if (const auto ended = (*job)->wait(kPatience); !ended || !*ended) return false;
+    const double before = last_step(file).time_s;
+    ranks = 5 - ranks;
+    job = start(ranks);
+    LastStep after;
+    const bool done = job && wait_for(env, [&] {
+                        after = last_step(file);
+                        return after.ranks == ranks;
+                      });
+    if (!done) return false;
+    // The file holds the last step so far, which is a few milliseconds after the first.
+    into.torchrun_ms.push_back(1e3 * (after.time_s - before));
+  }
+  return job.has_value();
+}
+
+bool row(const char* what, const std::vector<double>& values, double bar_ms) {
+  const double middle = median(values);
+  const bool met = bar_ms == 0 || middle <= bar_ms;
+  const char* const verdict = bar_ms == 0 ? "" : met ? "meets" : "MISSES";
+  fmt::print("| {} | {} | {:.3f} | {:.3f} | {} | {} |\n", what, values.size(), middle, quantile(values, 0.9),
+             bar_ms > 0 ? fmt::format("{:.0f}", bar_ms) : "", verdict);
+  return met;
+}
+
+int run(int argc, char** argv) {
+  const env::Env env = env::make_real_env();
+  if (argc > 1 && std::string_view(argv[1]) == "worker") return work(env);
+  const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : kRounds;
+  const std::string self = std::filesystem::canonical("/proc/self/exe").string();
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("orrery-resize-{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  Measured measured;
+  const bool ours = measure_ours(env, self, rounds, measured);
+  const bool theirs = ours && measure_torchrun(env, folder.string(), measured);
+  std::filesystem::remove_all(folder);
+  if (!ours) {
+    fmt::print(stderr, "the job did not get its size\n");
+    return 1;
+  }
+  fmt::print("| what | events | median ms | p90 ms | bar ms | verdict |\n|---|---:|---:|---:|---:|---|\n");
+  bool met = row("2 to 3 members by a spare: time between two steps", measured.grow_ms, 10);
+  row("the same: from the request to the answer that it is done", measured.grow_request_ms, 0);
+  met = row("3 to 2 members: time between two steps", measured.shrink_ms, 5) && met;
+  if (!theirs || measured.torchrun_ms.empty()) {
+    fmt::print("torchrun could not be measured (python3-torch): no ratio\n");
+    return met ? 0 : 1;
+  }
+  row("torchrun, stopped and started with 3 or 2 processes: time between two steps", measured.torchrun_ms, 0);
+  constexpr double kBar = 100;
+  const double ratio = median(measured.torchrun_ms) / median(measured.grow_ms);
+  fmt::print("\ntorchrun / ours: {:.0f} (bar {:.0f}): {}\n", ratio, kBar, ratio >= kBar ? "meets" : "MISSES");
+  return met && ratio >= kBar ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace orrery
+
+int main(int argc, char** argv) {
+  return orrery::run(argc, argv);
+}

@@ -1,0 +1,143 @@
+/* Orrery's runtime for training that goes on when processes die, join or leave: the interface for C and other
+ * languages.
+ *
+ *   orrery_training training = {.size = sizeof training, .samples = 60000, .batch = 64,
+ *                               .commit = commit, .state = state, .user = &model};
+ *   orrery_worker* worker;
+ *   if (orrery_start(&training, &worker) != ORRERY_OK) fail(orrery_message());
+ *   while (orrery_step(worker) < steps) {
+ *     // gradients of samples orrery_own_samples(), then:
+ *     orrery_status status = orrery_all_reduce(worker, "gradients", data, count, ORRERY_F32, ORRERY_SUM, &ticket);
+ *     if (status == ORRERY_OK) status = orrery_wait(worker, ticket);
+ *     if (orrery_finish_step(worker, status, &outcome) != ORRERY_OK) fail(orrery_message());
+ *     if (outcome == ORRERY_ENDED) break;
+ *   }
+ *   orrery_free(worker);
+ *
+ * A process that `orrery run` started finds its job by itself; any other is a job of one. A worker belongs to the
+ * thread that started it. What holds for steps and views is in docs/elastic.md.
+ *
+ * Link with liborrery_elastic. Functions and fields are added at the end only; nothing that is here changes its meaning
+ * within one ORRERY_INTERFACE. */
+#ifndef ORRERY_ORRERY_H
+#define ORRERY_ORRERY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ORRERY_INTERFACE 1
+#define ORRERY_EXPORT __attribute__((visibility("default")))
+
+typedef enum orrery_status {
+  ORRERY_OK = 0,
+  ORRERY_INVALID = 1, /* the call is wrong, or ranks disagree about an operation */
+  ORRERY_NOT_FOUND = 2,
+  ORRERY_UNSUPPORTED = 3,
+  ORRERY_INFEASIBLE = 4,  /* too many operations at a time */
+  ORRERY_IO = 5,          /* the machine refused */
+  ORRERY_UNAVAILABLE = 6, /* the view is over: give this to orrery_finish_step */
+  ORRERY_INTERNAL = 7
+} orrery_status;
+
+typedef enum orrery_type {
+  ORRERY_F16 = 0,
+  ORRERY_BF16 = 1,
+  ORRERY_F32 = 2,
+  ORRERY_F64 = 3,
+  ORRERY_I8 = 4,
+  ORRERY_I16 = 5,
+  ORRERY_I32 = 6,
+  ORRERY_I64 = 7
+} orrery_type;
+
+typedef enum orrery_op { ORRERY_SUM = 0, ORRERY_PRODUCT = 1, ORRERY_MIN = 2, ORRERY_MAX = 3 } orrery_op;
+
+typedef enum orrery_outcome {
+  ORRERY_COMMITTED = 0,
+  ORRERY_CHANGED =
+      1,           /* a new view has begun: rank, size and samples may differ; the step counts or not (orrery_step) */
+  ORRERY_ENDED = 2 /* no member any more, or all have stopped */
+} orrery_outcome;
+
+typedef struct orrery_worker orrery_worker;
+
+typedef struct orrery_ticket {
+  uint64_t name;
+  uint32_t sequence;
+} orrery_ticket;
+
+typedef struct orrery_training {
+  size_t size;      /* of this struct, as the program was compiled */
+  uint64_t samples; /* in the data set; at least 1 */
+  uint64_t seed;    /* of their order */
+  uint64_t batch;   /* samples per step of the whole job; at least 1 */
+  /* Lets the results of the step that was finished last take effect. */
+  void (*commit)(void* user, uint64_t step);
+  /* Where the model is now: read on members that have it, written on those that get it. Sets its size in bytes, which
+   * is the same on all of them. */
+  void* (*state)(void* user, size_t* bytes);
+  void* user; /* given to both */
+} orrery_training;
+
+typedef struct orrery_range {
+  uint64_t begin, end;
+} orrery_range;
+
+/* What the library was built as; compare with the constant of the same name. */
+ORRERY_EXPORT int orrery_interface(void);
+/* Why the last call of this thread failed; valid until the next one that fails. */
+ORRERY_EXPORT const char* orrery_message(void);
+
+/* Returns when this process is a member of its job. A spare waits here until it is needed. */
+ORRERY_EXPORT orrery_status orrery_start(const orrery_training* training, orrery_worker** worker);
+/* Leaves at once if it is still a member. Null is allowed. */
+ORRERY_EXPORT void orrery_free(orrery_worker* worker);
+
+/* The view: who is there. Ranks change with it, members never. */
+ORRERY_EXPORT int orrery_rank(const orrery_worker* worker);
+ORRERY_EXPORT int orrery_size(const orrery_worker* worker);
+ORRERY_EXPORT uint64_t orrery_member(const orrery_worker* worker);
+ORRERY_EXPORT uint64_t orrery_epoch(const orrery_worker* worker);
+/* Steps that are committed. */
+ORRERY_EXPORT uint64_t orrery_step(const orrery_worker* worker);
+/* Complete passes over the data. */
+ORRERY_EXPORT uint64_t orrery_pass(const orrery_worker* worker);
+/* Positions in the shuffled data that this rank has in the step at hand, and the number of the sample at one. */
+ORRERY_EXPORT orrery_range orrery_own_samples(const orrery_worker* worker);
+ORRERY_EXPORT uint64_t orrery_sample(const orrery_worker* worker, uint64_t position);
+
+/* Memory that collectives reach without copying; zero at first. Free it before the worker. */
+ORRERY_EXPORT orrery_status orrery_allocate(orrery_worker* worker, size_t bytes, void** data);
+ORRERY_EXPORT void orrery_release(orrery_worker* worker, void* data);
+
+/* Named operations among the members of the view. Each rank starts them in any order; the n-th of a name on one rank
+ * belongs to the n-th of that name on every other. The tensor is borrowed until the operation has been waited for. */
+ORRERY_EXPORT orrery_status orrery_all_reduce(orrery_worker* worker, const char* name, void* data, size_t count,
+                                              orrery_type type, orrery_op op, orrery_ticket* ticket);
+ORRERY_EXPORT orrery_status orrery_broadcast(orrery_worker* worker, const char* name, void* data, size_t count,
+                                             orrery_type type, int root, orrery_ticket* ticket);
+ORRERY_EXPORT orrery_status orrery_all_gather(orrery_worker* worker, const char* name, const void* data, size_t count,
+                                              orrery_type type, void* all, orrery_ticket* ticket);
+ORRERY_EXPORT orrery_status orrery_barrier(orrery_worker* worker, const char* name, orrery_ticket* ticket);
+/* Every ticket has to be waited for, once. */
+ORRERY_EXPORT orrery_status orrery_wait(orrery_worker* worker, orrery_ticket ticket);
+
+/* `operations` is how the operations of the step ended. On all members or on none, `commit` is called. */
+ORRERY_EXPORT orrery_status orrery_finish_step(orrery_worker* worker, orrery_status operations,
+                                               orrery_outcome* outcome);
+
+/* Wishes; they take effect between two steps. */
+ORRERY_EXPORT void orrery_leave(orrery_worker* worker);
+ORRERY_EXPORT void orrery_stop(orrery_worker* worker); /* all members, at the same step */
+/* ORRERY_UNAVAILABLE if there is no launcher that could start processes. */
+ORRERY_EXPORT orrery_status orrery_request_size(orrery_worker* worker, uint64_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,191 @@
+// Jobs that run: what they are, how large they shall be, and their end.
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "elastic/job/jobs.h"
+#include "env/clock.h"
+
+namespace orrery::cli {
+
+using elastic::AskLauncher;
+using elastic::JobStatus;
+using elastic::Wish;
+
+namespace {
+
+constexpr Seconds kAnswerMax{5};
+constexpr Seconds kBetweenLooks{0.01};
+
+std::int64_t whole(std::uint64_t number) {
+  return static_cast<std::int64_t>(number);
+}
+
+Table jobs_table() {
+  return Table({{"job", "job"},
+                {"launcher", "launcher", CellFormat::kInteger},
+                {"members", "members", CellFormat::kInteger},
+                {"wanted", "wanted", CellFormat::kInteger},
+                {"members_min", "fewest", CellFormat::kInteger},
+                {"members_max", "most", CellFormat::kInteger},
+                {"processes", "processes", CellFormat::kInteger},
+                {"epoch", "epoch", CellFormat::kInteger},
+                {"step", "step", CellFormat::kInteger},
+                {"pass", "pass", CellFormat::kInteger},
+                {"pause_s", "last pause", CellFormat::kSeconds}});
+}
+
+Status add_job(Context& context, const std::string& job, Table& table) {
+  const auto answer = elastic::ask_launcher(context.env.files, job, {.wish = Wish::kStatus}, kAnswerMax);
+  if (!answer) {
+    // It may have ended meanwhile, or have lost its launcher.
+    ORRERY_TRY(const elastic::JobBoxes boxes, elastic::boxes_of(context.env.files, job));
+    if (boxes.processes == 0) return {};
+    table.add({job, Cell(), Cell(), Cell(), Cell(), Cell(), whole(boxes.processes), Cell(), Cell(), Cell(), Cell()});
+    return {};
+  }
+  table.add({job, answer->launcher, whole(answer->members.size()), whole(answer->size), whole(answer->size_min),
+             whole(answer->size_max), whole(answer->processes.size()), whole(answer->epoch), whole(answer->step),
+             whole(answer->pass), answer->pause_s > 0 ? Cell(answer->pause_s) : Cell()});
+  return {};
+}
+
+Status show_processes(Context& context, const std::string& job, const OptionValues& options) {
+  ORRERY_TRY(const JobStatus status,
+             elastic::ask_launcher(context.env.files, job, {.wish = Wish::kStatus}, kAnswerMax));
+  Table table({{"member", "member", CellFormat::kInteger},
+               {"process", "process", CellFormat::kInteger},
+               {"state", "state"},
+               {"epoch", "epoch", CellFormat::kInteger},
+               {"step", "step", CellFormat::kInteger}});
+  for (const elastic::ProcessStatus& process : status.processes) {
+    table.add({whole(process.member), process.process, std::string(to_string(process.state)), whole(process.epoch),
+               whole(process.step)});
+  }
+  return context.print_table(table, options);
+}
+
+Status show_jobs(Context& context, const Arguments& arguments) {
+  if (!arguments.words.empty()) return show_processes(context, arguments.words[0], arguments.options);
+  ORRERY_TRY(const std::vector<std::string> jobs, elastic::running_jobs(context.env.files));
+  Table table = jobs_table();
+  for (const std::string& job : jobs) ORRERY_TRY_VOID(add_job(context, job, table));
+  if (table.rows() == 0 && for_people(arguments.options)) {
+    context.print("no job is running; `orrery run` starts one\n");
+    return {};
+  }
+  return context.print_table(table, arguments.options);
+}
+
+// Asks how things are until `is_done`, or until the job has ended.
+template <class IsDone>
+Result<JobStatus> wait_until(env::Env env, const std::string& job, JobStatus status, Seconds time_max, IsDone is_done) {
+  const Seconds end = env.clock.monotonic() + time_max;
+  while (!is_done(status)) {
+    if (env.clock.monotonic() > end) {
+      return Error::unavailable(fmt::format("job {} has {} members after {}; it may get there later", quote(job),
+                                            status.members.size(), format_seconds(time_max)));
+    }
+    env.clock.sleep(kBetweenLooks);
+    ORRERY_TRY(status, elastic::ask_launcher(env.files, job, {.wish = Wish::kStatus}, kAnswerMax));
+  }
+  return status;
+}
+
+Status resize_job(Context& context, const Arguments& arguments) {
+  const std::string& job = arguments.words[0];
+  const auto size = parse_number(arguments.words[1]);
+  if (!size || *size < 1 || *size != static_cast<double>(static_cast<int>(*size))) {
+    return Error::invalid(fmt::format("expected a number of members, not {}", quote(arguments.words[1])));
+  }
+  ORRERY_TRY(const JobStatus before,
+             elastic::ask_launcher(context.env.files, job, {.wish = Wish::kStatus}, kAnswerMax));
+  const auto wanted = static_cast<std::uint64_t>(*size);
+  const Seconds start = context.env.clock.monotonic();
+  ORRERY_TRY(JobStatus after,
+             elastic::ask_launcher(context.env.files, job, {.wish = Wish::kResize, .size = wanted}, kAnswerMax));
+  if (!arguments.options.flag("no-wait")) {
+    ORRERY_TRY(after, wait_until(context.env, job, after, arguments.options.duration("time-max"),
+                                 [&](const JobStatus& status) { return status.members.size() == wanted; }));
+  }
+  context.print(fmt::format("{}: {} members, {} wanted, {} before; after {}\n", job, after.members.size(), after.size,
+                            before.members.size(), format_seconds(context.env.clock.monotonic() - start)));
+  return {};
+}
+
+Status drain_job(Context& context, const Arguments& arguments) {
+  const std::string& job = arguments.words[0];
+  AskLauncher question{.wish = Wish::kDrain};
+  if (arguments.options.has("member")) {
+    question.member = static_cast<elastic::MemberId>(arguments.options.integer("member"));
+  }
+  ORRERY_TRY(JobStatus status, elastic::ask_launcher(context.env.files, job, question, kAnswerMax));
+  const Seconds end = context.env.clock.monotonic() + arguments.options.duration("time-max");
+  // The launcher answers no more once all have stopped.
+  const auto is_there = [&] {
+    for (const elastic::ProcessStatus& process : status.processes) {
+      if (question.member == 0 || process.member == question.member) return true;
+    }
+    return false;
+  };
+  while (!arguments.options.flag("no-wait") && is_there()) {
+    if (context.env.clock.monotonic() > end) return Error::unavailable("not yet; it will when its step has ended");
+    context.env.clock.sleep(kBetweenLooks);
+    ORRERY_TRY(const elastic::JobBoxes boxes, elastic::boxes_of(context.env.files, job));
+    if (!boxes.has_launcher) break;
+    auto answer = elastic::ask_launcher(context.env.files, job, {.wish = Wish::kStatus}, kAnswerMax);
+    if (!answer) break;
+    status = std::move(*answer);
+  }
+  if (arguments.options.flag("no-wait")) {
+    context.print(fmt::format("{}: asked to stop\n", job));
+    return {};
+  }
+  context.print(question.member == 0 ? fmt::format("{}: all members have stopped\n", job)
+                                     : fmt::format("{}: member {} has left\n", job, question.member));
+  return {};
+}
+
+std::vector<OptionRecord> waiting_options() {
+  return {flag_option("no-wait", "return as soon as the launcher has heard it"),
+          duration_option("time-max", "60s", "wait no longer").bounds(0, 864000)};
+}
+
+}  // namespace
+
+Command jobs_command() {
+  return {"jobs",
+          "[JOB]",
+          0,
+          1,
+          "list the jobs that run on this host, or the processes of one",
+          table_options(),
+          {"orrery jobs", "orrery jobs --json", "orrery jobs demo --columns member,process,state"},
+          show_jobs};
+}
+
+Command resize_command() {
+  return {"resize",
+          "JOB SIZE",
+          2,
+          2,
+          "change the number of members of a running job",
+          waiting_options(),
+          {"orrery resize demo 4", "orrery resize demo 1 --no-wait"},
+          resize_job};
+}
+
+Command drain_command() {
+  return {"drain",
+          "JOB",
+          1,
+          1,
+          "let a running job, or one member of it, stop between two steps",
+          join({optional_integer("member", "only this one; the job goes on without it").bounds(1, 1e15)},
+               waiting_options()),
+          {"orrery drain demo", "orrery drain demo --member 3"},
+          drain_job};
+}
+
+}  // namespace orrery::cli

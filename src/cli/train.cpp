@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/runs.h"
+#include "cli/trainer.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "env/terminal.h"
+
+namespace orrery::cli {
+
+using profile::ImageSet;
+
+namespace {
+
+constexpr std::int64_t kTestBatch = 100;
+constexpr std::uint64_t kMadeUpTraining = 6000, kMadeUpTest = 1000;
+
+// What a training needs, and what it says on the way.
+struct Setup {
+  env::Env env;
+  const OptionValues& options;
+  std::string model;
+  workload::TrainingGraph graph;  // at batch 1
+  bool is_made_up = false;
+
+  std::int64_t card() const { return options.integer("card"); }
+  void say(const std::string& text) const { env.terminal.write_error(text + "\n"); }
+};
+
+Result<bool> data_is_made_up(env::Env env, const OptionValues& options) {
+  const std::string& name = options.text("data");
+  const bool is_there = env.files.exists(profile::kFashionMnistFolder);
+  if (name == "fashion-mnist" && !is_there) {
+    return Error::not_found(
+        fmt::format("{} is missing; install the Debian package dataset-fashion-mnist, or give "
+                    "--data made-up",
+                    profile::kFashionMnistFolder));
+  }
+  return name == "made-up" || !is_there;
+}
+
+Result<std::unique_ptr<profile::LabelledData>> open_data(const Setup& setup, ImageSet set) {
+  if (!setup.is_made_up) return profile::read_images(setup.env.files, profile::kFashionMnistFolder, set);
+  const auto seed = static_cast<std::uint64_t>(setup.options.integer("seed"));
+  return profile::make_up_images(set == ImageSet::kTraining ? kMadeUpTraining : kMadeUpTest, seed, set);
+}
+
+Result<std::unique_ptr<profile::Executor>> open_executor(const Setup& setup, const workload::TrainingGraph& graph) {
+  workload::TrainingRun run{graph};
+  run.optimizer = workload::Optimizer::kSgd;
+  profile::ExecutorOptions how;
+  how.threads = static_cast<int>(setup.options.integer("threads"));
+  how.seed = static_cast<std::uint64_t>(setup.options.integer("seed"));
+  return profile::make_executor(run, how, setup.env.clock);
+}
+
+// The share of test samples that the model gets right.
+Result<double> accuracy(const Setup& setup, const std::vector<float>& parameters) {
+  ORRERY_TRY(const auto data, open_data(setup, ImageSet::kTest));
+  ORRERY_TRY(const workload::TrainingGraph graph, setup.graph.with_batch(kTestBatch));
+  ORRERY_TRY(const auto executor, open_executor(setup, graph));
+  ORRERY_TRY_VOID(executor->set_parameters(parameters));
+  std::uint64_t right = 0, seen = 0;
+  std::vector<std::uint64_t> samples(static_cast<std::size_t>(kTestBatch));
+  while (seen + samples.size() <= data->samples()) {
+    for (std::uint64_t& sample : samples) sample = seen++;
+    ORRERY_TRY_VOID(data->feed_samples(*executor, graph, samples));
+    ORRERY_TRY(const std::vector<float> scores, executor->scores());
+    const auto classes = static_cast<std::ptrdiff_t>(scores.size() / samples.size());
+    auto row = scores.begin();
+    for (const std::uint64_t sample : samples) {
+      right += std::max_element(row, row + classes) - row == data->label(sample) ? 1 : 0;
+      row += classes;
+    }
+  }
+  return static_cast<double>(right) / static_cast<double>(seen);
+}
+
+// What members report while they train: rank 0 to people, each into its own file.
+class Journal {
+ public:
+  static Result<Journal> open(const Setup& setup, const Trainer& trainer, std::uint64_t member) {
+    Journal journal(setup, trainer);
+    if (!setup.options.has("log")) return journal;
+    ORRERY_TRY_VOID(setup.env.files.make_directory(setup.options.text("log")));
+    ORRERY_TRY(journal.log_,
+               setup.env.files.open_log(fmt::format("{}/member-{}.jsonl", setup.options.text("log"), member)));
+    return journal;
+  }
+
+  Status add(const TrainedStep& step, std::uint64_t steps, bool speaks) {
+    samples_ += step.end - step.begin;
+    const bool is_due =
+        step.step % static_cast<std::uint64_t>(setup_.options.integer("report")) == 0 || step.step == steps;
+    if (speaks && is_due) {
+      const Seconds time = setup_.env.clock.monotonic();
+      const double rate = static_cast<double>(samples_) / (time - start_).value();
+      setup_.say(fmt::format("step {}/{}  pass {}  loss {:.4f}  {:.0f} samples/s  {} members", step.step, steps,
+                             step.pass, step.loss, rate, step.members));
+    }
+    if (is_due) {
+      start_ = setup_.env.clock.monotonic();
+      samples_ = 0;
+    }
+    if (!log_) return {};
+    const nlohmann::ordered_json line = {{"step", step.step}, {"epoch", step.epoch},
+                                         {"pass", step.pass}, {"begin", step.begin},
+                                         {"end", step.end},   {"members", step.members},
+                                         {"loss", step.loss}, {"model", fmt::format("{:016x}", trainer_.digest())}};
+    return log_->append(line.dump() + "\n");
+  }
+
+ private:
+  Journal(const Setup& setup, const Trainer& trainer)
+      : setup_(setup), trainer_(trainer), start_(setup.env.clock.monotonic()) {}
+
+  const Setup& setup_;
+  const Trainer& trainer_;
+  std::unique_ptr<env::AppendLog> log_;
+  Seconds start_;
+  std::uint64_t samples_ = 0;
+};
+
+Status write_model(const Setup& setup, const std::vector<float>& parameters) {
+  const std::string_view bytes(reinterpret_cast<const char*>(parameters.data()), parameters.size() * sizeof(float));
+  return setup.env.files.write_atomically(setup.options.text("output"), bytes);
+}
+
+Status finish(Context& context, const Setup& setup, const Trainer& trainer, bool speaks) {
+  context.print(fmt::format("model {:016x} after step {}\n", trainer.digest(), trainer.step()));
+  if (!speaks) return {};
+  if (setup.options.has("output")) ORRERY_TRY_VOID(write_model(setup, trainer.parameters()));
+  ORRERY_TRY(const double share, accuracy(setup, trainer.parameters()));
+  context.print(fmt::format("accuracy {:.2f} % of the test images\n", 100 * share));
+  return {};
+}
+
+Result<TrainerOptions> trainer_options(const OptionValues& options) {
+  TrainerOptions trainer;
+  trainer.card = static_cast<std::uint64_t>(options.integer("card"));
+  trainer.batch = static_cast<std::uint64_t>(options.integer("batch"));
+  trainer.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  trainer.learning_rate = options.number("learning-rate");
+  trainer.momentum = options.number("momentum");
+  if (trainer.batch % trainer.card == 0) return trainer;
+  return Error::invalid(fmt::format("--batch {} is no multiple of --card {}", trainer.batch, trainer.card));
+}
+
+Status run_train(Context& context, const Arguments& arguments) {
+  const OptionValues& options = arguments.options;
+  ORRERY_TRY(const TrainerOptions how, trainer_options(options));
+  ORRERY_TRY(const std::string model, model_named(context.env, arguments.words[0]));
+  ORRERY_TRY(workload::TrainingGraph single, load_model(context.env, model));
+  ORRERY_TRY(const bool is_made_up, data_is_made_up(context.env, options));
+  const Setup setup{context.env, options, model, std::move(single), is_made_up};
+  ORRERY_TRY(const workload::TrainingGraph graph, setup.graph.with_batch(setup.card()));
+  ORRERY_TRY(const auto executor, open_executor(setup, graph));
+  ORRERY_TRY(const auto data, open_data(setup, ImageSet::kTraining));
+  Trainer trainer(*executor, graph, *data, how);
+  ORRERY_TRY_VOID(trainer.join(context.env.variables));
+  const auto steps = options.has("steps")
+                         ? static_cast<std::uint64_t>(options.integer("steps"))
+                         : static_cast<std::uint64_t>(options.integer("passes")) * trainer.steps_per_pass();
+  bool speaks = trainer.worker().rank() == 0;
+  if (speaks && trainer.step() == 0) {
+    setup.say(fmt::format("{} on {} {} images, {} per step, {} steps", model, data->samples(),
+                          is_made_up ? "made-up" : "Fashion-MNIST", how.batch, steps));
+    if (is_made_up && options.text("data") == "auto") {
+      setup.say("Fashion-MNIST is not installed (Debian package dataset-fashion-mnist): the images are made up");
+    }
+  }
+  ORRERY_TRY(Journal journal, Journal::open(setup, trainer, trainer.worker().id()));
+  ORRERY_TRY_VOID(trainer.train(steps, [&](const TrainedStep& step) {
+    speaks = trainer.worker().rank() == 0;
+    return journal.add(step, steps, speaks);
+  }));
+  const bool is_last = trainer.worker().view().has(trainer.worker().id()) && trainer.worker().rank() == 0;
+  trainer.part();
+  return finish(context, setup, trainer, is_last);
+}
+
+}  // namespace
+
+Command train_command() {
+  return {
+      "train",
+      "MODEL",
+      1,
+      1,
+      "train an image classifier for real, alone or as one process of `orrery run`",
+      {choice_option("data", "auto", {"auto", "fashion-mnist", "made-up"},
+                     "what to train on; auto: Fashion-MNIST if it is installed"),
+       optional_integer("steps", "of the whole job; --passes unless given").bounds(1, 1e9),
+       integer_option("passes", 1, "over the data").bounds(1, 1e6),
+       integer_option("batch", 128, "samples per step of the whole job, a multiple of --card").bounds(1, 1 << 20),
+       integer_option("card", 16, "samples computed at a time: the least a member can have of a step").bounds(1, 4096),
+       number_option("learning-rate", 0.02, "of SGD").bounds(0, 1e3),
+       number_option("momentum", 0.9, "of SGD").bounds(0, 1),
+       integer_option("seed", 1, "of parameters, order and made-up data").bounds(0, 1e15),
+       integer_option("threads", 1, "inside operators").bounds(1, 1024),
+       integer_option("report", 50, "steps between two lines of progress").bounds(1, 1e9),
+       text_option("log", "", "write each committed step to member-N.jsonl in this folder").in("DIR"),
+       text_option("output", "", "write the parameters at the end: float32 in the order of the graph").in("FILE")},
+      {"orrery train lenet --steps 300", "orrery train lenet --data made-up --steps 20 --log steps --output lenet.f32"},
+      run_train};
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,208 @@
+// The C interface (include/orrery/orrery.h) on Worker.
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <orrery/orrery.h>
+#include <string>
+
+#include "elastic/job/enlist.h"
+#include "env/real_terminal.h"
+
+using namespace orrery;
+using elastic::DataType;
+using elastic::ReduceOp;
+
+static_assert(ORRERY_I64 == static_cast<int>(DataType::kI64) && ORRERY_F32 == static_cast<int>(DataType::kF32));
+static_assert(ORRERY_MAX == static_cast<int>(ReduceOp::kMax));
+static_assert(ORRERY_ENDED == static_cast<int>(elastic::StepOutcome::kEnded));
+static_assert(ORRERY_INTERNAL == static_cast<int>(ErrorCode::kInternal) + 1);
+
+struct orrery_worker {
+  std::unique_ptr<elastic::Worker> worker;
+  std::map<void*, elastic::ArenaBuffer> buffers;  // they end before the worker
+};
+
+namespace {
+
+// As errno has it: C has no other place for words.
+thread_local std::string last_message;
+
+orrery_status failed(const Error& error) {
+  last_message = error.to_string();
+  return static_cast<orrery_status>(static_cast<int>(error.code()) + 1);
+}
+
+orrery_status status_of(const Status& status) {
+  return status ? ORRERY_OK : failed(status.error());
+}
+
+orrery_status hand_over(const Result<elastic::Ticket>& started, orrery_ticket* ticket) {
+  if (!started) return failed(started.error());
+  *ticket = {started->key.name, started->key.sequence};
+  return ORRERY_OK;
+}
+
+// After a change of view that ended in no session.
+Status check_session(const orrery_worker* worker) {
+  if (worker->worker->has_session()) return {};
+  return Error::unavailable("no view is open: this process is no member any more");
+}
+
+Status check_type(int type, int op) {
+  if (type >= ORRERY_F16 && type <= ORRERY_I64 && op >= ORRERY_SUM && op <= ORRERY_MAX) return {};
+  return Error::invalid("no such element type or combination");
+}
+
+Result<std::unique_ptr<orrery_worker>> start(const orrery_training& given) {
+  if (given.size < sizeof(orrery_training)) return Error::invalid("orrery_training.size is too small");
+  if (given.samples == 0 || given.batch == 0 || given.commit == nullptr || given.state == nullptr) {
+    return Error::invalid("orrery_training needs samples, batch, commit and state");
+  }
+  const env::RealVariables variables;
+  ORRERY_TRY(elastic::WorkerOptions options,
+             elastic::enlist(variables, {given.samples, given.seed, {{"batch", static_cast<double>(given.batch)}}}));
+  options.commit = [given](const elastic::StepCommitted& step) { given.commit(given.user, step.progress.step); };
+  options.state = [given] {
+    std::size_t bytes = 0;
+    auto* const data = static_cast<std::byte*>(given.state(given.user, &bytes));
+    return std::span(data, bytes);
+  };
+  auto made = std::make_unique<orrery_worker>();
+  ORRERY_TRY(made->worker, elastic::Worker::start(std::move(options)));
+  return made;
+}
+
+}  // namespace
+
+extern "C" {
+
+int orrery_interface(void) {
+  return ORRERY_INTERFACE;
+}
+
+const char* orrery_message(void) {
+  return last_message.c_str();
+}
+
+orrery_status orrery_start(const orrery_training* training, orrery_worker** worker) {
+  *worker = nullptr;
+  auto made = start(*training);
+  if (!made) return failed(made.error());
+  *worker = made->release();
+  return ORRERY_OK;
+}
+
+void orrery_free(orrery_worker* worker) {
+  const std::unique_ptr<orrery_worker> owned(worker);
+}
+
+int orrery_rank(const orrery_worker* worker) {
+  return worker->worker->rank();
+}
+
+int orrery_size(const orrery_worker* worker) {
+  return static_cast<int>(worker->worker->view().members.size());
+}
+
+uint64_t orrery_member(const orrery_worker* worker) {
+  return worker->worker->id();
+}
+
+uint64_t orrery_epoch(const orrery_worker* worker) {
+  return worker->worker->view().epoch;
+}
+
+uint64_t orrery_step(const orrery_worker* worker) {
+  return worker->worker->progress().step;
+}
+
+uint64_t orrery_pass(const orrery_worker* worker) {
+  return worker->worker->progress().cursor.pass;
+}
+
+orrery_range orrery_own_samples(const orrery_worker* worker) {
+  if (worker->worker->rank() < 0) return {0, 0};
+  const elastic::DataRange range = worker->worker->own_samples();
+  return {range.begin, range.end};
+}
+
+uint64_t orrery_sample(const orrery_worker* worker, uint64_t position) {
+  const elastic::DataCursor& cursor = worker->worker->progress().cursor;
+  return position < cursor.samples ? elastic::order_of(cursor).sample(position) : position;
+}
+
+orrery_status orrery_allocate(orrery_worker* worker, size_t bytes, void** data) {
+  *data = nullptr;
+  auto buffer = worker->worker->arena().allocate(bytes);
+  if (!buffer) return failed(buffer.error());
+  *data = buffer->data();
+  worker->buffers.emplace(*data, std::move(*buffer));
+  return ORRERY_OK;
+}
+
+void orrery_release(orrery_worker* worker, void* data) {
+  worker->buffers.erase(data);
+}
+
+orrery_status orrery_all_reduce(orrery_worker* worker, const char* name, void* data, size_t count, orrery_type type,
+                                orrery_op op, orrery_ticket* ticket) {
+  if (const Status sound = check_type(type, op); !sound) return failed(sound.error());
+  if (const Status open = check_session(worker); !open) return failed(open.error());
+  return hand_over(
+      worker->worker->session().all_reduce(name, {data, count, static_cast<DataType>(type)}, static_cast<ReduceOp>(op)),
+      ticket);
+}
+
+orrery_status orrery_broadcast(orrery_worker* worker, const char* name, void* data, size_t count, orrery_type type,
+                               int root, orrery_ticket* ticket) {
+  if (const Status sound = check_type(type, ORRERY_SUM); !sound) return failed(sound.error());
+  if (const Status open = check_session(worker); !open) return failed(open.error());
+  return hand_over(worker->worker->session().broadcast(name, {data, count, static_cast<DataType>(type)}, root), ticket);
+}
+
+orrery_status orrery_all_gather(orrery_worker* worker, const char* name, const void* data, size_t count,
+                                orrery_type type, void* all, orrery_ticket* ticket) {
+  if (const Status sound = check_type(type, ORRERY_SUM); !sound) return failed(sound.error());
+  if (const Status open = check_session(worker); !open) return failed(open.error());
+  const auto element = static_cast<DataType>(type);
+  elastic::Session& session = worker->worker->session();
+  const std::size_t all_count = count * static_cast<std::size_t>(session.size());
+  return hand_over(session.all_gather(name, {data, count, element}, {all, all_count, element}), ticket);
+}
+
+orrery_status orrery_barrier(orrery_worker* worker, const char* name, orrery_ticket* ticket) {
+  if (const Status open = check_session(worker); !open) return failed(open.error());
+  return hand_over(worker->worker->session().barrier(name), ticket);
+}
+
+orrery_status orrery_wait(orrery_worker* worker, orrery_ticket ticket) {
+  if (const Status open = check_session(worker); !open) return failed(open.error());
+  return status_of(worker->worker->session().wait({{ticket.name, ticket.sequence}}));
+}
+
+orrery_status orrery_finish_step(orrery_worker* worker, orrery_status operations, orrery_outcome* outcome) {
+  Status ended;
+  if (operations != ORRERY_OK) {
+    ended = Error(static_cast<ErrorCode>(static_cast<int>(operations) - 1), "an operation of the step failed");
+  }
+  const auto finished = worker->worker->finish_step(ended);
+  if (!finished) return failed(finished.error());
+  *outcome = static_cast<orrery_outcome>(*finished);
+  return ORRERY_OK;
+}
+
+void orrery_leave(orrery_worker* worker) {
+  worker->worker->leave();
+}
+
+void orrery_stop(orrery_worker* worker) {
+  worker->worker->stop();
+}
+
+orrery_status orrery_request_size(orrery_worker* worker, uint64_t size) {
+  if (worker->worker->request_size(size)) return ORRERY_OK;
+  return failed(Error::unavailable("no launcher hears it; start with `orrery run`"));
+}
+
+}  // extern "C"

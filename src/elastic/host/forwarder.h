@@ -1,0 +1,39 @@
+#pragma once
+// Carries what processes print to our standard output and error, whole lines with the printer's name before each.
+//
+// A process of its own does the work. So it goes on when the launcher is killed, until the last printer has closed its
+// output: nobody who trains ever meets a closed pipe. It ends by itself.
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "env/posix.h"
+
+namespace orrery::elastic {
+
+// Where a process prints to. Given to it as standard output and error, then closed here.
+struct PrintEnds {
+  env::FileDescriptor output, error;
+};
+
+class Forwarder {
+ public:
+  // Forks: the caller must have no other thread.
+  static Result<std::unique_ptr<Forwarder>> start();
+  // Waits, a moment at most, until everything that was printed so far is out.
+  ~Forwarder();
+  Forwarder(const Forwarder&) = delete;
+  Forwarder& operator=(const Forwarder&) = delete;
+
+  // Lines begin with `prefix`, at most 64 bytes.
+  Result<PrintEnds> add(const std::string& prefix);
+
+ private:
+  Forwarder(env::FileDescriptor control, int process) : control_(std::move(control)), process_(process) {}
+
+  env::FileDescriptor control_;
+  int process_;
+};
+
+}  // namespace orrery::elastic

@@ -1,0 +1,108 @@
+#include "elastic/job/enlist.h"
+
+#include <charconv>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "elastic/host/notice.h"
+
+namespace orrery::elastic {
+
+namespace {
+
+constexpr std::size_t kFoundersMax = kSlotsMax;
+
+template <class Number>
+bool parse_whole(std::string_view text, Number& into) {
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), into);
+  return failure == std::errc() && end == text.data() + text.size();
+}
+
+Error unsound(const char* name, const std::string& value) {
+  return Error::invalid(
+      fmt::format("{}={}: not what a launcher gives its processes; start with `orrery run`, or "
+                  "without the variables ORRERY_JOB, ORRERY_MEMBER, …",
+                  name, quote(value)));
+}
+
+Result<std::vector<MemberRecord>> parse_founders(const std::string& text) {
+  std::vector<MemberRecord> founders;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t colon = part.find(':');
+    MemberRecord founder;
+    const bool is_sound = colon != std::string::npos &&
+                          parse_whole(std::string_view(part).substr(0, colon), founder.id) &&
+                          parse_whole(std::string_view(part).substr(colon + 1), founder.slot) && founder.id != 0;
+    if (!is_sound || founders.size() == kFoundersMax) return unsound("ORRERY_FOUNDERS", text);
+    founders.push_back(founder);
+  }
+  return founders;
+}
+
+View first_view(const std::vector<MemberRecord>& founders, const Training& training) {
+  View view;
+  view.epoch = 1;
+  view.members = founders;
+  view.parameters = training.parameters;
+  view.progress.cursor = {.samples = training.samples, .seed = training.seed};
+  return view;
+}
+
+Result<WorkerOptions> enlist_alone(const Training& training) {
+  WorkerOptions options;
+  options.job = fmt::format("alone-{}", ::getpid());
+  ORRERY_TRY(options.segment, Segment::create({.slots = 1}));
+  options.self = {1, 0, 0};
+  options.first = first_view({options.self}, training);
+  return options;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> to_variables(const Enlistment& enlistment) {
+  std::vector<std::string> founders;
+  for (const MemberRecord& founder : enlistment.founders)
+    founders.push_back(fmt::format("{}:{}", founder.id, founder.slot));
+  return {{"ORRERY_JOB", enlistment.job},
+          {"ORRERY_MEMORY", enlistment.memory},
+          {"ORRERY_MEMBER", std::to_string(enlistment.self.id)},
+          {"ORRERY_SLOT", std::to_string(enlistment.self.slot)},
+          {"ORRERY_FOUNDERS", fmt::format("{}", fmt::join(founders, ","))}};
+}
+
+Result<std::optional<Enlistment>> read_enlistment(const env::Variables& variables) {
+  const auto job = variables.get("ORRERY_JOB");
+  if (!job) return std::optional<Enlistment>();
+  const auto text = [&](const char* name) { return variables.get(name).value_or(""); };
+  Enlistment enlistment;
+  enlistment.job = *job;
+  ORRERY_TRY_VOID(check_job_name(*job));
+  enlistment.memory = text("ORRERY_MEMORY");
+  if (enlistment.memory.empty()) return unsound("ORRERY_MEMORY", "");
+  if (!parse_whole(text("ORRERY_MEMBER"), enlistment.self.id) || enlistment.self.id == 0) {
+    return unsound("ORRERY_MEMBER", text("ORRERY_MEMBER"));
+  }
+  if (!parse_whole(text("ORRERY_SLOT"), enlistment.self.slot)) return unsound("ORRERY_SLOT", text("ORRERY_SLOT"));
+  ORRERY_TRY(enlistment.founders, parse_founders(text("ORRERY_FOUNDERS")));
+  return std::optional(std::move(enlistment));
+}
+
+Result<WorkerOptions> enlist(const env::Variables& variables, const Training& training) {
+  if (training.samples == 0) return Error::invalid("a data set without samples");
+  ORRERY_TRY(const std::optional<Enlistment> found, read_enlistment(variables));
+  if (!found) return enlist_alone(training);
+  WorkerOptions options;
+  options.job = found->job;
+  auto segment = Segment::open(found->memory);
+  if (!segment) return std::move(segment).error().with_context(fmt::format("job \"{}\"", found->job));
+  options.segment = std::move(*segment);
+  options.self = found->self;
+  View first = first_view(found->founders, training);
+  if (first.has(options.self.id)) options.first = std::move(first);
+  options.has_launcher = true;
+  options.must_leave = notice_by_signal();
+  return options;
+}
+
+}  // namespace orrery::elastic

@@ -1,0 +1,47 @@
+#pragma once
+// How a process finds its job. The launcher says it in environment variables:
+//
+//   ORRERY_JOB        name of the job on this host
+//   ORRERY_MEMORY     path of the shared memory (Segment::path of the launcher)
+//   ORRERY_MEMBER     own number, from 1, never used again in this job
+//   ORRERY_SLOT       own place in the memory
+//   ORRERY_FOUNDERS   "1:0,2:1": members and slots of the first view; whoever is not among them joins later
+//
+// A program that was started without a launcher is a job of one.
+//
+//   ORRERY_TRY(WorkerOptions options, enlist(env.variables, {.samples = 60'000, .parameters = {{"batch", 64}}}));
+//   options.commit = …;  options.state = …;
+//   ORRERY_TRY(auto worker, Worker::start(std::move(options)));
+
+#include <map>
+#include <string>
+
+#include "elastic/worker.h"
+#include "env/terminal.h"
+
+namespace orrery::elastic {
+
+// What the program says of its training: the same in all founders. Those who join get it from the others.
+struct Training {
+  std::uint64_t samples = 1;  // in the data set
+  std::uint64_t seed = 0;     // of their order
+  std::map<std::string, double> parameters{};
+};
+
+struct Enlistment {
+  std::string job;
+  std::string memory;
+  MemberRecord self{};
+  std::vector<MemberRecord> founders{};
+  friend bool operator==(const Enlistment&, const Enlistment&) = default;
+};
+
+// What the launcher gives a process it starts, and what the process reads. Nothing if there is no launcher.
+std::map<std::string, std::string> to_variables(const Enlistment& enlistment);
+Result<std::optional<Enlistment>> read_enlistment(const env::Variables& variables);
+
+// Everything but commit and state. From then on SIGTERM lets this process leave between two steps instead of ending it
+// at once. With a job of its own, the memory is made here.
+Result<WorkerOptions> enlist(const env::Variables& variables, const Training& training);
+
+}  // namespace orrery::elastic

@@ -1,0 +1,70 @@
+#include "elastic/job/enlist.h"
+
+#include <gtest/gtest.h>
+
+#include "env/sim_terminal.h"
+
+namespace orrery::elastic {
+namespace {
+
+env::SimVariables variables_of(const std::map<std::string, std::string>& values) {
+  env::SimVariables variables;
+  for (const auto& [name, value] : values) variables.set(name, value);
+  return variables;
+}
+
+TEST(Enlist, WhatALauncherGivesIsWhatAProcessReads) {
+  const Enlistment given{"demo", "/proc/1/fd/3", {7, 0, 2}, {{1, 0, 0}, {7, 0, 2}}};
+  const auto read = read_enlistment(variables_of(to_variables(given)));
+  ASSERT_TRUE(read) << read.error().to_string();
+  ASSERT_TRUE(*read);
+  EXPECT_EQ(**read, given);
+}
+
+TEST(Enlist, WithoutALauncherAProcessIsAJobOfItsOwn) {
+  const auto options = enlist(env::SimVariables(), {.samples = 10, .seed = 3, .parameters = {{"batch", 4}}});
+  ASSERT_TRUE(options) << options.error().to_string();
+  EXPECT_FALSE(options->has_launcher);
+  ASSERT_TRUE(options->first);
+  EXPECT_EQ(options->first->members, (std::vector<MemberRecord>{{1, 0, 0}}));
+  EXPECT_EQ(options->first->progress.cursor, (DataCursor{.samples = 10, .seed = 3}));
+  EXPECT_EQ(batch_of(*options->first), 4u);
+}
+
+TEST(Enlist, FoundersHaveTheFirstViewAndOthersJoin) {
+  const auto segment = *Segment::create({.slots = 4, .arena_bytes = 0});
+  Enlistment given{"demo", segment->path(), {2, 0, 1}, {{1, 0, 0}, {2, 0, 1}}};
+  const auto founder = enlist(variables_of(to_variables(given)), {});
+  ASSERT_TRUE(founder) << founder.error().to_string();
+  ASSERT_TRUE(founder->first);
+  EXPECT_EQ(founder->first->members, given.founders);
+  EXPECT_TRUE(founder->has_launcher);
+  given.self = {5, 0, 3};
+  const auto joiner = enlist(variables_of(to_variables(given)), {});
+  ASSERT_TRUE(joiner);
+  EXPECT_FALSE(joiner->first);
+}
+
+TEST(Enlist, UnsoundVariablesAreNamed) {
+  const Enlistment sound{"demo", "/proc/1/fd/3", {7, 0, 2}, {{1, 0, 0}}};
+  for (const auto& [name, value] : std::multimap<std::string, std::string>{{"ORRERY_MEMBER", "x"},
+                                                                           {"ORRERY_MEMBER", "0"},
+                                                                           {"ORRERY_SLOT", "-1"},
+                                                                           {"ORRERY_MEMORY", ""},
+                                                                           {"ORRERY_FOUNDERS", "1"},
+                                                                           {"ORRERY_FOUNDERS", ""}}) {
+    auto values = to_variables(sound);
+    values[name] = value;
+    const auto read = read_enlistment(variables_of(values));
+    ASSERT_FALSE(read) << name << "=" << value;
+    EXPECT_EQ(read.error().message().find(name + "="), 0u) << read.error().message();
+  }
+  auto values = to_variables(sound);
+  values["ORRERY_JOB"] = "a b";
+  EXPECT_FALSE(read_enlistment(variables_of(values)));
+  // The memory is gone with its launcher.
+  EXPECT_FALSE(enlist(variables_of(to_variables({"demo", "/proc/1/fd/999999", {7, 0, 2}, {{1, 0, 0}}})), {}));
+}
+
+}  // namespace
+}  // namespace orrery::elastic

@@ -1,0 +1,85 @@
+#include "elastic/job/jobs.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "elastic/host/postbox.h"
+#include "env/posix.h"
+#include "env/real_clock.h"
+
+namespace orrery::elastic {
+
+namespace {
+
+constexpr Bytes kSocketsMax = mebibytes(64);
+constexpr Seconds kBetweenAsks{0.1};
+constexpr std::uint64_t kAskerNames = 1ULL << 63;  // members count from 1
+
+Result<std::vector<PostboxName>> boxes(env::Files& files) {
+  auto text = files.read("/proc/net/unix", kSocketsMax);
+  // No such file: no such sockets.
+  if (!text && text.error().code() == ErrorCode::kNotFound) return std::vector<PostboxName>();
+  ORRERY_TRY(const std::string sockets, std::move(text));
+  std::vector<PostboxName> found = open_postboxes(sockets);
+  std::erase_if(found, [](const PostboxName& box) { return box.job.starts_with("alone-") || box.name >= kAskerNames; });
+  return found;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> running_jobs(env::Files& files) {
+  ORRERY_TRY(const std::vector<PostboxName> found, boxes(files));
+  std::vector<std::string> jobs;
+  for (const PostboxName& box : found) {
+    if (jobs.empty() || jobs.back() != box.job) jobs.push_back(box.job);
+  }
+  return jobs;
+}
+
+Result<JobBoxes> boxes_of(env::Files& files, const std::string& job) {
+  ORRERY_TRY(const std::vector<PostboxName> found, boxes(files));
+  JobBoxes of_job;
+  for (const PostboxName& box : found) {
+    if (box.job != job) continue;
+    of_job.has_launcher = of_job.has_launcher || box.name == kLauncherName;
+    of_job.processes += box.name != kLauncherName ? 1 : 0;
+  }
+  return of_job;
+}
+
+Result<JobStatus> ask_launcher(env::Files& files, const std::string& job, AskLauncher question, Seconds timeout) {
+  ORRERY_TRY(const std::vector<std::string> jobs, running_jobs(files));
+  if (std::find(jobs.begin(), jobs.end(), job) == jobs.end()) {
+    return Error::not_found(
+        fmt::format("no job {} is running{}; `orrery jobs` lists them", quote(job), did_you_mean(job, jobs)));
+  }
+  ORRERY_TRY(const JobBoxes of_job, boxes_of(files, job));
+  if (!of_job.has_launcher) {
+    return Error::unavailable(
+        fmt::format("job {} has lost its launcher; its {} members train on to the end by themselves", quote(job),
+                    of_job.processes));
+  }
+  const env::RealClock clock;
+  Random random(mix64(static_cast<std::uint64_t>(::getpid())) ^
+                static_cast<std::uint64_t>(clock.monotonic().value() * 1e9));
+  question.from = kAskerNames | random.next();
+  question.number = random.next() | 1;
+  ORRERY_TRY(Postbox postbox, Postbox::open(job, question.from));
+  for (const env::Deadline deadline(timeout); !deadline.passed();) {
+    (void)postbox.send(kLauncherName, encode(question));
+    ORRERY_TRY(const std::optional<std::string> bytes, postbox.receive(kBetweenAsks));
+    if (!bytes) continue;
+    const auto note = decode_note(*bytes);
+    const auto* const answer = note ? std::get_if<Answer>(&*note) : nullptr;
+    if (answer == nullptr || answer->number != question.number) continue;
+    if (!answer->problem.empty()) return Error::invalid(answer->problem);
+    return answer->status;
+  }
+  return Error::unavailable(
+      fmt::format("the launcher of job {} did not answer within {}", quote(job), format_seconds(timeout)));
+}
+
+}  // namespace orrery::elastic

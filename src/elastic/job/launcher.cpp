@@ -1,0 +1,260 @@
+#include "elastic/job/launcher.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "elastic/host/forwarder.h"
+#include "elastic/host/postbox.h"
+#include "elastic/host/watch.h"
+#include "elastic/job/enlist.h"
+#include "elastic/job/jobs.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "env/processes.h"
+#include "env/terminal.h"
+
+namespace orrery::elastic {
+
+namespace {
+
+// Between two looks at the notice file.
+constexpr Seconds kBetweenLooks{0.01};
+constexpr Seconds kBetweenReminders{0.1};
+constexpr Seconds kNoticeSettles{0.03};
+constexpr Bytes kNoticeMax = kibibytes(4);
+constexpr int kNotStarted = 127;  // as shells have it
+
+using Json = nlohmann::ordered_json;
+
+Status check_program(env::Env env, const std::string& program) {
+  if (program.empty()) return Error::invalid("a program without a name");
+  if (program.find('/') != std::string::npos) {
+    return env.files.exists(program) ? Status()
+                                     : Error::not_found(fmt::format("there is no program {}", quote(program)));
+  }
+  for (const std::string& folder : split(env.variables.get("PATH").value_or("/usr/bin:/bin"), ':')) {
+    if (env.files.exists(folder + "/" + program)) return {};
+  }
+  return Error::not_found(fmt::format("there is no program {} in PATH", quote(program)));
+}
+
+std::vector<MemberId> numbers_in(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < '0' || c > '9'; }, ' ');
+  std::vector<MemberId> numbers;
+  for (const std::string& word : split(text, ' ')) {
+    MemberId number = 0;
+    const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (!word.empty() && failure == std::errc()) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+class Launcher {
+ public:
+  Launcher(env::Env env, const LaunchOptions& options, std::shared_ptr<Segment> segment, Postbox postbox,
+           std::unique_ptr<Watch> watch, std::unique_ptr<env::AppendLog> events, std::unique_ptr<Forwarder> forwarder)
+      : env_(env),
+        options_(options),
+        segment_(std::move(segment)),
+        postbox_(std::move(postbox)),
+        watch_(std::move(watch)),
+        events_(std::move(events)),
+        forwarder_(std::move(forwarder)),
+        roster_(options.roster) {}
+
+  Result<LaunchReport> run() {
+    say(fmt::format("job {}, {} of {} to {} members; `orrery resize {} N` changes it", options_.roster.job,
+                    options_.roster.size, options_.roster.size_min, options_.roster.size_max, options_.roster.job));
+    ORRERY_TRY_VOID(carry_out());
+    while (!roster_.is_over()) {
+      const Seconds longest = options_.notice.empty() || was_noticed_ ? kBetweenReminders : kBetweenLooks;
+      ORRERY_TRY(const int signals, watch_->wait(postbox_.descriptor(), longest));
+      for (int i = 0; i < signals; ++i) heed_signal();
+      ORRERY_TRY_VOID(read_notes());
+      ORRERY_TRY_VOID(look_for_notice());
+      ORRERY_TRY_VOID(reap());
+      if (env_.clock.monotonic() > next_reminder_) {
+        roster_.remind();
+        next_reminder_ = env_.clock.monotonic() + kBetweenReminders;
+      }
+      ORRERY_TRY_VOID(carry_out());
+    }
+    forwarder_.reset();
+    const LaunchReport report{roster_.exit_code(), roster_.status(), roster_.summary()};
+    ORRERY_TRY_VOID(record({"ended", {{"code", std::int64_t{report.exit_code}}}, report.summary}));
+    return report;
+  }
+
+ private:
+  void say(const std::string& text) {
+    if (!options_.is_quiet) env_.terminal.write_error(fmt::format("orrery: {}\n", text));
+  }
+
+  Status record(const Happened& happened) {
+    if (!happened.text.empty()) say(happened.text);
+    if (!events_) return {};
+    Json line = {{"time_s", env_.clock.wall().value()}, {"event", happened.event}, {"job", options_.roster.job}};
+    for (const auto& [name, fact] : happened.facts) {
+      std::visit([&, key = name](const auto& value) { line[key] = value; }, fact);
+    }
+    return events_->append(line.dump() + "\n");
+  }
+
+  // Carrying out one action may call for others.
+  Status carry_out() {
+    for (std::vector<Action> actions = roster_.take_actions(); !actions.empty(); actions = roster_.take_actions()) {
+      for (const Action& action : actions) {
+        ORRERY_TRY_VOID(std::visit([&](const auto& one) { return carry_out(one); }, action));
+      }
+    }
+    return {};
+  }
+
+  Status carry_out(const StartProcess& action) {
+    const MemberId id = action.member.id;
+    ORRERY_TRY(const PrintEnds ends, forwarder_->add(fmt::format("[{}] ", id)));
+    env::ProcessSpec spec;
+    spec.argv = options_.argv;
+    spec.environment = to_variables({options_.roster.job, segment_->path(), action.member, roster_.founders()});
+    spec.output = env::Output::kDescriptors;
+    spec.descriptors = {ends.output.get(), ends.error.get()};
+    spec.own_group = true;
+    auto process = env_.processes.spawn(spec);
+    if (!process && !action.is_founder) {
+      // The program may have been replaced or removed meanwhile; that must not end those who train.
+      say(process.error().to_string());
+      roster_.ended(id, {.code = kNotStarted});
+      return {};
+    }
+    if (!process) return std::move(process).error();
+    ORRERY_TRY_VOID(watch_->add((*process)->id()));
+    roster_.started(id, (*process)->id());
+    processes_.emplace(id, std::move(*process));
+    return {};
+  }
+  Status carry_out(const Tell& action) {
+    // Whoever needs it and did not get it reports again, and is told again.
+    (void)postbox_.send(action.member, encode(action.note));
+    return {};
+  }
+  Status carry_out(const EndProcess& action) {
+    const auto process = processes_.find(action.member);
+    return process == processes_.end() ? Status() : process->second->kill(action.signal);
+  }
+  Status carry_out(const Happened& happened) { return record(happened); }
+
+  void heed_signal() {
+    signals_ += 1;
+    if (signals_ == 1) {
+      say("stopping after this step; a second signal kills");
+      roster_.drain();
+    } else {
+      roster_.kill_all();
+    }
+  }
+
+  Status read_notes() {
+    for (;;) {
+      ORRERY_TRY(const std::optional<std::string> bytes, postbox_.receive(Seconds(0)));
+      if (!bytes) return {};
+      const auto note = decode_note(*bytes);
+      if (!note) continue;
+      if (const auto* const ready = std::get_if<Ready>(&*note)) roster_.on(*ready);
+      if (const auto* const report = std::get_if<Report>(&*note)) roster_.on(*report);
+      if (const auto* const ask = std::get_if<AskLauncher>(&*note)) ORRERY_TRY_VOID(answer(*ask));
+    }
+  }
+
+  Status answer(const AskLauncher& ask) {
+    Status done;
+    if (ask.wish == Wish::kResize) done = roster_.resize(ask.size);
+    if (ask.wish == Wish::kDrain && ask.member != 0) done = roster_.drain(ask.member);
+    if (ask.wish == Wish::kDrain && ask.member == 0) roster_.drain();
+    // What follows from it is in the answer.
+    ORRERY_TRY_VOID(carry_out());
+    if (ask.number == 0) return {};
+    Answer answer{ask.number, done ? "" : done.error().message(), roster_.status()};
+    answer.status.launcher = ::getpid();
+    (void)postbox_.send(ask.from, encode(answer));
+    return {};
+  }
+
+  Status look_for_notice() {
+    if (options_.notice.empty() || was_noticed_ || !env_.files.exists(options_.notice)) return {};
+    ORRERY_TRY(const std::string text, env_.files.read(options_.notice, kNoticeMax));
+    const std::vector<MemberId> members = numbers_in(text);
+    const Seconds now = env_.clock.monotonic();
+    if (!notice_seen_) notice_seen_ = now;
+    // Whoever writes numbers may be between creating the file and writing it.
+    if (members.empty() && now < *notice_seen_ + kNoticeSettles) return {};
+    was_noticed_ = true;
+    for (const MemberId member : members) {
+      say(fmt::format("notice for member {}", member));
+      if (const Status left = roster_.drain(member); !left) say(left.error().message());
+    }
+    if (!members.empty()) return {};
+    say("notice: stopping after this step");
+    roster_.drain();
+    return {};
+  }
+
+  Status reap() {
+    for (auto one = processes_.begin(); one != processes_.end();) {
+      ORRERY_TRY(const std::optional<env::ProcessExit> exit, one->second->wait(Seconds(0)));
+      if (!exit) {
+        ++one;
+        continue;
+      }
+      // What it said last is there now, and comes before its end.
+      ORRERY_TRY_VOID(read_notes());
+      watch_->drop(one->second->id());
+      roster_.ended(one->first, *exit);
+      one = processes_.erase(one);
+    }
+    return {};
+  }
+
+  env::Env env_;
+  LaunchOptions options_;
+  std::shared_ptr<Segment> segment_;
+  Postbox postbox_;
+  std::unique_ptr<Watch> watch_;
+  std::unique_ptr<env::AppendLog> events_;
+  std::unique_ptr<Forwarder> forwarder_;
+  Roster roster_;
+  int signals_ = 0;
+  std::optional<Seconds> notice_seen_;  // when the file was first there
+  bool was_noticed_ = false;
+  Seconds next_reminder_{0};
+  std::map<MemberId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use
+};
+
+}  // namespace
+
+Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
+  const std::string& job = options.roster.job;
+  ORRERY_TRY_VOID(check(options.roster));
+  ORRERY_TRY_VOID(check_program(env, options.argv.at(0)));
+  ORRERY_TRY(const std::vector<std::string> jobs, running_jobs(env.files));
+  if (std::find(jobs.begin(), jobs.end(), job) != jobs.end()) {
+    return Error::invalid(fmt::format("a job called {} is running; choose another --name", quote(job)));
+  }
+  std::unique_ptr<env::AppendLog> events;
+  if (!options.events.empty()) {
+    ORRERY_TRY(events, env.files.open_log(options.events));
+  }
+  ORRERY_TRY(auto segment, Segment::create({.slots = options.roster.slots, .arena_bytes = options.arena_bytes}));
+  ORRERY_TRY(Postbox postbox, Postbox::open(job, kLauncherName));
+  ORRERY_TRY(auto forwarder, Forwarder::start());
+  ORRERY_TRY(auto watch, Watch::start());
+  return Launcher(env, options, std::move(segment), std::move(postbox), std::move(watch), std::move(events),
+                  std::move(forwarder))
+      .run();
+}
+
+}  // namespace orrery::elastic

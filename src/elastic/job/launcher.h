@@ -1,0 +1,37 @@
+#pragma once
+// Starts the processes of a job on this host, watches them, and does what people and members ask for until all have
+// ended. What is to be done is decided by the Roster.
+//
+// - Each process finds its job by environment variables (enlist.h) and is in a process group of its own.
+// - What it prints comes out line by line with "[member] " before each (host/forwarder.h). The member's number never
+//   changes, unlike ranks.
+// - SIGTERM, SIGINT or SIGHUP to the launcher let all members stop at the same step; a second one kills them.
+// - If the launcher is killed, the training goes on and ends by itself. Only processes that are no members yet end.
+// - Names and memory of a job live in the kernel and are gone with its processes: there is nothing to clean up.
+
+#include "elastic/host/segment.h"
+#include "elastic/job/roster.h"
+#include "env/env.h"
+
+namespace orrery::elastic {
+
+struct LaunchOptions {
+  RosterOptions roster{};
+  std::vector<std::string> argv{};
+  std::uint64_t arena_bytes = 256ULL << 20;  // of each process
+  std::string events{};                      // a file that gets a line of JSON for each event; empty: none
+  // When this file appears, the members whose numbers it holds leave; without numbers, the whole job stops.
+  std::string notice{};
+  bool is_quiet = false;  // says nothing on standard error but errors
+};
+
+struct LaunchReport {
+  int exit_code = 0;
+  JobStatus last{};
+  std::string summary{};
+};
+
+// Returns when the job has ended. kNotFound if there is no such program, kUnavailable if the name is taken.
+Result<LaunchReport> launch(env::Env env, const LaunchOptions& options);
+
+}  // namespace orrery::elastic

@@ -1,0 +1,259 @@
+#include "elastic/job/note.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace orrery::elastic {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// A message of members begins with the id of its sender, which is not 0.
+constexpr std::string_view kMark("\0\0\0\0\0\0\0\0", 8);
+constexpr std::array<std::string_view, 6> kStates = {"starting", "waiting", "joining", "member", "leaving", "ended"};
+constexpr std::array<std::string_view, 3> kWishes = {"status", "resize", "drain"};
+
+Json to_json(const JoinNow& note) {
+  return {{"note", "join"}, {"contacts", note.contacts}};
+}
+Json to_json(const LeaveNow&) {
+  return {{"note", "leave"}};
+}
+Json to_json(const StopNow&) {
+  return {{"note", "stop"}};
+}
+Json to_json(const Died& note) {
+  return {{"note", "died"}, {"member", note.member}};
+}
+Json to_json(const Ready& note) {
+  return {{"note", "ready"}, {"member", note.member}};
+}
+Json to_json(const Report& note) {
+  return {{"note", "report"},        {"member", note.member},      {"epoch", note.epoch},
+          {"step", note.step},       {"pass", note.pass},          {"members", note.members},
+          {"pause_s", note.pause_s}, {"leaving", note.is_leaving}, {"committed", note.has_committed}};
+}
+Json to_json(const AskLauncher& note) {
+  return {{"note", "ask"},         {"from", note.from},
+          {"number", note.number}, {"wish", kWishes[static_cast<int>(note.wish)]},
+          {"size", note.size},     {"member", note.member}};
+}
+Json to_json(const ProcessStatus& process) {
+  return {{"member", process.member},
+          {"process", process.process},
+          {"state", to_string(process.state)},
+          {"epoch", process.epoch},
+          {"step", process.step}};
+}
+Json to_json(const JobStatus& status) {
+  Json processes = Json::array();
+  for (const ProcessStatus& process : status.processes) processes.push_back(to_json(process));
+  return {{"job", status.job},
+          {"launcher", status.launcher},
+          {"size", status.size},
+          {"size_min", status.size_min},
+          {"size_max", status.size_max},
+          {"epoch", status.epoch},
+          {"step", status.step},
+          {"pass", status.pass},
+          {"members", status.members},
+          {"pause_s", status.pause_s},
+          {"draining", status.is_draining},
+          {"processes", processes}};
+}
+Json to_json(const Answer& note) {
+  return {{"note", "answer"}, {"number", note.number}, {"problem", note.problem}, {"status", to_json(note.status)}};
+}
+
+// Reads fields of an object and remembers the first that is missing or of the wrong kind.
+class Fields {
+ public:
+  explicit Fields(const Json& object) : object_(object) {}
+
+  void read(const char* name, std::uint64_t& into) {
+    if (const Json* field = find(name, [](const Json& json) { return json.is_number_unsigned(); })) into = *field;
+  }
+  void read(const char* name, std::int64_t& into) {
+    if (const Json* field = find(name, [](const Json& json) { return json.is_number_integer(); })) into = *field;
+  }
+  void read(const char* name, double& into) {
+    if (const Json* field = find(name, [](const Json& json) { return json.is_number(); })) into = *field;
+  }
+  void read(const char* name, bool& into) {
+    if (const Json* field = find(name, [](const Json& json) { return json.is_boolean(); })) into = *field;
+  }
+  void read(const char* name, std::string& into) {
+    if (const Json* field = find(name, [](const Json& json) { return json.is_string(); })) into = *field;
+  }
+  void read(const char* name, std::vector<MemberId>& into) {
+    const Json* const field = find(name, [](const Json& json) {
+      return json.is_array() && json.size() <= View::kMembersMax &&
+             std::all_of(json.begin(), json.end(), [](const Json& id) { return id.is_number_unsigned(); });
+    });
+    if (field != nullptr) into = field->get<std::vector<MemberId>>();
+  }
+  template <class Names, class Value>
+  void read(const char* name, const Names& names, Value& into) {
+    std::string text;
+    read(name, text);
+    const auto found = std::find(names.begin(), names.end(), text);
+    if (found == names.end()) return miss(name);
+    into = static_cast<Value>(found - names.begin());
+  }
+
+  void miss(const char* name) {
+    if (missing_.empty()) missing_ = name;
+  }
+  Status status() const {
+    return missing_.empty() ? Status() : Error::invalid(fmt::format("a note without a sound \"{}\"", missing_));
+  }
+
+ private:
+  template <class IsRight>
+  const Json* find(const char* name, IsRight is_right) {
+    const auto field = object_.find(name);
+    if (field != object_.end() && is_right(*field)) return &*field;
+    miss(name);
+    return nullptr;
+  }
+
+  const Json& object_;
+  std::string missing_;
+};
+
+Result<ProcessStatus> read_process(const Json& json) {
+  if (!json.is_object()) return Error::invalid("a process that is no object");
+  ProcessStatus process;
+  Fields fields(json);
+  fields.read("member", process.member);
+  fields.read("process", process.process);
+  fields.read("state", kStates, process.state);
+  fields.read("epoch", process.epoch);
+  fields.read("step", process.step);
+  ORRERY_TRY_VOID(fields.status());
+  return process;
+}
+
+Result<JobStatus> read_status(const Json& json) {
+  JobStatus status;
+  Fields fields(json);
+  fields.read("job", status.job);
+  fields.read("launcher", status.launcher);
+  fields.read("size", status.size);
+  fields.read("size_min", status.size_min);
+  fields.read("size_max", status.size_max);
+  fields.read("epoch", status.epoch);
+  fields.read("step", status.step);
+  fields.read("pass", status.pass);
+  fields.read("members", status.members);
+  fields.read("pause_s", status.pause_s);
+  fields.read("draining", status.is_draining);
+  ORRERY_TRY_VOID(fields.status());
+  const auto processes = json.find("processes");
+  if (processes == json.end() || !processes->is_array()) return Error::invalid("a status without processes");
+  for (const Json& one : *processes) {
+    ORRERY_TRY(ProcessStatus process, read_process(one));
+    status.processes.push_back(process);
+  }
+  return status;
+}
+
+Result<Note> read_answer(const Json& json, Fields& fields) {
+  Answer answer;
+  fields.read("number", answer.number);
+  fields.read("problem", answer.problem);
+  const auto status = json.find("status");
+  if (status == json.end() || !status->is_object()) return Error::invalid("an answer without a status");
+  ORRERY_TRY(answer.status, read_status(*status));
+  ORRERY_TRY_VOID(fields.status());
+  return Note(std::move(answer));
+}
+
+template <class T>
+Result<Note> finished(T note, const Fields& fields) {
+  ORRERY_TRY_VOID(fields.status());
+  return Note(std::move(note));
+}
+
+}  // namespace
+
+std::string_view to_string(ProcessState state) {
+  return kStates[static_cast<std::size_t>(state)];
+}
+
+std::string encode(const Note& note) {
+  const Json json = std::visit([](const auto& one) { return to_json(one); }, note);
+  return std::string(kMark) + json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool is_note(std::string_view bytes) {
+  return bytes.starts_with(kMark);
+}
+
+Result<Note> decode_note(std::string_view bytes) {
+  if (!is_note(bytes)) return Error::invalid("not a note");
+  const Json json = Json::parse(bytes.substr(kMark.size()), nullptr, false);
+  if (!json.is_object()) return Error::invalid("a note that is no JSON object");
+  Fields fields(json);
+  std::string kind;
+  fields.read("note", kind);
+  if (kind == "leave") return Note(LeaveNow{});
+  if (kind == "stop") return Note(StopNow{});
+  if (kind == "join") {
+    JoinNow note;
+    fields.read("contacts", note.contacts);
+    return finished(std::move(note), fields);
+  }
+  if (kind == "died") {
+    Died note;
+    fields.read("member", note.member);
+    return finished(note, fields);
+  }
+  if (kind == "ready") {
+    Ready note;
+    fields.read("member", note.member);
+    return finished(note, fields);
+  }
+  if (kind == "report") {
+    Report note;
+    fields.read("member", note.member);
+    fields.read("epoch", note.epoch);
+    fields.read("step", note.step);
+    fields.read("pass", note.pass);
+    fields.read("members", note.members);
+    fields.read("pause_s", note.pause_s);
+    fields.read("leaving", note.is_leaving);
+    fields.read("committed", note.has_committed);
+    return finished(std::move(note), fields);
+  }
+  if (kind == "ask") {
+    AskLauncher note;
+    fields.read("from", note.from);
+    fields.read("number", note.number);
+    fields.read("wish", kWishes, note.wish);
+    fields.read("size", note.size);
+    fields.read("member", note.member);
+    return finished(note, fields);
+  }
+  if (kind == "answer") return read_answer(json, fields);
+  return Error::invalid(fmt::format("an unknown kind of note {}", quote(kind)));
+}
+
+Status check_job_name(std::string_view name) {
+  constexpr std::size_t kLongest = 40;
+  const bool is_sound = !name.empty() && name.size() <= kLongest && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+           c == '_';
+  });
+  if (is_sound) return {};
+  return Error::invalid(fmt::format("a job cannot be called {}; expected 1 to {} letters, digits, '.', '-' and '_'",
+                                    quote(name), kLongest));
+}
+
+}  // namespace orrery::elastic

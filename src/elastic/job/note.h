@@ -1,0 +1,113 @@
+#pragma once
+// What the launcher of a job, its processes and commands of the user tell each other, by postbox.
+//
+// Who belongs to a job is agreed on among its members (member/member.h); notes only start such changes and tell of
+// them. Losing a note loses time, never the job: whoever needs an answer asks again, and members go on without a
+// launcher.
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "elastic/member/view.h"
+
+namespace orrery::elastic {
+
+// Under which the launcher of a job has its postbox: no member is called so.
+inline constexpr std::uint64_t kLauncherName = 0;
+// The parameter of a view that ends the job for all of its members, at the same step.
+inline constexpr const char* kStopParameter = "stop";
+
+// To processes.
+struct JoinNow {  // "ask these members to take you in"
+  std::vector<MemberId> contacts{};
+  friend bool operator==(const JoinNow&, const JoinNow&) = default;
+};
+struct LeaveNow {  // "leave between two steps"
+  friend bool operator==(const LeaveNow&, const LeaveNow&) = default;
+};
+struct StopNow {  // "let all members stop between two steps"
+  friend bool operator==(const StopNow&, const StopNow&) = default;
+};
+struct Died {  // "this process has ended, in whatever way; it will never act again"
+  MemberId member = 0;
+  friend bool operator==(const Died&, const Died&) = default;
+};
+
+// To the launcher.
+struct Ready {  // "I have started and can join"
+  MemberId member = 0;
+  friend bool operator==(const Ready&, const Ready&) = default;
+};
+struct Report {  // "I am in this view, so far"
+  MemberId member = 0;
+  std::uint64_t epoch = 0, step = 0, pass = 0;
+  std::vector<MemberId> members{};  // of the view
+  double pause_s = 0;               // between the last step of the view before and the first of this; 0: not yet known
+  bool is_leaving = false;          // by its own wish or as asked
+  bool has_committed = false;       // a step in this view
+  friend bool operator==(const Report&, const Report&) = default;
+};
+
+// A question or a wish to the launcher, and its answer.
+enum class Wish { kStatus, kResize, kDrain };
+struct AskLauncher {
+  std::uint64_t from = 0, number = 0;  // whom to answer, and about what; 0: nobody waits for an answer
+  Wish wish = Wish::kStatus;
+  std::uint64_t size = 0;  // of kResize
+  MemberId member = 0;     // of kDrain; 0: the whole job
+  friend bool operator==(const AskLauncher&, const AskLauncher&) = default;
+};
+
+// What a process of a job is doing.
+enum class ProcessState {
+  kStarting,  // has not been heard of
+  kWaiting,   // a spare, ready to join
+  kJoining,
+  kMember,
+  kLeaving,
+  kEnded,
+};
+std::string_view to_string(ProcessState state);
+
+struct ProcessStatus {
+  MemberId member = 0;
+  std::int64_t process = 0;  // the id that the machine gave it
+  ProcessState state = ProcessState::kStarting;
+  std::uint64_t epoch = 0, step = 0;
+  friend bool operator==(const ProcessStatus&, const ProcessStatus&) = default;
+};
+
+struct JobStatus {
+  std::string job;
+  std::int64_t launcher = 0;                    // its process
+  std::uint64_t size = 0;                       // that is wanted
+  std::uint64_t size_min = 0, size_max = 0;     // that can be asked for
+  std::uint64_t epoch = 0, step = 0, pass = 0;  // as last reported
+  std::vector<MemberId> members{};              // of that epoch
+  double pause_s = 0;                           // of the last change; 0: none yet
+  bool is_draining = false;
+  std::vector<ProcessStatus> processes{};  // that live
+  friend bool operator==(const JobStatus&, const JobStatus&) = default;
+};
+
+struct Answer {
+  std::uint64_t number = 0;
+  std::string problem{};  // empty: it is done, or will be
+  JobStatus status{};
+  friend bool operator==(const Answer&, const Answer&) = default;
+};
+
+using Note = std::variant<JoinNow, LeaveNow, StopNow, Died, Ready, Report, AskLauncher, Answer>;
+
+// Notes differ from messages of members in their first bytes.
+std::string encode(const Note& note);
+bool is_note(std::string_view bytes);
+// Any bytes give a note or an error.
+Result<Note> decode_note(std::string_view bytes);
+
+// Whether a job can be called so: 1 to 40 letters, digits, '.', '-' and '_'.
+Status check_job_name(std::string_view name);
+
+}  // namespace orrery::elastic

@@ -1,0 +1,67 @@
+#include "elastic/job/note.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "elastic/member/message.h"
+
+namespace orrery::elastic {
+namespace {
+
+TEST(Note, EveryKindComesBackAsItWas) {
+  JobStatus status{.job = "demo",
+                   .launcher = 41,
+                   .size = 3,
+                   .size_min = 1,
+                   .size_max = 8,
+                   .epoch = 4,
+                   .step = 17,
+                   .pass = 2,
+                   .members = {1, 5, 6},
+                   .pause_s = 0.0042,
+                   .is_draining = true,
+                   .processes = {{5, 1234, ProcessState::kLeaving, 4, 17}}};
+  for (const Note& note :
+       std::vector<Note>{JoinNow{{1, 2}}, LeaveNow{}, StopNow{}, Died{7}, Ready{9},
+                         Report{3, 4, 5, 6, {3, 9}, 0.25, true, true}, AskLauncher{1ULL << 63, 2, Wish::kResize, 4, 0},
+                         AskLauncher{0, 0, Wish::kDrain, 0, 12}, Answer{2, "no", status}}) {
+    const std::string bytes = encode(note);
+    ASSERT_TRUE(is_note(bytes));
+    const auto read = decode_note(bytes);
+    ASSERT_TRUE(read) << read.error().to_string();
+    EXPECT_EQ(*read, note);
+  }
+}
+
+TEST(Note, IsNoMessageOfMembersAndTheOtherWayRound) {
+  EXPECT_FALSE(is_note(encode(Message{123, 4, Query{1}})));
+  EXPECT_FALSE(decode_note(encode(Message{123, 4, Query{1}})));
+}
+
+RC_GTEST_PROP(Note, AnyBytesGiveANoteOrAnError, ()) {
+  std::string bytes = encode(Report{3, 4, 5, 6, {3, 9}, 0.25, true, true});
+  const auto at = *rc::gen::inRange<std::size_t>(0, bytes.size());
+  bytes[at] = *rc::gen::arbitrary<char>();
+  const auto read = decode_note(bytes);
+  if (read) RC_ASSERT(decode_note(encode(*read)).has_value());
+}
+
+TEST(Note, FieldsOfTheWrongKindAreNamed) {
+  const std::string mark(8, '\0');
+  const auto error = [&](const std::string& json) { return decode_note(mark + json).error().to_string(); };
+  EXPECT_EQ(error(R"({"note":"died","member":-1})"), "a note without a sound \"member\"");
+  EXPECT_EQ(error(R"({"note":"ask","from":1,"number":1,"wish":"fly","size":0,"member":0})"),
+            "a note without a sound \"wish\"");
+  EXPECT_EQ(error(R"({"note":"hello"})"), "an unknown kind of note \"hello\"");
+  EXPECT_EQ(error("[1]"), "a note that is no JSON object");
+}
+
+TEST(JobName, IsShortAndPlain) {
+  EXPECT_TRUE(check_job_name("lenet-3.b_1"));
+  for (const char* name : {"", "a b", "a/b", "über", "01234567890123456789012345678901234567890"}) {
+    EXPECT_FALSE(check_job_name(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace orrery::elastic

@@ -1,0 +1,344 @@
+#include "elastic/job/roster.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "elastic/host/segment.h"
+
+namespace orrery::elastic {
+
+namespace {
+
+std::int64_t whole(std::uint64_t number) {
+  return static_cast<std::int64_t>(number);
+}
+
+std::string how_it_ended(const env::ProcessExit& exit) {
+  return exit.signal != 0 ? "was " + env::to_string(exit) : "ended with " + env::to_string(exit);
+}
+
+}  // namespace
+
+Status check(const RosterOptions& options) {
+  ORRERY_TRY_VOID(check_job_name(options.job));
+  if (options.size_min < 1 || options.size_max < options.size_min) {
+    return Error::invalid(fmt::format("a job of {} to {} members; expected at least 1, and no more than the most",
+                                      options.size_min, options.size_max));
+  }
+  if (options.size < options.size_min || options.size > options.size_max) {
+    return Error::invalid(
+        fmt::format("{} members; expected {} to {}", options.size, options.size_min, options.size_max));
+  }
+  if (options.size_max + options.spares > options.slots || options.slots > kSlotsMax) {
+    return Error::invalid(fmt::format("{} members and {} spares; at most {} processes fit on one host",
+                                      options.size_max, options.spares, kSlotsMax));
+  }
+  return {};
+}
+
+Roster::Roster(const RosterOptions& options) : options_(options), wanted_(options.size) {
+  for (int i = 0; i < options_.size; ++i) start(true, false);
+  balance();
+}
+
+int Roster::free_slot() const {
+  std::vector<bool> taken(static_cast<std::size_t>(options_.slots));
+  for (const auto& [id, entry] : entries_) {
+    if (entry.lives()) taken[entry.record.slot] = true;
+  }
+  const auto free = std::find(taken.begin(), taken.end(), false);
+  return free == taken.end() ? -1 : static_cast<int>(free - taken.begin());
+}
+
+void Roster::start(bool is_founder, bool is_spare) {
+  const int slot = free_slot();
+  // Those that still leave have their slots until they are gone; their ends call for another look.
+  if (slot < 0) return;
+  Entry entry{.record = {next_++, 0, static_cast<std::uint32_t>(slot)}, .is_founder = is_founder, .is_spare = is_spare};
+  if (is_founder) founders_.push_back(entry.record);
+  actions_.push_back(StartProcess{entry.record, is_founder});
+  entries_.emplace(entry.record.id, entry);
+}
+
+void Roster::started(MemberId member, std::int64_t process) {
+  Entry& entry = entries_.at(member);
+  entry.process = process;
+  actions_.push_back(Happened{"started",
+                              {{"member", whole(member)},
+                               {"process", process},
+                               {"as", std::string(entry.is_founder ? "founder"
+                                                  : entry.is_spare ? "spare"
+                                                                   : "joiner")}}});
+}
+
+std::vector<MemberId> Roster::contacts_for(MemberId member) const {
+  std::vector<MemberId> contacts;
+  for (const auto& [id, entry] : entries_) {
+    if (entry.lives() && entry.has_state() && id != member) contacts.push_back(id);
+  }
+  return contacts;
+}
+
+void Roster::ask_to_join(Entry& entry) {
+  entry.is_spare = false;
+  if (entry.state != ProcessState::kWaiting && entry.state != ProcessState::kJoining) return;
+  entry.state = ProcessState::kJoining;
+  tell(entry.record.id, JoinNow{contacts_for(entry.record.id)});
+}
+
+void Roster::ask_to_leave(Entry& entry) {
+  entry.state = ProcessState::kLeaving;
+  // Whoever is no member yet has nothing to hand over.
+  if (entry.has_state()) {
+    tell(entry.record.id, LeaveNow{});
+  } else {
+    actions_.push_back(EndProcess{entry.record.id});
+  }
+}
+
+void Roster::on(const Ready& note) {
+  const auto found = entries_.find(note.member);
+  if (found == entries_.end() || !found->second.lives()) return;
+  Entry& entry = found->second;
+  if (entry.state == ProcessState::kStarting) entry.state = ProcessState::kWaiting;
+  // Asked again while it joins: whom it knew may be gone.
+  if (!entry.is_spare && !is_draining_ && entry.state != ProcessState::kLeaving) ask_to_join(entry);
+  balance();
+}
+
+void Roster::note_view(const Report& report) {
+  step_ = std::max(step_, report.step);
+  pass_ = std::max(pass_, report.pass);
+  // At the end, members that are not quite as far see the others go; such views are no part of the training.
+  if (view_.epoch == 0 || (report.has_committed && report.epoch >= view_.epoch)) view_ = report;
+  if (report.pause_s <= 0 || report.epoch <= resized_) return;
+  resized_ = report.epoch;
+  pause_s_ = report.pause_s;
+  actions_.push_back(
+      Happened{"resized",
+               {{"epoch", whole(report.epoch)},
+                {"size", whole(report.members.size())},
+                {"members", report.members},
+                {"step", whole(report.step)},
+                {"pause_s", report.pause_s}},
+               fmt::format("{} members ({}) from step {} on; {} between two steps", report.members.size(),
+                           fmt::join(report.members, ", "), report.step, format_seconds(Seconds(report.pause_s)))});
+}
+
+void Roster::on(const Report& note) {
+  const auto found = entries_.find(note.member);
+  if (found == entries_.end() || !found->second.lives()) return;
+  Entry& entry = found->second;
+  entry.last = note;
+  note_view(note);
+  if (entry.state != ProcessState::kMember && entry.state != ProcessState::kLeaving) {
+    entry.state = ProcessState::kMember;
+    entry.is_spare = false;
+    actions_.push_back(
+        Happened{"joined", {{"member", whole(note.member)}, {"epoch", whole(note.epoch)}, {"step", whole(note.step)}}});
+  }
+  if (note.is_leaving && entry.state == ProcessState::kMember) {
+    // By its own wish. Someone else comes if the job would be too small.
+    entry.state = ProcessState::kLeaving;
+    wanted_ = std::max(options_.size_min, wanted_ - 1);
+  }
+  // What was asked may have been lost.
+  if (is_draining_) {
+    tell(note.member, StopNow{});
+  } else if (entry.state == ProcessState::kLeaving && !note.is_leaving) {
+    tell(note.member, LeaveNow{});
+  }
+  balance();
+}
+
+void Roster::ended(MemberId member, const env::ProcessExit& exit) {
+  Entry& entry = entries_.at(member);
+  const bool counted = entry.counts();
+  const bool was_asked = entry.state == ProcessState::kLeaving;
+  entry.state = ProcessState::kEnded;
+  entry.exit = exit;
+  const Facts facts = {
+      {"member", whole(member)}, {"code", std::int64_t{exit.code}}, {"signal", std::int64_t{exit.signal}}};
+  if (exit.ok() || (was_asked && !entry.has_state())) {
+    actions_.push_back(Happened{"left", facts});
+    // It came to its end by itself, so the others will too.
+    if (counted && entry.has_state()) is_finishing_ = true;
+  } else {
+    actions_.push_back(Happened{"died", facts, fmt::format("member {} {}", member, how_it_ended(exit))});
+    failed_.push_back(member);
+  }
+  // Members notice by themselves unless it never came to be one.
+  for (const auto& [id, other] : entries_) {
+    if (other.lives()) tell(id, Died{member});
+  }
+  const bool is_replaced = !exit.ok() && replaced_ < options_.replacements;
+  if (counted && !is_finishing_ && !is_draining_) {
+    replaced_ += is_replaced ? 1 : 0;
+    wanted_ -= is_replaced ? 0 : 1;
+  } else if (entry.is_spare && !was_asked && options_.spares > 0) {
+    // One that ends by itself would do so again.
+    options_.spares -= 1;
+  }
+  balance();
+}
+
+void Roster::remind() {
+  for (const MemberRecord& founder : founders_) {
+    if (entries_.at(founder.id).lives()) continue;
+    for (const auto& [id, entry] : entries_) {
+      if (entry.lives() && entry.last.epoch == 0) tell(id, Died{founder.id});
+    }
+  }
+}
+
+int Roster::count() const {
+  return static_cast<int>(
+      std::count_if(entries_.begin(), entries_.end(), [](const auto& one) { return one.second.counts(); }));
+}
+
+void Roster::balance() {
+  const auto any = [&](auto is) {
+    return std::any_of(entries_.begin(), entries_.end(), [&](const auto& one) { return is(one.second); });
+  };
+  // Without anyone who has the model, nobody can join.
+  if (!any([](const Entry& entry) { return entry.lives() && entry.has_state(); })) is_finishing_ = true;
+  if (is_finishing_ || is_draining_) return end_idle();
+  if (wanted_ < options_.size_min) {
+    is_too_small_ = true;
+    actions_.push_back(
+        Happened{"stopped", {}, fmt::format("fewer than {} members are left: the job is stopped", options_.size_min)});
+    return drain();
+  }
+  for (auto& [id, entry] : entries_) {
+    if (count() < wanted_ && entry.is_spare && entry.lives()) ask_to_join(entry);
+  }
+  while (count() < wanted_ && free_slot() >= 0) start(false, false);
+  for (auto entry = entries_.rbegin(); count() > wanted_ && entry != entries_.rend(); ++entry) {
+    if (entry->second.counts()) ask_to_leave(entry->second);
+  }
+  // Starting a process takes the machine's time from those who wait for one to join.
+  if (any([](const Entry& entry) { return entry.state == ProcessState::kJoining; })) return;
+  const auto spares = [&] {
+    return std::count_if(entries_.begin(), entries_.end(),
+                         [](const auto& one) { return one.second.is_spare && one.second.lives(); });
+  };
+  while (spares() < options_.spares && free_slot() >= 0) start(false, true);
+}
+
+// They have nothing that could be lost.
+void Roster::end_idle() {
+  for (auto& [id, entry] : entries_) {
+    if (!entry.lives() || entry.has_state() || entry.state == ProcessState::kLeaving) continue;
+    entry.state = ProcessState::kLeaving;
+    actions_.push_back(EndProcess{id});
+  }
+}
+
+Status Roster::resize(std::uint64_t size) {
+  if (is_draining_ || is_finishing_) return Error::unavailable(fmt::format("job \"{}\" is ending", options_.job));
+  if (size < static_cast<std::uint64_t>(options_.size_min) || size > static_cast<std::uint64_t>(options_.size_max)) {
+    return Error::invalid(
+        fmt::format("job \"{}\" can have {} to {} members, not {}; `orrery run --elastic` sets the bounds",
+                    options_.job, options_.size_min, options_.size_max, size));
+  }
+  wanted_ = static_cast<int>(size);
+  balance();
+  return {};
+}
+
+void Roster::drain() {
+  is_draining_ = true;
+  for (const auto& [id, entry] : entries_) {
+    if (!entry.lives()) continue;
+    tell(id, StopNow{});
+    // It may be no program of ours at all.
+    if (entry.is_founder && entry.last.epoch == 0) actions_.push_back(EndProcess{id, env::Signal::kTerminate});
+  }
+  balance();
+}
+
+Status Roster::drain(MemberId member) {
+  const auto found = entries_.find(member);
+  if (found == entries_.end() || !found->second.lives()) {
+    return Error::not_found(
+        fmt::format("job \"{}\" has no member {}; it has {}", options_.job, member, members_text()));
+  }
+  if (is_draining_ || is_finishing_ || found->second.state == ProcessState::kLeaving) return {};
+  if (found->second.is_spare) return Error::invalid(fmt::format("process {} is a spare, no member", member));
+  if (wanted_ <= options_.size_min) {
+    return Error::infeasible(
+        fmt::format("job \"{}\" needs at least {} members; drain the whole job, or resize it first", options_.job,
+                    options_.size_min));
+  }
+  wanted_ -= 1;
+  ask_to_leave(found->second);
+  balance();
+  return {};
+}
+
+void Roster::kill_all() {
+  is_draining_ = is_finishing_ = true;
+  for (const auto& [id, entry] : entries_) {
+    if (entry.lives()) actions_.push_back(EndProcess{id});
+  }
+}
+
+bool Roster::is_over() const {
+  return std::none_of(entries_.begin(), entries_.end(), [](const auto& one) { return one.second.lives(); });
+}
+
+int Roster::exit_code() const {
+  const bool someone_finished = std::any_of(entries_.begin(), entries_.end(), [&](const auto& one) {
+    const Entry& entry = one.second;
+    return !entry.lives() && entry.has_state() && entry.exit.ok();
+  });
+  for (const MemberId id : failed_) {
+    const bool was_member_at_the_end = std::find(view_.members.begin(), view_.members.end(), id) != view_.members.end();
+    if (someone_finished && !is_too_small_ && !was_member_at_the_end && view_.epoch > 0) continue;
+    const env::ProcessExit& exit = entries_.at(id).exit;
+    return exit.signal != 0 ? 128 + exit.signal : exit.code;
+  }
+  return is_too_small_ ? 1 : 0;
+}
+
+std::string Roster::members_text() const {
+  std::vector<MemberId> ids;
+  for (const auto& [id, entry] : entries_) {
+    if (entry.lives() && !entry.is_spare) ids.push_back(id);
+  }
+  return ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "));
+}
+
+JobStatus Roster::status() const {
+  JobStatus status{.job = options_.job,
+                   .size = static_cast<std::uint64_t>(std::max(0, wanted_)),
+                   .size_min = static_cast<std::uint64_t>(options_.size_min),
+                   .size_max = static_cast<std::uint64_t>(options_.size_max),
+                   .epoch = view_.epoch,
+                   .step = step_,
+                   .pass = pass_,
+                   .members = view_.members,
+                   .pause_s = pause_s_,
+                   .is_draining = is_draining_ || is_finishing_};
+  for (const auto& [id, entry] : entries_) {
+    if (!entry.lives()) continue;
+    status.processes.push_back({id, entry.process, entry.state, entry.last.epoch, entry.last.step});
+  }
+  return status;
+}
+
+std::string Roster::summary() const {
+  const auto died = failed_.size();
+  const int code = exit_code();
+  std::string text = code == 0 ? "ended well" : fmt::format("ended with code {}", code);
+  if (view_.epoch > 0) text += fmt::format(" after step {} with {} members", step_, view_.members.size());
+  text += fmt::format("; {} {} in all", entries_.size(), entries_.size() == 1 ? "process" : "processes");
+  if (died > 0) text += fmt::format(", {} died", died);
+  if (replaced_ > 0) text += fmt::format(", {} replaced", replaced_);
+  return fmt::format("{}: {}", options_.job, text);
+}
+
+}  // namespace orrery::elastic

@@ -1,0 +1,131 @@
+#pragma once
+// The launcher's book of the processes of one job: who was started, who is a member, who ended how, and what is to be
+// done so that the job has the size that is wanted. A pure state machine: observations go in, actions come out.
+//
+// Procedure, after every observation:
+//   1. A process that ended badly is made known to all others; it is replaced as long as `replacements` last, otherwise
+//      the job is one smaller from then on. Below `size_min` it is stopped.
+//   2. Fewer than wanted: a spare is asked to join, the longest waiting first; without one a process is started.
+//   3. More than wanted: the youngest members are asked to leave.
+//   4. Spares that were used are started anew, once those who join have joined.
+//   5. Once a member has ended by itself with 0, the training is over: nobody is started or replaced any more. Without
+//      members, spares are ended.
+//
+// Member numbers count from 1 in the order of starts and are never used again.
+
+#include <map>
+#include <variant>
+
+#include "elastic/job/note.h"
+#include "env/processes.h"
+
+namespace orrery::elastic {
+
+struct RosterOptions {
+  std::string job;
+  int size = 1;                    // at first
+  int size_min = 1, size_max = 1;  // what it may become
+  int spares = 0;                  // kept ready
+  int replacements = 0;            // of processes that died, in all
+  int slots = 1;                   // for processes at the same time
+};
+
+struct StartProcess {
+  MemberRecord member{};
+  bool is_founder = false;
+};
+struct Tell {
+  MemberId member = 0;
+  Note note{};
+};
+struct EndProcess {
+  MemberId member = 0;
+  env::Signal signal = env::Signal::kKill;
+};
+using Fact = std::variant<std::int64_t, double, std::string, std::vector<MemberId>>;
+using Facts = std::vector<std::pair<std::string, Fact>>;
+struct Happened {     // for the event log
+  std::string event;  // started, joined, left, died, resized, stopped
+  Facts facts{};
+  std::string text{};  // for people; may be empty
+};
+using Action = std::variant<StartProcess, Tell, EndProcess, Happened>;
+
+class Roster {
+ public:
+  // Founders and spares are to be started. Precondition: check(options).
+  explicit Roster(const RosterOptions& options);
+
+  // Observations.
+  void started(MemberId member, std::int64_t process);
+  void on(const Ready& note);
+  void on(const Report& note);
+  void ended(MemberId member, const env::ProcessExit& exit);
+  // Some time has passed. Founders wait for each other, and may not have had a postbox yet when one of them ended.
+  void remind();
+
+  // Wishes. An error says why not.
+  Status resize(std::uint64_t size);
+  // All members stop at the same step. Processes that have never been heard of get a signal.
+  void drain();
+  Status drain(MemberId member);
+  // Ends every process at once.
+  void kill_all();
+
+  std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
+  // No process is left, and none is to be started.
+  bool is_over() const;
+  // 0 if the training ended well: someone ended with 0 by itself, and nobody who was a member then ended badly. Else
+  // the code of the first that ended badly, 128 + the number of the signal if it was one.
+  int exit_code() const;
+  JobStatus status() const;
+  // "demo: ended well after step 600: 3 members; 5 processes, 1 died, 1 left".
+  std::string summary() const;
+  const std::vector<MemberRecord>& founders() const { return founders_; }
+
+ private:
+  struct Entry {
+    MemberRecord record{};
+    bool is_founder = false, is_spare = false;
+    ProcessState state = ProcessState::kStarting;
+    std::int64_t process = 0;
+    Report last{};  // its last report; epoch 0: none
+    env::ProcessExit exit{};
+
+    bool lives() const { return state != ProcessState::kEnded; }
+    // Is or was in a view with the model, or founds one.
+    bool has_state() const { return is_founder || last.epoch > 0; }
+    // Is a member, or will be.
+    bool counts() const { return lives() && !is_spare && state != ProcessState::kLeaving; }
+  };
+
+  void start(bool is_founder, bool is_spare);
+  void tell(MemberId member, Note note) { actions_.push_back(Tell{member, std::move(note)}); }
+  void ask_to_join(Entry& entry);
+  void ask_to_leave(Entry& entry);
+  void balance();
+  void end_idle();
+  int free_slot() const;
+  int count() const;
+  std::vector<MemberId> contacts_for(MemberId member) const;
+  void note_view(const Report& report);
+  std::string members_text() const;
+
+  RosterOptions options_;
+  int wanted_;
+  std::map<MemberId, Entry> entries_;
+  std::vector<MemberRecord> founders_;
+  MemberId next_ = 1;
+  int replaced_ = 0;
+  bool is_draining_ = false, is_finishing_ = false, is_too_small_ = false;
+  Report view_{};  // the latest in which anyone committed a step
+  std::uint64_t step_ = 0, pass_ = 0;
+  std::uint64_t resized_ = 0;  // epoch of the last change whose pause is known
+  double pause_s_ = 0;
+  std::vector<MemberId> failed_;  // in the order of their ends
+  std::vector<Action> actions_;
+};
+
+Status check(const RosterOptions& options);
+
+}  // namespace orrery::elastic

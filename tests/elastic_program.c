@@ -1,0 +1,81 @@
+/* A training whose model is exact, for tests of `orrery run`: elastic_program STEPS [STEP_US [LOG_FOLDER]]
+ *
+ * The model is a hash chain over steps and a sum over samples: whatever happens to members, it must be that of one
+ * process after as many steps. Each member appends "step epoch size sum chain" to LOG_FOLDER/MEMBER for every step it
+ * commits, and prints the same at its end. */
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <orrery/orrery.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+typedef struct training {
+  struct {
+    int64_t sum;
+    uint64_t chain;
+  } model;
+  int64_t* aside; /* sum over the samples of the step, in the arena */
+  orrery_worker* worker;
+  uint64_t epoch;
+  int size;
+  FILE* log;
+} training;
+
+static void commit(void* user, uint64_t step) {
+  training* t = user;
+  t->model.sum += *t->aside;
+  t->model.chain = (t->model.chain ^ step ^ (uint64_t)*t->aside) * 1099511628211u;
+  if (t->log == NULL) return;
+  fprintf(t->log, "%" PRIu64 " %" PRIu64 " %d %" PRId64 " %016" PRIx64 "\n", step, t->epoch, t->size, t->model.sum,
+          t->model.chain);
+  fflush(t->log);
+}
+
+static void* state(void* user, size_t* bytes) {
+  training* t = user;
+  *bytes = sizeof t->model;
+  return &t->model;
+}
+
+static int fail(void) {
+  fprintf(stderr, "elastic_program: %s\n", orrery_message());
+  return 4;
+}
+
+static orrery_status compute(training* t, long step_us) {
+  const orrery_range own = orrery_own_samples(t->worker);
+  const struct timespec pause = {step_us / 1000000, step_us % 1000000 * 1000};
+  orrery_ticket ticket;
+  *t->aside = 0;
+  for (uint64_t at = own.begin; at < own.end; ++at) *t->aside += (int64_t)orrery_sample(t->worker, at);
+  if (step_us > 0) nanosleep(&pause, NULL);
+  t->epoch = orrery_epoch(t->worker);
+  t->size = orrery_size(t->worker);
+  const orrery_status started = orrery_all_reduce(t->worker, "sum", t->aside, 1, ORRERY_I64, ORRERY_SUM, &ticket);
+  return started == ORRERY_OK ? orrery_wait(t->worker, ticket) : started;
+}
+
+int main(int argc, char** argv) {
+  const uint64_t steps = argc > 1 ? strtoull(argv[1], NULL, 10) : 100;
+  const long step_us = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+  training t = {{0, 14695981039346656037u}, NULL, NULL, 0, 0, NULL};
+  const orrery_training how = {sizeof how, 1009, 7, 24, commit, state, &t};
+  if (orrery_start(&how, &t.worker) != ORRERY_OK) return fail();
+  if (argc > 3) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%" PRIu64, argv[3], orrery_member(t.worker));
+    t.log = fopen(path, "a");
+    if (t.log == NULL) return 5;
+  }
+  if (orrery_allocate(t.worker, sizeof *t.aside, (void**)&t.aside) != ORRERY_OK) return fail();
+  orrery_outcome outcome = ORRERY_COMMITTED;
+  while (orrery_step(t.worker) < steps && outcome != ORRERY_ENDED) {
+    if (orrery_finish_step(t.worker, compute(&t, step_us), &outcome) != ORRERY_OK) return fail();
+  }
+  printf("end %" PRIu64 " %" PRIu64 " %d %" PRId64 " %016" PRIx64 "\n", orrery_step(t.worker), orrery_epoch(t.worker),
+         orrery_size(t.worker), t.model.sum, t.model.chain);
+  orrery_release(t.worker, t.aside);
+  orrery_free(t.worker);
+  return 0;
+}

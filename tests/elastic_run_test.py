@@ -1,0 +1,332 @@
+"""Jobs of real processes under `orrery run`: killed, resized, drained, left without a launcher. Usage: elastic_run_test.py ORRERY
+
+Whatever happens, members agree on the model at every step, and it is that of one process alone after as many steps.
+Nothing is left behind: no process, no name.
+"""
+
+import contextlib
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from elastic_job import JobTest, is_alive, processes_of, wait_for  # noqa: E402
+
+ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
+PROGRAM = ORRERY.parent / "elastic_program"
+EXAMPLE = ORRERY.parent / "sum"
+FOREVER = 1_000_000_000
+CHAOS_S = float(os.environ.get("ORRERY_CHAOS_S", 3))
+STEP_US = 1000
+
+
+class RunTest(JobTest):
+    ORRERY = ORRERY
+
+    def train(self, *options, steps=FOREVER, step_us=STEP_US):
+        self.log = pathlib.Path(self.folder) / f"log-{len(self.jobs)}"
+        self.log.mkdir()
+        job = self.start(*options, command=[PROGRAM, steps, step_us, self.log])
+        job.log = self.log
+        return job
+
+    def committed(self, job, member):
+        """Steps that a member has committed: step -> rest of the line."""
+        path = job.log / str(member)
+        lines = path.read_text().split("\n")[:-1] if path.exists() else []
+        return {int(line.split()[0]): line.split()[1:] for line in lines}
+
+    def furthest(self, job):
+        return max((max(self.committed(job, path.name), default=0) for path in job.log.iterdir()), default=0)
+
+    def wait_for_steps(self, job, more):
+        # The launcher writes down what it started a moment later.
+        self.assertTrue(wait_for(lambda: job.events("joined")))
+        goal = self.furthest(job) + more
+        self.assertTrue(wait_for(lambda: self.furthest(job) >= goal), f"no progress to step {goal}: {job.events()}")
+
+    def wait_for_size(self, job, size):
+        def has_size():
+            resized = job.events("resized")
+            return resized and resized[-1]["size"] == size
+
+        self.assertTrue(wait_for(has_size), job.events())
+
+    def expect_right_models(self, job, ended=None):
+        """All members committed the same at each step, consecutive from 1 on, and the end is that of one process."""
+        by_step = {}
+        for path in job.log.iterdir():
+            steps = self.committed(job, path.name)
+            self.assertEqual(sorted(steps), list(range(min(steps), max(steps) + 1)) if steps else [])
+            for step, (epoch, _, total, chain) in steps.items():
+                self.assertEqual(by_step.setdefault(step, (epoch, total, chain)), (epoch, total, chain), step)
+        self.assertEqual(sorted(by_step), list(range(1, max(by_step) + 1)))
+        epochs = [int(by_step[step][0]) for step in sorted(by_step)]
+        self.assertEqual(epochs, sorted(epochs))
+        last = max(by_step)
+        alone = subprocess.run([PROGRAM, str(last)], capture_output=True, text=True, check=True).stdout.split()
+        self.assertEqual((alone[1], alone[4], alone[5]), (str(last), by_step[last][1], by_step[last][2]))
+        if ended is not None:
+            ends = job.printed_lines(r"\[(\d+)\] end (\d+) \d+ \d+ (-?\d+) (\w+)")
+            at_the_end = [match for match in ends if int(match[2]) == last]
+            self.assertEqual(len(at_the_end), ended, job.printed)
+            for match in at_the_end:
+                self.assertEqual((match[3], match[4]), (by_step[last][1], by_step[last][2]))
+
+    def drain(self, job, members):
+        """Lets all stop, and checks everything."""
+        job.process.send_signal(signal.SIGTERM)
+        self.assertEqual(job.wait(), 0, job.said)
+        self.expect_right_models(job, ended=members)
+        self.expect_nothing_left(job)
+
+    # The launcher alone.
+
+    def test_output_has_the_member_before_each_line(self):
+        script = "echo one; echo two words; echo wrong >&2; printf end"
+        job = self.start("-n", 2, command=["sh", "-c", script])
+        self.assertEqual(job.wait(), 0)
+        lines = job.printed.splitlines()
+        for member in (1, 2):
+            own = [line for line in lines if line.startswith(f"[{member}] ")]
+            self.assertEqual(own, [f"[{member}] one", f"[{member}] two words", f"[{member}] end"])
+            self.assertIn(f"[{member}] wrong\n", job.said)
+        self.assertEqual(len(lines), 6)
+        self.expect_nothing_left(job)
+
+    def test_the_exit_code_is_that_of_the_first_that_failed(self):
+        job = self.start("-n", 2, command=["sh", "-c", "exit 3"])
+        self.assertEqual(job.wait(), 3)
+        self.assertIn("ended with exit code 3", job.said)
+        job = self.start("-n", 1, command=["sh", "-c", "kill -9 $$"])
+        self.assertEqual(job.wait(), 128 + 9)
+        self.assertEqual([event["code"] for event in job.events("ended")], [137])
+
+    def test_mistakes_are_named(self):
+        def error(*words):
+            result = subprocess.run([ORRERY, *words], capture_output=True, text=True, check=False)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            return result.stderr
+
+        self.assertIn('no program "no-such-program" in PATH', error("run", "--", "no-such-program"))
+        self.assertIn('no program "./none"', error("run", "--", "./none"))
+        self.assertIn("--workers 9 is outside --elastic 1:4", error("run", "-n", "9", "--elastic", "1:4", "--", "true"))
+        self.assertIn('not "4:1"', error("run", "--elastic", "4:1", "--", "true"))
+        self.assertIn("cannot be called", error("run", "--name", "a/b", "--", "true"))
+        self.assertIn("at most 64 processes", error("run", "-n", "60", "--spares", "9", "--", "true"))
+        self.assertIn('no job "nobody" is running', error("resize", "nobody", "2"))
+        self.assertIn('no job "nobody" is running', error("drain", "nobody"))
+        job = self.train("-n", 1, "--elastic", "1:2")
+        self.wait_for_steps(job, 5)
+        self.assertIn("is running; choose another --name", error("run", "--name", job.name, "--", "true"))
+        self.assertIn("can have 1 to 2 members, not 3", error("resize", job.name, "3"))
+        self.assertIn("has no member 9; it has 1", error("drain", job.name, "--member", "9"))
+        self.assertIn("needs at least 1 members", error("drain", job.name, "--member", "1"))
+        self.drain(job, members=1)
+
+    def test_a_second_signal_kills_what_does_not_stop(self):
+        job = self.start("-n", 2, command=["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"])
+        self.assertTrue(wait_for(lambda: len(processes_of(job.name)) >= 4))
+        time.sleep(0.3)
+        job.process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        self.assertIsNone(job.process.poll())
+        job.process.send_signal(signal.SIGINT)
+        self.assertEqual(job.wait(), 137)
+        self.expect_nothing_left(job)
+
+    # Members that come and go.
+
+    def test_a_job_that_nobody_disturbs(self):
+        job = self.train("-n", 3, steps=200)
+        self.assertEqual(job.wait(), 0, job.said)
+        self.expect_right_models(job, ended=3)
+        self.assertIn("ended well after step 200 with 3 members", job.said)
+        self.assertEqual(sorted(event["member"] for event in job.events("joined")), [1, 2, 3])
+        self.expect_nothing_left(job)
+
+    def test_killed_members_are_survived(self):
+        seed = random.randrange(1 << 32)
+        choice = random.Random(seed)
+        for _ in range(4):
+            with self.subTest(seed=seed):
+                job = self.train("-n", 3)
+                self.wait_for_steps(job, 1)
+                time.sleep(choice.uniform(0, 0.1))
+                victim = choice.randint(1, 3)
+                os.kill(job.pid_of(victim), signal.SIGKILL)
+                self.wait_for_size(job, 2)
+                self.wait_for_steps(job, 10)
+                died = job.events("died")
+                self.assertEqual([(event["member"], event["signal"]) for event in died], [(victim, 9)])
+                self.drain(job, members=2)
+
+    def test_killed_members_are_replaced(self):
+        job = self.train("-n", 2, "--replace", 2, "--spares", 1)
+        self.wait_for_steps(job, 5)
+        for number in range(2):
+            os.kill(job.pid_of(job.members()[0]), signal.SIGKILL)
+            self.assertTrue(wait_for(lambda: len(job.events("joined")) == 3 + number), job.events())
+            self.wait_for_steps(job, 5)
+        self.assertTrue(wait_for(lambda: len(job.members()) == 2))
+        self.drain(job, members=2)
+        self.assertIn("2 replaced", job.said)
+
+    def test_below_the_fewest_the_job_is_stopped(self):
+        job = self.train("-n", 3, "--elastic", "3:3")
+        self.wait_for_steps(job, 5)
+        os.kill(job.pid_of(2), signal.SIGKILL)
+        self.assertEqual(job.wait(), 137, job.said)
+        self.assertIn("fewer than 3 members are left", job.said)
+        self.expect_right_models(job)
+        self.expect_nothing_left(job)
+
+    def test_a_founder_that_never_comes_is_not_waited_for(self):
+        script = 'test "$ORRERY_MEMBER" != 2 || exit 7; exec "$0" "$@"'
+        log = pathlib.Path(self.folder) / "log"
+        log.mkdir()
+        job = self.start("-n", 3, command=["sh", "-c", script, PROGRAM, 100, STEP_US, log])
+        job.log = log
+        self.assertEqual(job.wait(), 0, job.said)
+        self.expect_right_models(job, ended=2)
+
+    def test_resize_by_command(self):
+        job = self.train("-n", 2, "--elastic", "1:4", "--spares", 1)
+        self.wait_for_steps(job, 5)
+        for size in (3, 4, 3, 1):
+            result = job.call("resize", job.name, size)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(f"{size} members, {size} wanted", result.stdout)
+            self.wait_for_steps(job, 5)
+            self.assertEqual(job.status()["members"], size)
+        self.drain(job, members=1)
+
+    def test_a_storm_of_resizes(self):
+        seed = random.randrange(1 << 32)
+        choice = random.Random(seed)
+        job = self.train("-n", 2, "--elastic", "1:5", "--spares", 1, step_us=300)
+        self.wait_for_steps(job, 5)
+        descriptors = len(os.listdir(f"/proc/{job.process.pid}/fd"))
+        for _ in range(25):
+            job.call("resize", job.name, choice.randint(1, 5), "--no-wait")
+            time.sleep(choice.uniform(0, 0.05))
+        result = job.call("resize", job.name, 2)
+        self.assertEqual(result.returncode, 0, f"seed {seed}: {result.stderr}")
+        self.wait_for_steps(job, 5)
+        self.assertTrue(wait_for(lambda: len(processes_of(job.name)) == 3), job.events())
+        self.assertTrue(wait_for(lambda: len(os.listdir(f"/proc/{job.process.pid}/fd")) <= descriptors))
+        self.drain(job, members=2)
+
+    def test_a_member_that_gets_a_notice_loses_no_step(self):
+        for seconds in (1, 0.3, 0.05):
+            with self.subTest(seconds=seconds):
+                job = self.train("-n", 3)
+                self.wait_for_steps(job, 10)
+                pid = job.pid_of(2)
+                os.kill(pid, signal.SIGTERM)
+                time.sleep(seconds)
+                in_time = not is_alive(pid)
+                if not in_time:
+                    os.kill(pid, signal.SIGKILL)
+                self.wait_for_size(job, 2)
+                # What it committed, the others have too; expect_right_models compares all of it.
+                own = self.committed(job, 2)
+                self.assertTrue(wait_for(lambda: max(own) in self.committed(job, 1)))
+                self.drain(job, members=2)
+                if in_time:
+                    self.assertEqual(job.events("died"), [])
+
+    def test_one_member_is_drained_by_command(self):
+        job = self.train("-n", 3)
+        self.wait_for_steps(job, 5)
+        result = job.call("drain", job.name, "--member", 1)
+        self.assertEqual((result.returncode, result.stdout), (0, f"{job.name}: member 1 has left\n"), result.stderr)
+        self.wait_for_size(job, 2)
+        self.assertEqual(job.members(), [2, 3])
+        self.wait_for_steps(job, 5)
+        result = job.call("drain", job.name)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(job.wait(), 0)
+        self.expect_right_models(job, ended=2)
+
+    def test_a_notice_file(self):
+        notice = pathlib.Path(self.folder) / "notice"
+        job = self.train("-n", 2, "--notice", notice)
+        self.wait_for_steps(job, 5)
+        notice.write_text("member 2\n")
+        self.wait_for_size(job, 1)
+        self.drain(job, members=1)
+        everyone = pathlib.Path(self.folder) / "everyone"
+        job = self.train("-n", 2, "--notice", everyone)
+        self.wait_for_steps(job, 5)
+        everyone.touch()
+        self.assertEqual(job.wait(), 0)
+        self.expect_right_models(job, ended=2)
+
+    def test_everything_at_once(self):
+        seed = random.randrange(1 << 32)
+        choice = random.Random(seed)
+        job = self.train("-n", 3, "--elastic", "1:6", "--spares", 2, "--replace", 1000, step_us=500)
+        self.wait_for_steps(job, 5)
+        end = time.monotonic() + CHAOS_S
+        while time.monotonic() < end:
+            what = choice.choice(["resize", "resize", signal.SIGKILL, signal.SIGTERM])
+            members = job.members()
+            if what == "resize":
+                job.call("resize", job.name, choice.randint(1, 6), "--no-wait")
+            elif len(members) >= 2:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(job.pid_of(choice.choice(members)), what)
+            time.sleep(choice.uniform(0, 0.15))
+        result = job.call("resize", job.name, 3)
+        self.assertEqual(result.returncode, 0, f"seed {seed}: {result.stderr}")
+        self.wait_for_steps(job, 20)
+        self.drain(job, members=3)
+
+    # Without the launcher.
+
+    def test_training_goes_on_without_its_launcher(self):
+        job = self.train("-n", 3, "--spares", 1, steps=1500)
+        self.wait_for_steps(job, 10)
+        job.process.kill()
+        job.process.wait()
+        self.wait_for_steps(job, 20)
+        row = job.status()
+        self.assertEqual((row["launcher"], row["wanted"]), (None, None))
+        result = job.call("resize", job.name, 2)
+        self.assertIn("has lost its launcher", result.stderr)
+        os.kill(job.pid_of(3), signal.SIGKILL)
+        self.wait_for_steps(job, 20)
+        self.assertTrue(wait_for(lambda: self.furthest(job) == 1500))
+        self.expect_nothing_left(job)
+        job.wait()
+        self.expect_right_models(job, ended=2)
+
+    def test_the_name_is_free_again_after_everyone_was_killed(self):
+        job = self.train("-n", 2)
+        self.wait_for_steps(job, 5)
+        job.process.kill()
+        for pid in processes_of(job.name):
+            os.kill(pid, signal.SIGKILL)
+        self.expect_nothing_left(job)
+        again = subprocess.run([ORRERY, "run", "--name", job.name, "-n", "1", "--", "true"], capture_output=True, check=False)
+        self.assertEqual(again.returncode, 0, again.stderr)
+
+    # The example in C.
+
+    def test_the_example_grows_by_its_own_wish(self):
+        alone = subprocess.run([EXAMPLE, "3000"], capture_output=True, text=True, check=True).stdout
+        job = self.start("-n", 2, "--elastic", "1:3", "--spares", 1, command=[EXAMPLE, 3000, 100])
+        self.assertEqual(job.wait(), 0, job.said)
+        ends = {line[1] for line in job.printed_lines(r"\[\d+\] member \d+ of \d+: (.*)")}
+        self.assertEqual(ends, {alone.strip().split(": ")[1]})
+        self.assertEqual(len(job.printed_lines(r"\[3\] member 3 of .*")), 1, job.printed)
+
+
+if __name__ == "__main__":
+    unittest.main()
