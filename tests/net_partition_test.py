@@ -77,8 +77,9 @@ class Job:
 
     def finish(self):
         codes = [process.wait() for process in self.processes]
-        for reader in self.readers:
+        for reader, process in zip(self.readers, self.processes):
             reader.join()
+            process.stdout.close()
         return codes
 
 
@@ -118,8 +119,8 @@ class NetPartitionTest(unittest.TestCase):
         job.wait_open()
         time.sleep(0.5)
         since = time.monotonic()
-        self.network.run(self.network.hub, "tc qdisc add dev port3 clsact && "
-                                           "tc filter add dev port3 ingress matchall action drop")
+        # A bucket of tokens that no frame fits.
+        self.network.run(self.network.holders[3].pid, "tc qdisc add dev eth0 root tbf rate 1kbit burst 10 limit 10")
         self.expect_revoked(job, since, "one-way loss")
 
 
