@@ -89,7 +89,7 @@ class Mesh::Opening {
   };
 
   void connect(int to, env::FileDescriptor socket) {
-    set_no_delay(socket.get());
+    prepare(socket.get(), options_.send_buffer_bytes);
     mesh_.links_[static_cast<std::size_t>(to)] =
         std::make_unique<Link>(std::move(socket), to, mesh_.limits_, mesh_.checksum_);
   }

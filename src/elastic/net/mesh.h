@@ -34,6 +34,11 @@ struct MeshOptions {
   std::function<Status()> meanwhile{};  // called now and then while waiting for them; its error ends the waiting
   int ranks_here = 1;                   // that share the cores of this host; decides how to wait
 
+  // Bytes that the machine keeps of each connection until they are acknowledged. Few stay in the processor's caches,
+  // which is worth more than a long queue; over long distances take bandwidth times round trip. 0: as the machine
+  // likes.
+  std::uint32_t send_buffer_bytes = 256 << 10;
+
   // The same on all ranks, or they refuse each other.
   bool checksum = false;                  // of every frame; TCP's own finds most errors, this one practically all
   std::uint32_t data_bytes = 1 << 20;     // longest payload of a frame

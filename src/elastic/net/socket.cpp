@@ -95,9 +95,11 @@ Status connected(int socket) {
   return {};
 }
 
-void set_no_delay(int socket) {
+void prepare(int socket, std::uint32_t send_buffer_bytes) {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const int half = static_cast<int>(send_buffer_bytes / 2);  // the machine doubles it, for its own bookkeeping
+  if (half > 0) ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &half, sizeof half);
 }
 
 PathState path_state(int socket) {

@@ -1,6 +1,7 @@
 #pragma once
 // TCP of the machine without waiting: every call returns at once.
 
+#include <cstdint>
 #include <optional>
 #include <sys/socket.h>
 
@@ -27,8 +28,8 @@ Result<std::optional<env::FileDescriptor>> accept_from(int listener);
 // Begins to connect; poll for writing, then ask connected().
 Result<env::FileDescriptor> begin_connect(const Endpoint& endpoint);
 Status connected(int socket);
-// Small frames leave at once.
-void set_no_delay(int socket);
+// Small frames leave at once; at most `send_buffer_bytes` wait in the machine, if that is not 0.
+void prepare(int socket, std::uint32_t send_buffer_bytes);
 
 struct PathState {
   bool in_flight = false;  // bytes have left that are not acknowledged
