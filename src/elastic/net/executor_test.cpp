@@ -212,9 +212,9 @@ TEST(NetExecutor, BitsDoNotDependOnTimingAndAreTheSameOnAllRanks) {
   }
 }
 
-TEST(NetExecutor, ExchangeAndCliqueHaveTheBitsOfTheRankOrder) {
+TEST(NetExecutor, ExchangeCliqueAndStarHaveTheBitsOfTheRankOrder) {
   Random random(20260104);
-  for (const Algorithm algorithm : {Algorithm::kExchange, Algorithm::kClique}) {
+  for (const Algorithm algorithm : {Algorithm::kExchange, Algorithm::kClique, Algorithm::kStar}) {
     for (const DataType type : kDataTypes) {
       for (const ReduceOp op : kReduceOps) {
         const Descriptor what = {Collective::kAllReduce, type, op, 0, 777};

@@ -22,7 +22,8 @@ constexpr Seconds kQuietLong{10};
 constexpr int kBeatsSeldom = 10;
 
 std::uint32_t settings_of(const MeshOptions& options) {
-  const std::string text = fmt::format("{} {} {}", options.checksum, options.data_bytes, options.early_bytes);
+  const std::string text =
+      fmt::format("{} {} {} {}", options.checksum, options.data_bytes, options.early_bytes, options.others);
   return static_cast<std::uint32_t>(hash64(text));
 }
 

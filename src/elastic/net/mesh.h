@@ -43,6 +43,7 @@ struct MeshOptions {
   bool checksum = false;                  // of every frame; TCP's own finds most errors, this one practically all
   std::uint32_t data_bytes = 1 << 20;     // longest payload of a frame
   std::uint32_t early_bytes = 256 << 10;  // that a rank takes of each other before it has asked for them
+  std::uint64_t others = 0;               // digest of whatever else must be the same
 };
 
 class Mesh {

@@ -137,6 +137,28 @@ TEST(NetMesh, ARankOfAnOldEpochIsTurnedAwayFromARunningOne) {
   rank_0.join();
 }
 
+TEST(NetMesh, RanksWithOtherSettingsRefuseEachOther) {
+  const std::vector<std::function<void(SessionOptions&)>> changes = {
+      [](SessionOptions& options) { options.chunk_bytes *= 2; },
+      [](SessionOptions& options) { options.mesh.early_bytes *= 2; },
+      [](SessionOptions& options) { options.mesh.checksum = true; },
+  };
+  for (const auto& change : changes) {
+    Doors doors(2);
+    std::thread rank_0([&] {
+      SessionOptions options = options_for(doors, 0, 1);
+      options.mesh.open_max = Seconds(0.2);
+      EXPECT_FALSE(Session::open(doors.of(0), options));
+    });
+    SessionOptions options = options_for(doors, 1, 1);
+    change(options);
+    const auto session = Session::open(doors.of(1), options);
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().message(), "rank 0 has other settings of the network");
+    rank_0.join();
+  }
+}
+
 TEST(NetMesh, WhoDoesNotComeIsNamed) {
   Doors doors(3);
   SessionOptions options = options_for(doors, 0, 1);

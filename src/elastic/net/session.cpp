@@ -24,7 +24,9 @@ Result<std::unique_ptr<Session>> Session::open(Door& door, const SessionOptions&
     return Error::invalid(
         fmt::format("chunks of {} bytes; expected 64 to {}", options.chunk_bytes, options.mesh.data_bytes));
   }
-  ORRERY_TRY(std::unique_ptr<Mesh> mesh, Mesh::open(door, options.mesh));
+  MeshOptions own = options.mesh;
+  own.others = mix64(options.mesh.others ^ options.chunk_bytes);
+  ORRERY_TRY(std::unique_ptr<Mesh> mesh, Mesh::open(door, own));
   return std::unique_ptr<Session>(new Session(std::move(mesh), options));
 }
 

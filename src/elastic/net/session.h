@@ -8,7 +8,7 @@
 //   - If a rank dies, leaves with operations of others unfinished, or its machine falls silent (mesh.h), the epoch is
 //     revoked: every unfinished operation ends with kUnavailable on every rank.
 //   - Results do not depend on timing, and all ranks have the same bits. The order in which tensors are combined is the
-//     algorithm's (algorithms/); exchange and clique combine in rank order with one rounding, as on one host.
+//     algorithm's (algorithms/); exchange, clique and star combine in rank order with one rounding, as on one host.
 //
 // What is sent when: a rank that starts an operation tells all others. Tensors move when everyone has told, so whatever
 // arrives is wanted and is bounded by what its receiver has itself started. Only first messages of small tensors go at
