@@ -2,13 +2,16 @@
 //
 //   never slower than Open MPI; with 4 ranks 1.5 times as fast on private memory, 2.5 times in the arena
 //   than Gloo 1.5 times from 4 MiB on, 15 times up to 64 KiB
+//   over TCP never slower than Gloo's ring, which uses TCP too
 //
 // All contenders run in one run: for each number of ranks their processes start together and then take turns, in random
 // order, on each size, round by round. A turn checks the sums, then times some all-reduces one after the other; its
 // time is that of the slowest rank. What is judged is the median over the rounds of other / ours. 32-bit floats, summed
 // up.
 //
-//   bench_elastic [ROUNDS [RANKS]]
+//   bench_elastic [ROUNDS [RANKS [tcp]]]
+//
+// With "tcp" only those take part that use TCP.
 //
 // Exit code 1 when a bar is missed.
 
@@ -26,6 +29,7 @@
 #include "elastic/host/segment.h"
 #include "env/env.h"
 #include "env/processes.h"
+#include "env/sockets.h"
 
 namespace orrery {
 namespace {
@@ -90,8 +94,8 @@ struct Contender {
 
 class Group {
  public:
-  Group(env::Env env, std::string folder_of_programs, int ranks)
-      : env_(env), programs_(std::move(folder_of_programs)), ranks_(ranks) {}
+  Group(env::Env env, std::string folder_of_programs, int ranks, bool tcp_only)
+      : env_(env), programs_(std::move(folder_of_programs)), ranks_(ranks), tcp_only_(tcp_only) {}
 
   Status start() {
     const int file = ::memfd_create("bench-board", 0);
@@ -99,9 +103,13 @@ class Group {
     board_path_ = fmt::format("/proc/{}/fd/{}", static_cast<long>(::getpid()), file);
     board_ = bench::open_board(board_path_.c_str());
     if (board_ == nullptr) return Error::io("cannot map the board");
-    for (const char* where : {"private", "arena"}) ORRERY_TRY_VOID(start_ours(where));
+    if (!tcp_only_) {
+      for (const char* where : {"private", "arena"}) ORRERY_TRY_VOID(start_ours(where));
+    }
+    ORRERY_TRY_VOID(start_tcp());
+    ours_ = contenders_.size();
     ORRERY_TRY_VOID(start_gloo());
-    return start_openmpi();
+    return tcp_only_ ? Status() : start_openmpi();
   }
 
   ~Group() {
@@ -113,7 +121,9 @@ class Group {
     std::filesystem::remove_all(folder_);
   }
 
+  // Ours come first.
   const std::vector<Contender>& contenders() const { return contenders_; }
+  std::size_t ours() const { return ours_; }
 
   // Seconds per all-reduce.
   Result<double> turn(std::size_t contender, const Work& work) {
@@ -150,10 +160,32 @@ class Group {
     ORRERY_TRY(auto segment,
                elastic::Segment::create({.slots = ranks_, .arena_bytes = where == "arena" ? 128ULL << 20 : 0}));
     segments_.push_back(segment);
-    Contender contender{"Orrery, " + where, {}};
+    Contender contender{where, {}};
     for (int rank = 0; rank < ranks_; ++rank) {
       ORRERY_TRY_VOID(spawn(contender, {programs_ + "/elastic_orrery", board_path_, fmt::to_string(contenders_.size()),
                                         fmt::to_string(rank), fmt::to_string(ranks_), segment->path(), where}));
+    }
+    contenders_.push_back(std::move(contender));
+    return {};
+  }
+
+  Status start_tcp() {
+    // Ports that were free a moment ago.
+    std::vector<std::unique_ptr<env::Listener>> listeners;
+    std::vector<std::string> addresses;
+    for (int rank = 0; rank < ranks_; ++rank) {
+      ORRERY_TRY(auto listener, env_.sockets.listen({"127.0.0.1", 0}));
+      addresses.push_back(env::to_string(listener->address()));
+      listeners.push_back(std::move(listener));
+    }
+    listeners.clear();
+    Contender contender{"TCP", {}};
+    for (int rank = 0; rank < ranks_; ++rank) {
+      std::vector<std::string> argv = {programs_ + "/elastic_orrery_tcp", board_path_,
+                                       fmt::to_string(contenders_.size()), fmt::to_string(rank),
+                                       fmt::to_string(ranks_)};
+      argv.insert(argv.end(), addresses.begin(), addresses.end());
+      ORRERY_TRY_VOID(spawn(contender, std::move(argv)));
     }
     contenders_.push_back(std::move(contender));
     return {};
@@ -188,26 +220,29 @@ class Group {
   env::Env env_;
   std::string programs_;
   int ranks_;
+  bool tcp_only_;
   std::string board_path_;
   Board* board_ = nullptr;
   std::string folder_;
   std::vector<std::shared_ptr<elastic::Segment>> segments_;
   std::vector<Contender> contenders_;
+  std::size_t ours_ = 0;
 };
 
 // What the ratio other / ours has to be; 0: nothing is asked.
-double bar(const std::string& other, bool arena, int ranks, const Work& work) {
+double bar(const std::string& other, const std::string& ours, int ranks, const Work& work) {
+  if (ours == "TCP") return 1;
   if (other == "Open MPI") {
     if (ranks < 4) return 1;
-    return arena ? 2.5 : 1.5;
+    return ours == "arena" ? 2.5 : 1.5;
   }
   if (work.bytes() >= 4 << 20) return 1.5;
   return work.bytes() <= 64 << 10 ? 15 : 0;
 }
 
 // Prints the rows of one number of ranks. Whether all bars were met.
-Result<bool> measure(env::Env env, const std::string& programs, int ranks, int rounds) {
-  Group group(env, programs, ranks);
+Result<bool> measure(env::Env env, const std::string& programs, int ranks, int rounds, bool tcp_only) {
+  Group group(env, programs, ranks, tcp_only);
   ORRERY_TRY_VOID(group.start());
   const std::vector<Work> work = all_work();
   const std::size_t contenders = group.contenders().size();
@@ -226,21 +261,23 @@ Result<bool> measure(env::Env env, const std::string& programs, int ranks, int r
   }
   bool all_met = true;
   for (std::size_t w = 0; w < work.size(); ++w) {
-    for (std::size_t ours = 0; ours < 2; ++ours) {
-      for (std::size_t other = 2; other < contenders; ++other) {
+    for (std::size_t ours = 0; ours < group.ours(); ++ours) {
+      for (std::size_t other = group.ours(); other < contenders; ++other) {
+        const std::string& way = group.contenders()[ours].name;
+        // Open MPI goes through shared memory here.
+        if (way == "TCP" && group.contenders()[other].name == "Open MPI") continue;
         std::vector<double> ratios;
         for (int round = 0; round < rounds; ++round) {
           const auto at = static_cast<std::size_t>(round);
           ratios.push_back(times[{w, other}][at] / times[{w, ours}][at]);
         }
         const double ratio = median(ratios);
-        const double wanted = bar(group.contenders()[other].name, ours == 1, ranks, work[w]);
+        const double wanted = bar(group.contenders()[other].name, way, ranks, work[w]);
         const bool met = ratio >= wanted;
         all_met = all_met && met;
         fmt::print("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:.2f} | {:.2f}–{:.2f} | {} | {} |\n", ranks, work[w].name,
-                   ours == 0 ? "private" : "arena", group.contenders()[other].name, 1e6 * median(times[{w, ours}]),
-                   1e6 * median(times[{w, other}]), ratio, quantile(ratios, 0.1), quantile(ratios, 0.9),
-                   wanted > 0 ? fmt::format("{:.1f}", wanted) : "",
+                   way, group.contenders()[other].name, 1e6 * median(times[{w, ours}]), 1e6 * median(times[{w, other}]),
+                   ratio, quantile(ratios, 0.1), quantile(ratios, 0.9), wanted > 0 ? fmt::format("{:.1f}", wanted) : "",
                    wanted == 0 ? ""
                    : met       ? "meets"
                                : "MISSES");
@@ -256,12 +293,13 @@ int run(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : kRounds;
   const std::string programs = std::filesystem::path(argv[0]).parent_path().string();
   fmt::print(
-      "| ranks | tensors | memory | other | ours µs | other µs | other / ours | 10–90 % | bar | verdict |\n"
+      "| ranks | tensors | ours | other | ours µs | other µs | other / ours | 10–90 % | bar | verdict |\n"
       "|---:|---|---|---|---:|---:|---:|---:|---:|---|\n");
+  const bool tcp_only = argc > 3 && std::string_view(argv[3]) == "tcp";
   bool all_met = true;
   for (const int ranks : {2, 3, 4}) {
-    if (argc > 2 && std::atoi(argv[2]) != ranks) continue;
-    const auto met = measure(env, programs, ranks, rounds);
+    if (argc > 2 && std::atoi(argv[2]) != 0 && std::atoi(argv[2]) != ranks) continue;
+    const auto met = measure(env, programs, ranks, rounds, tcp_only);
     if (!met) {
       fmt::print(stderr, "{} ranks: {}\n", ranks, met.error().to_string());
       return 1;

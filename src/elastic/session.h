@@ -28,11 +28,6 @@
 
 namespace orrery::elastic {
 
-// An operation that was started. Every ticket has to be waited for, once.
-struct Ticket {
-  OperationKey key{};
-};
-
 struct SessionOptions {
   PortOptions port{};
   Staged::Probe probe{};  // called at cut points; for tests

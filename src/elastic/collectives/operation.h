@@ -11,23 +11,12 @@
 
 #include "elastic/collectives/buffers.h"
 #include "elastic/collectives/direct.h"
+#include "elastic/collectives/request.h"
 #include "elastic/collectives/staged.h"
+#include "elastic/collectives/ticket.h"
 #include "elastic/frame.h"
 
 namespace orrery::elastic {
-
-inline constexpr std::size_t kDigestBytes = 16;
-
-struct OperationKey {
-  std::uint64_t name = 0;      // hash64
-  std::uint32_t sequence = 0;  // operations of that name before it
-
-  friend bool operator==(const OperationKey&, const OperationKey&) = default;
-};
-
-struct OperationKeyHash {
-  std::size_t operator()(const OperationKey& key) const { return key.name * 31 + key.sequence; }
-};
 
 class Operation {
  public:

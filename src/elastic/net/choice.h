@@ -1,0 +1,41 @@
+#pragma once
+// Which algorithm is taken for which operation: a table of the time of all-reduces by algorithm and size.
+//
+// Until something was measured, the table holds a model: 40 µs per step, 5 µs per message of a rank, 1 ns per byte of
+// the busiest rank; steps, messages and bytes are counted on the schedules themselves. Session::measure() replaces it
+// by times on which all ranks have agreed. Between two sizes the time is interpolated, above the largest it is
+// continued. An operation gets the fastest algorithm that can do it; the all-reduce of an algorithm stands for its
+// other collectives. Ties go to the one that comes first in Algorithm.
+//
+// The choice is a function of table and descriptor, so ranks with the same table choose alike.
+
+#include <array>
+#include <optional>
+
+#include "elastic/net/algorithm.h"
+
+namespace orrery::elastic::net {
+
+class Choice {
+ public:
+  static constexpr std::array<std::uint64_t, 3> kSizes = {4 << 10, 64 << 10, 1 << 20};
+  using Times = std::array<std::array<double, kAlgorithms>, kSizes.size()>;  // seconds; [size][algorithm]
+
+  // By the model.
+  Choice(int ranks, std::uint64_t chunk_bytes);
+
+  Algorithm pick(const Descriptor& descriptor) const;
+
+  // Takes measured times of the first `sizes` sizes; the model continues them. The given tree is not measured.
+  void learn(const Times& measured, std::size_t sizes);
+  // Prefers one algorithm wherever it can do the operation.
+  void prefer(std::optional<Algorithm> algorithm, int root_of_tree = 0);
+  double seconds(Algorithm algorithm, std::uint64_t bytes) const;
+
+ private:
+  Times times_{};
+  std::optional<Algorithm> preferred_{};
+  int root_of_tree_ = 0;
+};
+
+}  // namespace orrery::elastic::net

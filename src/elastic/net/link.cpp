@@ -1,0 +1,226 @@
+#include "elastic/net/link.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/check.h"
+
+namespace orrery::elastic::net {
+
+namespace {
+
+constexpr std::size_t kStageBytes = 8 << 10;
+constexpr std::size_t kReadBytesPerCall = 4 << 20;  // before other links have their turn
+constexpr std::size_t kFramesPerWrite = 32;
+
+bool carries_tensor(FrameKind kind) {
+  return kind == FrameKind::kData || kind == FrameKind::kPullData;
+}
+
+}  // namespace
+
+Link::Link(env::FileDescriptor socket, int peer, const WireLimits& limits, bool checksum)
+    : socket_(std::move(socket)),
+      peer_(peer),
+      limits_(limits),
+      checksum_(checksum),
+      credit_(limits.early_bytes),
+      stage_(kStageBytes) {}
+
+// Adds what every frame carries: its length, the credit that is owed, the checksum.
+void Link::finish(Outgoing& frame, std::span<const std::byte> payload) {
+  frame.header.epoch = limits_.epoch;
+  frame.header.length = static_cast<std::uint32_t>(payload.size());
+  frame.header.credit = owed_;
+  owed_ = 0;
+  if (!checksum_) return;
+  frame.header.flags |= kFlagChecksum;
+  frame.header.checksum = checksum_of(frame.header, payload);
+}
+
+void Link::post(const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner,
+                std::shared_ptr<const void> keeper) {
+  Outgoing& frame = queue_.emplace_back();
+  frame.header = header;
+  frame.payload = payload;
+  frame.owner = owner;
+  frame.keeper = std::move(keeper);
+  finish(frame, payload);
+}
+
+void Link::post_copy(const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner) {
+  Outgoing& frame = queue_.emplace_back();
+  frame.header = header;
+  frame.owner = owner;
+  if (payload.size() <= frame.control.size()) {
+    std::copy(payload.begin(), payload.end(), frame.control.begin());
+  } else {
+    frame.copy.assign(payload.begin(), payload.end());
+    frame.payload = frame.copy;
+  }
+  finish(frame, payload);
+}
+
+void Link::post_urgent(const FrameHeader& header) {
+  // Not between the halves of a frame.
+  const bool is_cut = !queue_.empty() && queue_.front().written > 0;
+  Outgoing frame;
+  frame.header = header;
+  finish(frame, {});
+  queue_.insert(queue_.begin() + (is_cut ? 1 : 0), std::move(frame));
+}
+
+Result<bool> Link::flush() {
+  bool any = false;
+  blocked_ = false;
+  while (!queue_.empty() && !blocked_) {
+    std::array<iovec, 2 * kFramesPerWrite> pieces;
+    std::size_t count = 0, wanted = 0;
+    const auto add = [&](std::span<const std::byte> bytes, std::size_t skip) {
+      if (bytes.size() <= skip) return;
+      pieces[count++] = {const_cast<std::byte*>(bytes.data() + skip), bytes.size() - skip};
+      wanted += bytes.size() - skip;
+    };
+    for (std::size_t i = 0; i < std::min(queue_.size(), kFramesPerWrite); ++i) {
+      const Outgoing& frame = queue_[i];
+      const bool is_control = frame.payload.empty();
+      add(std::as_bytes(std::span(&frame.header, 1)), frame.written);
+      add(is_control ? std::span(frame.control).first(frame.header.length) : frame.payload,
+          frame.written > kHeaderBytes ? frame.written - kHeaderBytes : 0);
+    }
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = count;
+    const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno != EAGAIN) return env::posix_error(errno, fmt::format("cannot send to rank {}", peer_));
+    auto left = static_cast<std::size_t>(std::max<ssize_t>(sent, 0));
+    blocked_ = left < wanted;
+    any = any || left > 0;
+    bytes_written_ += left;
+    while (!queue_.empty()) {
+      Outgoing& frame = queue_.front();
+      const std::size_t rest = kHeaderBytes + frame.header.length - frame.written;
+      if (left < rest) {
+        frame.written += left;
+        break;
+      }
+      left -= rest;
+      FrameOwner* const owner = frame.owner;
+      const std::uint32_t part = frame.header.part;
+      queue_.pop_front();
+      if (owner != nullptr) owner->written(part);
+    }
+  }
+  return any;
+}
+
+bool Link::spend_credit(std::uint32_t bytes) {
+  if (bytes > credit_) return false;
+  credit_ -= bytes;
+  return true;
+}
+
+// Reads the rest of the payload, and behind it whatever fits the stage; or only the latter between frames.
+Result<std::size_t> Link::read_more() {
+  ORRERY_CHECK(stage_begin_ == stage_end_ || !header_);
+  if (stage_begin_ == stage_end_) stage_begin_ = stage_end_ = 0;
+  if (stage_begin_ > 0) {
+    std::memmove(stage_.data(), stage_.data() + stage_begin_, stage_end_ - stage_begin_);
+    stage_end_ -= stage_begin_;
+    stage_begin_ = 0;
+  }
+  std::array<iovec, 2> pieces;
+  std::size_t count = 0, wanted = 0;
+  if (header_) {
+    wanted = header_->length - payload_read_;
+    pieces[count++] = {payload_ + payload_read_, wanted};
+  }
+  pieces[count++] = {stage_.data() + stage_end_, stage_.size() - stage_end_};
+  for (;;) {
+    const ssize_t got = ::readv(socket_.get(), pieces.data(), static_cast<int>(count));
+    if (got > 0) {
+      const auto bytes = static_cast<std::size_t>(got), of_payload = std::min(bytes, wanted);
+      payload_read_ += of_payload;
+      stage_end_ += bytes - of_payload;
+      return bytes;
+    }
+    if (got == 0) return Error::unavailable(fmt::format("rank {} closed its connection", peer_));
+    if (errno == EAGAIN) return std::size_t{0};
+    if (errno != EINTR) {
+      return Error::unavailable(fmt::format("rank {} is gone: {}", peer_, std::strerror(errno)));
+    }
+  }
+}
+
+Status Link::take_header(Receiver& receiver) {
+  FrameHeader header;
+  std::memcpy(&header, stage_.data() + stage_begin_, kHeaderBytes);
+  stage_begin_ += kHeaderBytes;
+  ORRERY_TRY_VOID(check(header, limits_));
+  if (left_) return Error::invalid(fmt::format("rank {} sent a frame after its goodbye", peer_));
+  if (header.credit > limits_.early_bytes - credit_) {
+    return Error::invalid(fmt::format("rank {} gave back {} bytes of credit that nobody owed", peer_, header.credit));
+  }
+  credit_ += header.credit;
+  if ((header.flags & kFlagEarly) != 0) {
+    if (header.length > limits_.early_bytes - early_) {
+      return Error::invalid(fmt::format("rank {} sent more early data than it had credit for", peer_));
+    }
+    early_ += header.length;
+  }
+  header_ = header;
+  payload_read_ = 0;
+  payload_ = control_.data();
+  if (carries_tensor(header.kind)) {
+    ORRERY_TRY(payload_, receiver.place(peer_, header));
+  }
+  const std::size_t staged = std::min<std::size_t>(header.length, stage_end_ - stage_begin_);
+  if (staged > 0) std::memcpy(payload_, stage_.data() + stage_begin_, staged);
+  stage_begin_ += staged;
+  payload_read_ = staged;
+  return {};
+}
+
+Status Link::take_payload(Receiver& receiver) {
+  const FrameHeader header = *header_;
+  header_.reset();
+  frames_read_ += 1;
+  if ((header.flags & kFlagChecksum) != 0 && header.checksum != checksum_of(header, {payload_, header.length})) {
+    return Error::invalid(fmt::format("a frame of rank {} arrived damaged", peer_));
+  }
+  if (header.kind == FrameKind::kGoodbye) {
+    left_ = true;
+    return {};
+  }
+  return receiver.arrived(peer_, header, payload_);
+}
+
+Result<bool> Link::receive(Receiver& receiver) {
+  std::size_t total = 0;
+  bool drained = false;
+  for (;;) {
+    while (header_ ? payload_read_ == header_->length : stage_end_ - stage_begin_ >= kHeaderBytes) {
+      if (header_) {
+        ORRERY_TRY_VOID(take_payload(receiver));
+      } else {
+        ORRERY_TRY_VOID(take_header(receiver));
+      }
+    }
+    if (drained || total >= kReadBytesPerCall) return total > 0;
+    const std::size_t room =
+        (header_ ? header_->length - payload_read_ : 0) + stage_.size() - (header_ ? 0 : stage_end_ - stage_begin_);
+    auto got = read_more();
+    if (!got && left_) return total > 0;  // it has said goodbye before
+    if (!got) return std::move(got).error();
+    drained = *got < room;
+    total += *got;
+    if (*got == 0) return total > 0;
+  }
+}
+
+}  // namespace orrery::elastic::net

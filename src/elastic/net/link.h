@@ -1,0 +1,121 @@
+#pragma once
+// One connection to another rank in an epoch: frames out of a queue, frames in to a receiver, nothing ever waits.
+//
+// Payloads are written from where they lie and read to where they belong; the few bytes around headers are the only
+// ones that are copied. Frames that cannot wait behind tensors (credit, heartbeats, revocation) go before them.
+//
+// Early data, which its receiver may not have asked for, is paid for with credit: a sender has `early_bytes` of it and
+// gets it back as the receiver works the data off. So however late a receiver looks, it never has to keep more.
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "elastic/net/pulse.h"
+#include "elastic/net/wire.h"
+#include "env/posix.h"
+
+namespace orrery::elastic::net {
+
+// Who wants to know that a frame has left our memory.
+class FrameOwner {
+ public:
+  virtual ~FrameOwner() = default;
+  virtual void written(std::uint32_t part) = 0;
+};
+
+// Who gets what arrives.
+class Receiver {
+ public:
+  virtual ~Receiver() = default;
+  // Where to put the payload of a tensor's frame: `header.length` bytes that stay until arrived().
+  virtual Result<std::byte*> place(int from, const FrameHeader& header) = 0;
+  // The frame is complete. An error ends the epoch.
+  virtual Status arrived(int from, const FrameHeader& header, std::byte* payload) = 0;
+};
+
+struct Outgoing {
+  FrameHeader header{};
+  std::span<const std::byte> payload{};               // borrowed until written, unless it is `copy` or kept by `keeper`
+  std::vector<std::byte> copy{};                      // of a payload whose memory may change
+  std::array<std::byte, kControlBytesMax> control{};  // of a payload that is no tensor
+  std::shared_ptr<const void> keeper{};               // of the payload's memory
+  FrameOwner* owner = nullptr;
+  std::size_t written = 0;  // of header and payload
+};
+
+class Link {
+ public:
+  Link(env::FileDescriptor socket, int peer, const WireLimits& limits, bool checksum);
+
+  int socket() const { return socket_.get(); }
+  int peer() const { return peer_; }
+
+  // Puts a frame into the queue.
+  void post(const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner,
+            std::shared_ptr<const void> keeper = nullptr);
+  void post_copy(const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner);
+  // Before all tensors. No payload.
+  void post_urgent(const FrameHeader& header);
+
+  // Writes what the socket takes. Whether anything was; an error if the peer is gone.
+  Result<bool> flush();
+  bool has_output() const { return !queue_.empty(); }
+  // Whether the socket took less than there was the last time.
+  bool is_blocked() const { return blocked_; }
+
+  // Reads what is there, a bounded amount per call. Whether anything was; an error if the peer is gone without goodbye,
+  // or sent what it must not.
+  Result<bool> receive(Receiver& receiver);
+  // Gives the connection away; the link is of no further use.
+  env::FileDescriptor take_socket() { return std::move(socket_); }
+  // The peer has said goodbye.
+  bool has_left() const { return left_; }
+
+  // Takes credit for early data, if there is enough.
+  bool spend_credit(std::uint32_t bytes);
+  // Early data of the peer has been worked off.
+  void return_credit(std::uint32_t bytes) {
+    owed_ += bytes;
+    early_ -= bytes;
+  }
+  // Whether so much is owed that a frame of its own should bring it back.
+  bool owes_much() const { return owed_ > limits_.early_bytes / 2; }
+
+  Pulse& pulse() { return pulse_; }
+  std::uint64_t bytes_written() const { return bytes_written_; }
+  std::uint64_t frames_read() const { return frames_read_; }
+
+ private:
+  void finish(Outgoing& frame, std::span<const std::byte> payload);
+  Status take_header(Receiver& receiver);
+  Status take_payload(Receiver& receiver);
+  Result<std::size_t> read_more();
+
+  env::FileDescriptor socket_;
+  int peer_;
+  WireLimits limits_;
+  bool checksum_;
+
+  std::deque<Outgoing> queue_;
+  bool blocked_ = false;
+  std::uint32_t credit_;     // for early data of ours
+  std::uint32_t owed_ = 0;   // for early data of the peer that was worked off
+  std::uint32_t early_ = 0;  // data of the peer that was not
+  std::uint64_t bytes_written_ = 0;
+
+  // Bytes that were read beyond what was asked for: headers, and beginnings of payloads.
+  std::vector<std::byte> stage_;
+  std::size_t stage_begin_ = 0, stage_end_ = 0;
+  std::optional<FrameHeader> header_{};  // whose payload is being read
+  std::byte* payload_ = nullptr;
+  std::size_t payload_read_ = 0;
+  std::array<std::byte, kControlBytesMax> control_{};
+  bool left_ = false;
+  std::uint64_t frames_read_ = 0;
+
+  Pulse pulse_;
+};
+
+}  // namespace orrery::elastic::net

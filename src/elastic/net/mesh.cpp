@@ -1,0 +1,431 @@
+#include "elastic/net/mesh.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include "base/check.h"
+#include "base/random.h"
+
+namespace orrery::elastic::net {
+
+namespace {
+
+constexpr Seconds kRetryAfter{0.02};            // to connect to someone who does not listen yet
+constexpr Seconds kLeaveMax{2};                 // to write what others have yet to read
+constexpr std::uint32_t kLooksPerPoll = 16;     // a look at sockets costs as much as many looks at memory
+constexpr std::size_t kFlushAtOnce = 16 << 10;  // longer payloads do not wait for company
+// A process that has been quiet for long gets heartbeats seldom: they lie in its buffer until it reads.
+constexpr Seconds kQuietLong{10};
+constexpr int kBeatsSeldom = 10;
+
+std::uint32_t settings_of(const MeshOptions& options) {
+  const std::string text =
+      fmt::format("{} {} {} {}", options.checksum, options.data_bytes, options.early_bytes, options.others);
+  return static_cast<std::uint32_t>(hash64(text));
+}
+
+Error refused(int rank, Verdict verdict, std::uint64_t epoch) {
+  switch (verdict) {
+    case Verdict::kStaleEpoch:
+      return Error::unavailable(fmt::format("rank {} is in epoch {} already", rank, epoch));
+    case Verdict::kWrongJob:
+      return Error::invalid(fmt::format("rank {} belongs to another job", rank));
+    case Verdict::kWrongSettings:
+      return Error::invalid(fmt::format("rank {} has other settings of the network", rank));
+    default:
+      return Error::invalid(fmt::format("rank {} does not expect this rank", rank));
+  }
+}
+
+}  // namespace
+
+// The rendezvous of one epoch.
+class Mesh::Opening {
+ public:
+  Opening(Mesh& mesh, const MeshOptions& options)
+      : mesh_(mesh),
+        options_(options),
+        own_{mesh.door_.job(),
+             options.epoch,
+             static_cast<std::uint16_t>(options.rank),
+             static_cast<std::uint16_t>(options.addresses.size()),
+             settings_of(options),
+             Verdict::kHello} {}
+
+  Status run() {
+    for (int to = 0; to < options_.rank; ++to) {
+      ORRERY_TRY(const Endpoint endpoint, resolve(options_.addresses[static_cast<std::size_t>(to)]));
+      calls_.push_back({.to = to, .endpoint = endpoint});
+    }
+    const Seconds end = mesh_.now() + options_.open_max;
+    for (int looks = 0;; ++looks) {
+      ORRERY_TRY_VOID(mesh_.door_.attend(options_.epoch));
+      ORRERY_TRY_VOID(welcome_visitors());
+      for (Call& call : calls_) ORRERY_TRY_VOID(move(call));
+      std::erase_if(calls_, [](const Call& call) { return call.done; });
+      if (std::vector<int> missing = missing_ranks(); missing.empty()) {
+        return {};
+      } else if (mesh_.now() > end) {
+        return Error::unavailable(fmt::format("epoch {}: rank {} did not come within {} s", options_.epoch,
+                                              fmt::join(missing, ", "), options_.open_max.value()));
+      }
+      if (options_.meanwhile && looks % 4 == 3) ORRERY_TRY_VOID(options_.meanwhile());
+      ORRERY_TRY_VOID(wait());
+    }
+  }
+
+ private:
+  // To a rank before us.
+  struct Call {
+    int to = 0;
+    Endpoint endpoint{};
+    env::FileDescriptor socket{};
+    bool said_hello = false, done = false;
+    HelloBytes answer{};
+    std::size_t read = 0;
+    Seconds next_try{0};
+  };
+
+  void connect(int to, env::FileDescriptor socket) {
+    prepare(socket.get(), options_.send_buffer_bytes);
+    mesh_.links_[static_cast<std::size_t>(to)] =
+        std::make_unique<Link>(std::move(socket), to, mesh_.limits_, mesh_.checksum_);
+  }
+
+  std::vector<int> missing_ranks() const {
+    std::vector<int> missing;
+    for (int rank = 0; rank < mesh_.size(); ++rank) {
+      if (rank != mesh_.rank_ && mesh_.link(rank) == nullptr) missing.push_back(rank);
+    }
+    return missing;
+  }
+
+  Status welcome_visitors() {
+    for (Door::Visitor& visitor : mesh_.door_.visitors_of(options_.epoch)) {
+      const int from = visitor.hello.rank;
+      Verdict verdict = Verdict::kWelcome;
+      if (visitor.hello.settings != own_.settings) verdict = Verdict::kWrongSettings;
+      if (visitor.hello.ranks != own_.ranks || from <= own_.rank || mesh_.link(from) != nullptr) {
+        verdict = Verdict::kWrongRank;
+      }
+      // One that is gone again will be missing, and the waiting for it ends in time.
+      const bool told = Door::say(visitor.socket.get(), own_, verdict).has_value();
+      if (told && verdict == Verdict::kWelcome) connect(from, std::move(visitor.socket));
+    }
+    return {};
+  }
+
+  void try_again(Call& call) {
+    call.socket.close();
+    call.said_hello = false;
+    call.read = 0;
+    call.next_try = mesh_.now() + kRetryAfter;
+  }
+
+  Status move(Call& call) {
+    if (!call.socket.open()) {
+      if (mesh_.now() < call.next_try) return {};
+      auto socket = begin_connect(call.endpoint);
+      if (!socket) {
+        try_again(call);
+        return {};
+      }
+      call.socket = std::move(*socket);
+    }
+    if (!call.said_hello) {
+      pollfd look{call.socket.get(), POLLOUT, 0};
+      if (::poll(&look, 1, 0) == 0) return {};
+      if (!connected(call.socket.get()) || !Door::say(call.socket.get(), own_, Verdict::kHello)) {
+        try_again(call);
+        return {};
+      }
+      call.said_hello = true;
+    }
+    const ssize_t got = ::recv(call.socket.get(), call.answer.data() + call.read, kHelloBytes - call.read, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+    if (got <= 0) {
+      try_again(call);
+      return {};
+    }
+    call.read += static_cast<std::size_t>(got);
+    if (call.read < kHelloBytes) return {};
+    ORRERY_TRY(const Hello answer, decode_hello(call.answer));
+    if (answer.verdict != Verdict::kWelcome) return refused(call.to, answer.verdict, answer.epoch);
+    if (answer.rank != call.to) {
+      return Error::invalid(fmt::format("rank {} answers at the address of rank {}", answer.rank, call.to));
+    }
+    connect(call.to, std::move(call.socket));
+    call.done = true;
+    return {};
+  }
+
+  // A moment; an error if someone who was there is gone.
+  Status wait() {
+    std::vector<pollfd> looks = {{mesh_.door_.socket(), POLLIN, 0}};
+    for (const Call& call : calls_) {
+      if (call.socket.open())
+        looks.push_back({call.socket.get(), static_cast<short>(call.said_hello ? POLLIN : POLLOUT), 0});
+    }
+    const std::size_t links = looks.size();
+    for (const auto& link : mesh_.links_) {
+      if (link != nullptr) looks.push_back({link->socket(), POLLRDHUP, 0});
+    }
+    ::poll(looks.data(), looks.size(), 5);
+    for (std::size_t i = links; i < looks.size(); ++i) {
+      if ((looks[i].revents & (POLLRDHUP | POLLERR | POLLHUP)) != 0) {
+        return Error::unavailable(fmt::format("epoch {}: a rank came and went", options_.epoch));
+      }
+    }
+    return {};
+  }
+
+  Mesh& mesh_;
+  const MeshOptions& options_;
+  Hello own_;
+  std::vector<Call> calls_;
+};
+
+Mesh::Mesh(Door& door, const MeshOptions& options)
+    : door_(door),
+      limits_{options.epoch, static_cast<int>(options.addresses.size()), options.data_bytes, options.early_bytes},
+      rank_(options.rank),
+      checksum_(options.checksum),
+      patience_(options.ranks_here, available_cores()),
+      poll_(::epoll_create1(EPOLL_CLOEXEC)),
+      links_(options.addresses.size()),
+      left_(options.addresses.size()),
+      wants_room_(options.addresses.size()),
+      lives_(options.addresses.size()) {}
+
+Result<std::unique_ptr<Mesh>> Mesh::open(Door& door, const MeshOptions& options) {
+  const auto ranks = static_cast<int>(options.addresses.size());
+  if (ranks < 1 || ranks > kRanksMax || options.rank < 0 || options.rank >= ranks) {
+    return Error::invalid(fmt::format("rank {} of {}; at most {} ranks", options.rank, ranks, kRanksMax));
+  }
+  std::unique_ptr<Mesh> mesh(new Mesh(door, options));
+  if (!mesh->poll_.open()) return env::posix_error(errno, "cannot watch sockets");
+  if (auto opened = Opening(*mesh, options).run(); !opened) {
+    for (auto& link : mesh->links_) link.reset();  // without goodbye: the others shall not go on
+    return std::move(opened).error();
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (mesh->link(rank) != nullptr) mesh->watch(rank);
+  }
+  const Seconds now = mesh->now();
+  for (Life& life : mesh->lives_) life.heard = now;
+  mesh->next_beat_ = now + Pulse::kInterval;
+  return mesh;
+}
+
+Mesh::~Mesh() {
+  if (!revoked_) take_leave();
+}
+
+void Mesh::take_leave() {
+  FrameHeader goodbye;
+  goodbye.kind = FrameKind::kGoodbye;
+  for (auto& link : links_) {
+    if (link != nullptr) link->post_copy(goodbye, {}, nullptr);
+  }
+  const Seconds end = now() + kLeaveMax;
+  for (;;) {
+    bool all_written = true;
+    for (auto& link : links_) {
+      if (link == nullptr) continue;
+      if (!link->flush()) link.reset();
+      all_written = all_written && (link == nullptr || !link->has_output());
+    }
+    if (all_written || now() > end) break;
+    door_.clock().sleep(microseconds(50));
+  }
+  for (auto& link : links_) {
+    if (link != nullptr) door_.see_off(link->take_socket());
+  }
+}
+
+void Mesh::watch(int rank) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u32 = static_cast<std::uint32_t>(rank);
+  ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, link(rank)->socket(), &event);
+}
+
+void Mesh::want_room(int rank, bool wanted) {
+  const auto at = static_cast<std::size_t>(rank);
+  if (wants_room_[at] == wanted) return;
+  wants_room_[at] = wanted;
+  epoll_event event{};
+  event.events = EPOLLIN | (wanted ? static_cast<std::uint32_t>(EPOLLOUT) : 0u);
+  event.data.u32 = static_cast<std::uint32_t>(rank);
+  ::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, link(rank)->socket(), &event);
+}
+
+void Mesh::post(int to, const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner,
+                std::shared_ptr<const void> keeper) {
+  if (link(to) == nullptr || revoked_) return;
+  link(to)->post(header, payload, owner, std::move(keeper));
+  if (payload.size() >= kFlushAtOnce && !link(to)->is_blocked()) {
+    flush_link(to);
+  } else {
+    dirty_.push_back(static_cast<std::uint32_t>(to));
+  }
+}
+
+void Mesh::post_copy(int to, const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner) {
+  if (link(to) == nullptr || revoked_) return;
+  link(to)->post_copy(header, payload, owner);
+  dirty_.push_back(static_cast<std::uint32_t>(to));
+}
+
+void Mesh::return_credit(int from, std::uint32_t bytes) {
+  if (link(from) == nullptr || revoked_) return;
+  link(from)->return_credit(bytes);
+  if (!link(from)->owes_much()) return;
+  FrameHeader credit;
+  credit.kind = FrameKind::kCredit;
+  link(from)->post_urgent(credit);
+  dirty_.push_back(static_cast<std::uint32_t>(from));
+}
+
+// A peer that cannot be written to may have said goodbye before it went, so what it has sent decides.
+bool Mesh::flush_link(int rank) {
+  if (link(rank) == nullptr || !link(rank)->has_output()) return false;
+  const auto moved = link(rank)->flush();
+  if (!moved) return false;
+  want_room(rank, link(rank)->has_output());
+  return *moved;
+}
+
+void Mesh::flush() {
+  for (std::size_t i = 0; i < dirty_.size(); ++i) flush_link(static_cast<int>(dirty_[i]));
+  dirty_.clear();
+}
+
+bool Mesh::receive_from(int rank, Receiver& receiver) {
+  if (link(rank) == nullptr) return false;
+  auto moved = link(rank)->receive(receiver);
+  if (revoked_) return true;
+  if (!moved) {
+    revoke(moved.error().message(), static_cast<std::uint16_t>(rank));
+    return true;
+  }
+  if (link(rank)->has_left()) {
+    left_[static_cast<std::size_t>(rank)] = true;
+    ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, link(rank)->socket(), nullptr);
+    links_[static_cast<std::size_t>(rank)].reset();
+    return true;
+  }
+  return *moved;
+}
+
+bool Mesh::progress(Receiver& receiver) {
+  if (revoked_) return false;
+  bool any = !dirty_.empty();
+  flush();
+  std::array<epoll_event, kRanksMax> events;
+  const int ready = ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < ready && !revoked_; ++i) {
+    const auto rank = static_cast<int>(events[static_cast<std::size_t>(i)].data.u32);
+    const std::uint32_t what = events[static_cast<std::size_t>(i)].events;
+    if ((what & EPOLLOUT) != 0) any = flush_link(rank) || any;
+    if ((what & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0) any = receive_from(rank, receiver) || any;
+    if (!revoked_) flush();
+  }
+  if (!revoked_ && now() >= next_beat_) beat();
+  return any;
+}
+
+void Mesh::beat() {
+  const Seconds time = now();
+  next_beat_ = time + Pulse::kInterval;
+  (void)door_.attend(epoch());
+  for (int rank = 0; rank < size(); ++rank) {
+    Link* const to = link(rank);
+    if (to == nullptr) continue;
+    Life& life = lives_[static_cast<std::size_t>(rank)];
+    if (to->frames_read() != life.read) life.heard = time;
+    life.read = to->frames_read();
+    const PathState path = path_state(to->socket());
+    to->pulse().look(time, path.in_flight, path.since_answer);
+    if (to->pulse().is_silent()) {
+      revoke(fmt::format("the machine of rank {} has not answered for {:.0f} ms", rank,
+                         1e3 * to->pulse().silence().value()),
+             static_cast<std::uint16_t>(rank));
+      return;
+    }
+    const bool seldom = time - life.heard > kQuietLong;
+    const bool due = !seldom || static_cast<std::uint64_t>(time.value() / Pulse::kInterval.value()) % kBeatsSeldom == 0;
+    if (to->bytes_written() == life.written && !to->has_output() && due) {
+      FrameHeader heartbeat;
+      heartbeat.kind = FrameKind::kHeartbeat;
+      to->post_urgent(heartbeat);
+      flush_link(rank);
+    }
+    life.written = to->bytes_written();
+  }
+}
+
+Seconds Mesh::quiet(int rank) const {
+  if (rank == rank_) return Seconds(0);
+  return now() - lives_[static_cast<std::size_t>(rank)].heard;
+}
+
+void Mesh::rest(std::uint32_t looks) {
+  rest_at_most(looks, Pulse::kInterval);
+}
+
+void Mesh::rest_at_most(std::uint32_t looks, Seconds longest) {
+  switch (patience_.after(looks * kLooksPerPoll)) {
+    case Pause::kSpin:
+      relax();
+      return;
+    case Pause::kYield:
+      yield_core();
+      return;
+    case Pause::kSleep:
+      break;
+  }
+  const Seconds left = std::min(longest, next_beat_ - now());
+  const int milliseconds = static_cast<int>(1e3 * left.value()) + 1;
+  if (left <= Seconds(0)) return;
+  epoll_event event{};
+  ::epoll_wait(poll_.get(), &event, 1, milliseconds);
+}
+
+void Mesh::revoke(const std::string& reason, std::uint16_t because_of) {
+  if (revoked_) return;
+  revoked_ = true;
+  reason_ = reason;
+  FrameHeader word;
+  word.kind = FrameKind::kRevoke;
+  word.part = because_of;
+  for (auto& to : links_) {
+    if (to == nullptr) continue;
+    to->post_urgent(word);
+    (void)to->flush();
+  }
+  // Links may be in the middle of a call, so they are closed but not destroyed.
+  for (auto& to : links_) {
+    if (to != nullptr) ::shutdown(to->socket(), SHUT_RDWR);
+  }
+}
+
+Error Mesh::revoked_error() const {
+  return Error::unavailable(fmt::format("epoch {} was revoked: {}", epoch(), reason_));
+}
+
+std::uint64_t Mesh::bytes_written() const {
+  std::uint64_t bytes = 0;
+  for (const auto& link : links_) bytes += link == nullptr ? 0 : link->bytes_written();
+  return bytes;
+}
+
+bool Mesh::has_output() const {
+  return std::any_of(links_.begin(), links_.end(),
+                     [](const auto& link) { return link != nullptr && link->has_output(); });
+}
+
+}  // namespace orrery::elastic::net

@@ -1,0 +1,267 @@
+// Strangers, garbage and machines that say nothing.
+
+#include "elastic/net/mesh.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include "base/random.h"
+#include "elastic/net/test_crew.h"
+
+namespace orrery::elastic::net {
+namespace {
+
+// A connection by hand: what is sent over it is up to the test.
+class Stranger {
+ public:
+  explicit Stranger(const env::Address& door) {
+    auto endpoint = resolve(door);
+    auto socket = begin_connect(*endpoint);
+    EXPECT_TRUE(socket);
+    socket_ = std::move(*socket);
+    pollfd look{socket_.get(), POLLOUT, 0};
+    ::poll(&look, 1, 1000);
+  }
+  void say(std::span<const std::byte> bytes) const {
+    EXPECT_EQ(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  // What the door answers; nothing if it closes without a word.
+  std::optional<Hello> answer() const {
+    HelloBytes bytes{};
+    std::size_t read = 0;
+    while (read < bytes.size()) {
+      pollfd look{socket_.get(), POLLIN, 0};
+      if (::poll(&look, 1, 10'000) != 1) return std::nullopt;
+      const ssize_t got = ::recv(socket_.get(), bytes.data() + read, bytes.size() - read, 0);
+      if (got <= 0) return std::nullopt;
+      read += static_cast<std::size_t>(got);
+    }
+    auto hello = decode_hello(bytes);
+    return hello ? std::optional(*hello) : std::nullopt;
+  }
+  // Until the other side has closed the connection.
+  bool is_closed() const {
+    std::array<std::byte, 4096> nowhere;
+    for (;;) {
+      pollfd look{socket_.get(), POLLIN, 0};
+      if (::poll(&look, 1, 10'000) != 1) return false;
+      if (::recv(socket_.get(), nowhere.data(), nowhere.size(), 0) <= 0) return true;
+    }
+  }
+  void close() { socket_.close(); }
+
+ private:
+  env::FileDescriptor socket_;
+};
+
+SessionOptions options_for(const Doors& doors, int rank, std::uint64_t epoch) {
+  SessionOptions options = tight_options();
+  options.mesh.epoch = epoch;
+  options.mesh.rank = rank;
+  options.mesh.addresses = doors.addresses;
+  options.mesh.checksum = false;
+  return options;
+}
+
+// The settings that a rank with these options says in its hello, overheard.
+Hello overhear_hello(const SessionOptions& like) {
+  Doors doors(2);
+  SessionOptions options = like;
+  options.mesh.addresses = doors.addresses;
+  options.mesh.rank = 1;
+  options.mesh.open_max = Seconds(0.05);
+  EXPECT_FALSE(Session::open(doors.of(1), options));
+  auto socket = accept_from(doors.of(0).socket());
+  HelloBytes bytes{};
+  EXPECT_EQ(::recv((*socket)->get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  return *decode_hello(bytes);
+}
+
+TEST(NetMesh, WrongVisitorsAreToldWhyAndTheRightOneIsLetIn) {
+  Doors doors(2);
+  const SessionOptions options = options_for(doors, 0, 5);
+  const Hello right = overhear_hello(options);
+  std::thread rank_0([&] {
+    auto session = Session::open(doors.of(0), options);
+    ASSERT_TRUE(session) << session.error().to_string();
+    ASSERT_TRUE((*session)->wait(*(*session)->barrier("b")));
+  });
+  const auto verdict_on = [&](const std::function<void(Hello&)>& change) {
+    Hello hello = right;
+    change(hello);
+    const Stranger stranger(doors.addresses[0]);
+    stranger.say(encode(hello));
+    const auto answer = stranger.answer();
+    return answer ? answer->verdict : Verdict::kHello;
+  };
+  EXPECT_EQ(verdict_on([](Hello& hello) { hello.job ^= 1; }), Verdict::kWrongJob);
+  EXPECT_EQ(verdict_on([](Hello& hello) { hello.epoch = 4; }), Verdict::kStaleEpoch);
+  EXPECT_EQ(verdict_on([](Hello& hello) { hello.rank = 0; }), Verdict::kWrongRank);
+  EXPECT_EQ(verdict_on([](Hello& hello) { hello.ranks = 3; }), Verdict::kWrongRank);
+  EXPECT_EQ(verdict_on([](Hello& hello) { hello.settings ^= 1; }), Verdict::kWrongSettings);
+  const Stranger garbage(doors.addresses[0]);
+  garbage.say(std::vector<std::byte>(100, std::byte{0x47}));
+  EXPECT_TRUE(garbage.is_closed());
+  const Stranger newer(doors.addresses[0]);  // waits at the door, in nobody's way
+  Hello early = right;
+  early.epoch = 6;
+  newer.say(encode(early));
+  auto session = Session::open(doors.of(1), options_for(doors, 1, 5));
+  ASSERT_TRUE(session) << session.error().to_string();
+  ASSERT_TRUE((*session)->wait(*(*session)->barrier("b")));
+  rank_0.join();
+}
+
+TEST(NetMesh, ARankOfAnOldEpochIsTurnedAwayFromARunningOne) {
+  Doors doors(2);
+  std::atomic<bool> over = false;
+  std::thread rank_0([&] {
+    auto session = Session::open(doors.of(0), options_for(doors, 0, 5));
+    ASSERT_TRUE(session);
+    while (!over) {
+      ASSERT_TRUE((*session)->progress());
+      (*session)->rest(1000, Seconds(0.01));
+    }
+  });
+  auto session = Session::open(doors.of(1), options_for(doors, 1, 5));
+  ASSERT_TRUE(session);
+  Doors late(2);
+  SessionOptions options = options_for(late, 1, 4);
+  options.mesh.addresses[0] = doors.addresses[0];
+  const auto refused = Session::open(late.of(1), options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
+  EXPECT_EQ(refused.error().message(), "rank 0 is in epoch 5 already");
+  over = true;
+  rank_0.join();
+}
+
+TEST(NetMesh, RanksWithOtherSettingsRefuseEachOther) {
+  const std::vector<std::function<void(SessionOptions&)>> changes = {
+      [](SessionOptions& options) { options.chunk_bytes *= 2; },
+      [](SessionOptions& options) { options.mesh.early_bytes *= 2; },
+      [](SessionOptions& options) { options.mesh.checksum = true; },
+  };
+  for (const auto& change : changes) {
+    Doors doors(2);
+    std::thread rank_0([&] {
+      SessionOptions options = options_for(doors, 0, 1);
+      options.mesh.open_max = Seconds(0.2);
+      EXPECT_FALSE(Session::open(doors.of(0), options));
+    });
+    SessionOptions options = options_for(doors, 1, 1);
+    change(options);
+    const auto session = Session::open(doors.of(1), options);
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().message(), "rank 0 has other settings of the network");
+    rank_0.join();
+  }
+}
+
+TEST(NetMesh, WhoDoesNotComeIsNamed) {
+  Doors doors(3);
+  SessionOptions options = options_for(doors, 0, 1);
+  options.mesh.open_max = Seconds(0.05);
+  const auto session = Session::open(doors.of(0), options);
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code(), ErrorCode::kUnavailable);
+  EXPECT_EQ(session.error().message(), "epoch 1: rank 1, 2 did not come within 0.05 s");
+}
+
+// A rank 1 that shakes hands and then sends `bytes`; how the waiting of rank 0 ends.
+Status wait_beside(std::span<const std::byte> bytes, bool closes) {
+  Doors doors(2);
+  const SessionOptions options = options_for(doors, 0, 5);
+  const Hello hello = overhear_hello(options);
+  Status outcome{};
+  std::thread rank_0([&] {
+    auto session = Session::open(doors.of(0), options);
+    ASSERT_TRUE(session) << session.error().to_string();
+    const auto ticket = (*session)->barrier("b");
+    outcome = ticket ? (*session)->wait(*ticket) : Status(ticket.error());
+    EXPECT_TRUE((*session)->revoked());
+  });
+  Stranger stranger(doors.addresses[0]);
+  stranger.say(encode(hello));
+  EXPECT_TRUE(stranger.answer());
+  if (!bytes.empty()) stranger.say(bytes);
+  if (closes) stranger.close();
+  rank_0.join();
+  return outcome;
+}
+
+std::vector<std::byte> bytes_of(FrameHeader header, std::size_t payload) {
+  header.epoch = 5;
+  std::vector<std::byte> bytes(kHeaderBytes + payload);
+  std::memcpy(bytes.data(), &header, kHeaderBytes);
+  return bytes;
+}
+
+TEST(NetMesh, WhateverAPeerSendsTheOthersAreToldAndNobodyHangs) {
+  FrameHeader data;
+  data.kind = FrameKind::kData;
+  data.length = 1000;
+  FrameHeader early = data;
+  early.flags = kFlagEarly;
+  early.length = 9000;
+  FrameHeader longer = data;
+  longer.length = 1 << 30;
+  FrameHeader credit;
+  credit.kind = FrameKind::kCredit;
+  credit.credit = 100;
+  FrameHeader answer;
+  answer.kind = FrameKind::kPullAnswer;
+  answer.length = kPullAnswerBytes;
+  FrameHeader announce;
+  announce.kind = FrameKind::kAnnounce;
+  announce.length = kAnnouncementBytes;
+  std::vector<std::byte> twice = bytes_of(announce, kAnnouncementBytes);
+  twice.insert(twice.end(), twice.begin(), twice.end());
+  const std::vector<std::vector<std::byte>> sent = {
+      std::vector<std::byte>(200, std::byte{0x55}),  // garbage
+      bytes_of(data, 1000),                          // a tensor that nobody asked for
+      bytes_of(early, 9000),                         // more early data than there is credit
+      bytes_of(longer, 1000),                        // longer than any frame
+      bytes_of(credit, 0),                           // credit that nobody owed
+      bytes_of(answer, kPullAnswerBytes),            // to a question that nobody asked
+      twice,                                         // an announcement twice
+  };
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    const Status status = wait_beside(sent[i], false);
+    ASSERT_FALSE(status) << i;
+    EXPECT_EQ(status.error().code(), ErrorCode::kUnavailable) << status.error().to_string();
+  }
+}
+
+TEST(NetMesh, APeerThatEndsInTheMiddleOfAFrameIsGone) {
+  FrameHeader announce;
+  announce.kind = FrameKind::kAnnounce;
+  announce.length = kAnnouncementBytes;
+  const std::vector<std::byte> whole = bytes_of(announce, kAnnouncementBytes);
+  for (const std::size_t cut : {std::size_t{0}, std::size_t{1}, kHeaderBytes - 1, kHeaderBytes, kHeaderBytes + 5}) {
+    const Status status = wait_beside(std::span(whole).first(cut), true);
+    ASSERT_FALSE(status) << cut;
+    EXPECT_EQ(status.error().code(), ErrorCode::kUnavailable);
+  }
+}
+
+TEST(NetMesh, ADamagedFrameIsNoticedByItsChecksum) {
+  Doors doors(2);
+  FrameHeader announce;
+  announce.kind = FrameKind::kAnnounce;
+  announce.length = kAnnouncementBytes;
+  announce.epoch = 5;
+  announce.flags = kFlagChecksum;
+  std::vector<std::byte> bytes(kHeaderBytes + kAnnouncementBytes);
+  announce.checksum = checksum_of(announce, std::span(bytes).subspan(kHeaderBytes));
+  std::memcpy(bytes.data(), &announce, kHeaderBytes);
+  bytes.back() ^= std::byte{1};
+  const Status status = wait_beside(bytes, false);
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message().find("a frame of rank 1 arrived damaged"), std::string::npos)
+      << status.error().to_string();
+}
+
+}  // namespace
+}  // namespace orrery::elastic::net

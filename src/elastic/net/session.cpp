@@ -1,0 +1,409 @@
+#include "elastic/net/session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "elastic/net/algorithms/trees.h"
+
+namespace orrery::elastic::net {
+
+Session::Session(std::unique_ptr<Mesh> mesh, const SessionOptions& options)
+    : mesh_(std::move(mesh)),
+      chunk_bytes_(options.chunk_bytes),
+      early_max_(options.early_max),
+      probe_(options.probe),
+      choice_(mesh_->size(), options.chunk_bytes),
+      store_(*mesh_),
+      incoming_(static_cast<std::size_t>(mesh_->size())),
+      ahead_(static_cast<std::size_t>(mesh_->size())) {}
+
+Result<std::unique_ptr<Session>> Session::open(Door& door, const SessionOptions& options) {
+  if (options.chunk_bytes < 64 || options.chunk_bytes > options.mesh.data_bytes) {
+    return Error::invalid(
+        fmt::format("chunks of {} bytes; expected 64 to {}", options.chunk_bytes, options.mesh.data_bytes));
+  }
+  MeshOptions own = options.mesh;
+  own.others = mix64(options.mesh.others ^ options.chunk_bytes);
+  ORRERY_TRY(std::unique_ptr<Mesh> mesh, Mesh::open(door, own));
+  return std::unique_ptr<Session>(new Session(std::move(mesh), options));
+}
+
+Session::~Session() {
+  const bool unfinished = std::any_of(operations_.begin(), operations_.end(), [](const auto& entry) {
+    return entry.second->is_started() && !entry.second->has_ended();
+  });
+  if (unfinished) mesh_->revoke(fmt::format("rank {} left with operations unfinished", rank()));
+  mesh_.reset();  // while operations are there to be told what was written
+}
+
+Result<Ticket> Session::all_reduce(std::string_view name, TensorView tensor, ReduceOp op) {
+  return start(name, describe(Collective::kAllReduce, tensor, op), in_place(tensor));
+}
+
+Result<Ticket> Session::reduce_scatter(std::string_view name, TensorView tensor, ReduceOp op) {
+  return start(name, describe(Collective::kReduceScatter, tensor, op), in_place(tensor));
+}
+
+Result<Ticket> Session::reduce(std::string_view name, TensorView tensor, ReduceOp op, int root) {
+  ORRERY_TRY_VOID(check_root(root, size()));
+  return start(name, describe(Collective::kReduce, tensor, op, root), in_place(tensor));
+}
+
+Result<Ticket> Session::all_gather(std::string_view name, ConstTensorView tensor, TensorView all) {
+  ORRERY_TRY_VOID(check_output(tensor, all, size()));
+  return start(name, describe(Collective::kAllGather, tensor),
+               {static_cast<const std::byte*>(tensor.data), static_cast<std::byte*>(all.data)});
+}
+
+Result<Ticket> Session::gather(std::string_view name, ConstTensorView tensor, TensorView all, int root) {
+  ORRERY_TRY_VOID(check_root(root, size()));
+  if (rank() == root) ORRERY_TRY_VOID(check_output(tensor, all, size()));
+  return start(name, describe(Collective::kGather, tensor, ReduceOp::kSum, root),
+               {static_cast<const std::byte*>(tensor.data), static_cast<std::byte*>(all.data)});
+}
+
+Result<Ticket> Session::broadcast(std::string_view name, TensorView tensor, int root) {
+  ORRERY_TRY_VOID(check_root(root, size()));
+  return start(name, describe(Collective::kBroadcast, tensor, ReduceOp::kSum, root), in_place(tensor));
+}
+
+Result<Ticket> Session::barrier(std::string_view name) {
+  return start(name, describe(Collective::kBarrier, {}), {});
+}
+
+Result<Ticket> Session::consensus(std::string_view name, std::span<const std::byte> bytes, bool& agreed) {
+  const auto own = digest(bytes);
+  return start(name, {Collective::kConsensus, DataType::kI8, ReduceOp::kSum, 0, own.size()}, {own.data(), nullptr},
+               &agreed);
+}
+
+Result<Session::Name*> Session::find_name(std::string_view name, std::uint64_t hash) {
+  const auto [entry, is_new] = names_.try_emplace(hash);
+  if (is_new) entry->second.text = name;
+  if (entry->second.text == name) return &entry->second;
+  return Error::invalid(
+      fmt::format("the names \"{}\" and \"{}\" have the same hash; change one", entry->second.text, name));
+}
+
+Result<Ticket> Session::start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
+                              bool* agreed) {
+  if (revoked()) return mesh_->revoked_error();
+  ORRERY_TRY_VOID(check(descriptor, size()));
+  if (descriptor.bytes() > 0 && buffers.input == nullptr) {
+    return Error::invalid(fmt::format("\"{}\": a tensor of {} elements without memory", name, descriptor.count));
+  }
+  if (tickets_ >= kTicketsMax) {
+    return Error::infeasible(fmt::format("\"{}\": {} operations are unfinished; wait for some first", name, tickets_));
+  }
+  const std::uint64_t hash = hash64(name);
+  ORRERY_TRY(Name* const record, find_name(name, hash));
+  const OperationKey key = {hash, record->started++};
+  Operation& operation = find_or_make(key);
+  for (int from = 0; from < size(); ++from) {
+    if (operation.has_announced(from)) ahead_[static_cast<std::size_t>(from)] -= 1;
+  }
+  Plan plan = {descriptor, rank(), size(), chunk_bytes_, parents_};
+  if (agreed != nullptr) plan.descriptor.collective = Collective::kAllGather;
+  const bool moves = descriptor.collective != Collective::kBarrier;
+  const auto algorithm = static_cast<std::uint8_t>(moves ? choice_.pick(plan.descriptor) : Algorithm::kExchange);
+  operation.is_awaited = true;
+  tickets_ += 1;
+  if (const Status started = operation.start({descriptor, algorithm}, plan, buffers, agreed, early_max_); !started) {
+    mesh_->revoke(started.error().message());
+  }
+  queue(operation);
+  mesh_->flush();
+  if (auto moved = progress(); !moved) return std::move(moved).error();
+  return Ticket{key};
+}
+
+Operation* Session::find(OperationKey key) const {
+  const auto found = operations_.find(key);
+  return found == operations_.end() ? nullptr : found->second.get();
+}
+
+Operation& Session::find_or_make(OperationKey key) {
+  std::unique_ptr<Operation>& operation = operations_[key];
+  if (operation != nullptr) return *operation;
+  if (!spare_.empty()) {
+    operation = std::move(spare_.back());
+    spare_.pop_back();
+  } else {
+    operation = std::make_unique<Operation>(*mesh_, blocks_, probe_);
+    operation->on_written = [this](Operation& written) { queue(written); };
+  }
+  operation->reset(key);
+  return *operation;
+}
+
+void Session::queue(Operation& operation) {
+  if (operation.is_queued) return;
+  operation.is_queued = true;
+  queue_.push_back(&operation);
+}
+
+void Session::forget_if_over(Operation& operation) {
+  if (operation.is_awaited || operation.is_queued || operation.is_sending() || !operation.has_ended() ||
+      !operation.all_announced()) {
+    return;
+  }
+  constexpr std::size_t kSpareMax = 256;
+  const auto entry = operations_.find(operation.key());
+  std::unique_ptr<Operation> over = std::move(entry->second);
+  operations_.erase(entry);
+  over->reset({});
+  if (spare_.size() < kSpareMax) spare_.push_back(std::move(over));
+}
+
+Status Session::advance_queued() {
+  being_done_.swap(queue_);
+  for (Operation* const operation : being_done_) operation->is_queued = false;
+  Status status{};
+  for (Operation* const operation : being_done_) {
+    if (status) status = operation->advance();
+    // Of two entries of one operation only the last may be followed by its end; it is on the list once.
+    if (!operation->is_queued) forget_if_over(*operation);
+  }
+  being_done_.clear();
+  return status;
+}
+
+Result<bool> Session::progress() {
+  if (revoked()) return mesh_->revoked_error();
+  bool any = mesh_->progress(*this);
+  while (!queue_.empty() && !revoked()) {
+    any = true;
+    if (const Status advanced = advance_queued(); !advanced) mesh_->revoke(advanced.error().message());
+    if (!revoked()) mesh_->flush();
+  }
+  store_.check_owners();
+  if (revoked()) return mesh_->revoked_error();
+  return any;
+}
+
+Result<std::byte*> Session::place(int from, const FrameHeader& header) {
+  if (header.kind == FrameKind::kPullData) return store_.place(from, header);
+  Operation* const operation = find({header.name, header.sequence});
+  if (operation != nullptr) {
+    ORRERY_TRY(std::byte* const in_place, operation->place(from, header));
+    if (in_place != nullptr) return in_place;
+  } else if ((header.flags & kFlagEarly) == 0) {
+    return Error::invalid(fmt::format("rank {} sent a tensor of an operation that it has not announced", from));
+  }
+  Block& block = incoming_[static_cast<std::size_t>(from)];
+  block = blocks_.take(header.length);
+  return block.data.get();
+}
+
+Status Session::arrived(int from, const FrameHeader& header, std::byte* payload) {
+  switch (header.kind) {
+    case FrameKind::kAnnounce:
+      return announced(from, header, payload);
+    case FrameKind::kData:
+      return data_arrived(from, header, payload);
+    case FrameKind::kPull:
+    case FrameKind::kPullAnswer:
+    case FrameKind::kPullData:
+      return store_.arrived(from, header, payload);
+    case FrameKind::kRevoke:
+      mesh_->revoke(header.part == kRankUnknown ? fmt::format("rank {} said so", from)
+                                                : fmt::format("rank {} is gone, said rank {}", header.part, from),
+                    static_cast<std::uint16_t>(header.part));
+      return {};
+    case FrameKind::kCredit:
+    case FrameKind::kHeartbeat:
+    case FrameKind::kGoodbye:
+      return {};
+  }
+  return {};
+}
+
+Status Session::announced(int from, const FrameHeader& header, const std::byte* payload) {
+  ORRERY_TRY(const Announcement announcement, decode_announcement({payload, header.length}, size(), kAlgorithms));
+  Operation& operation = find_or_make({header.name, header.sequence});
+  ORRERY_TRY_VOID(operation.announced(from, announcement));
+  if (operation.is_started()) {
+    queue(operation);
+    return {};
+  }
+  if (++ahead_[static_cast<std::size_t>(from)] > kTicketsMax) {
+    return Error::invalid(fmt::format("rank {} has more than {} operations unfinished", from, kTicketsMax));
+  }
+  return {};
+}
+
+Status Session::data_arrived(int from, const FrameHeader& header, const std::byte* payload) {
+  Operation* const operation = find({header.name, header.sequence});
+  Block& incoming = incoming_[static_cast<std::size_t>(from)];
+  const std::uint32_t credit = (header.flags & kFlagEarly) != 0 ? header.length : 0;
+  if (operation == nullptr) {
+    // Sent before its sender knew that ranks disagree.
+    if (credit > 0) mesh_->return_credit(from, credit);
+    blocks_.give_back(std::move(incoming));
+    return {};
+  }
+  if (payload != incoming.data.get()) {
+    if (credit > 0) mesh_->return_credit(from, credit);
+    operation->arrived_in_place(header.part);
+  } else {
+    ORRERY_TRY_VOID(operation->arrived(from, header.part, header.length, credit, std::move(incoming)));
+  }
+  if (operation->is_started()) queue(*operation);
+  return {};
+}
+
+Status Session::check_peers(const Operation& operation) {
+  for (int other = 0; other < size(); ++other) {
+    if (mesh_->has_left(other) && !operation.has_announced(other)) {
+      mesh_->revoke(fmt::format("rank {} has left", other), static_cast<std::uint16_t>(other));
+      return mesh_->revoked_error();
+    }
+  }
+  return {};
+}
+
+Status Session::wait_for(const std::function<bool()>& over, const std::function<Status()>& check) {
+  for (std::uint32_t looks = 0; !over();) {
+    ORRERY_TRY(const bool moved, progress());
+    if (moved) {
+      looks = 0;
+      continue;
+    }
+    ORRERY_TRY_VOID(check());
+    mesh_->rest(looks++);
+  }
+  return {};
+}
+
+Status Session::wait(Ticket ticket) {
+  Operation* const operation = find(ticket.key);
+  if (operation == nullptr || !operation->is_awaited) return Error::invalid("the operation was waited for already");
+  Status status = wait_for([&] { return operation->has_ended(); }, [&] { return check_peers(*operation); });
+  tickets_ -= 1;
+  operation->is_awaited = false;
+  if (status) status = operation->outcome(names_[ticket.key.name].text);
+  if (!revoked()) forget_if_over(*operation);
+  return status;
+}
+
+Result<bool> Session::poll(Ticket ticket) {
+  const Operation* const operation = find(ticket.key);
+  if (operation == nullptr || !operation->is_awaited) return Error::invalid("the operation was waited for already");
+  if (operation->has_ended()) return true;
+  ORRERY_TRY_VOID(progress());
+  if (!operation->has_ended()) ORRERY_TRY_VOID(check_peers(*operation));
+  return operation->has_ended();
+}
+
+std::vector<int> Session::missing(Ticket ticket) const {
+  std::vector<int> ranks;
+  const Operation* const operation = find(ticket.key);
+  if (operation == nullptr) return ranks;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (!operation->has_announced(rank)) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+Status Session::publish(std::string_view name, std::uint64_t version, ConstTensorView tensor) {
+  return store_.publish(name, version, tensor);
+}
+
+Result<PullTicket> Session::pull(int from, std::string_view name, std::uint64_t version, TensorView tensor) {
+  if (revoked()) return mesh_->revoked_error();
+  ORRERY_TRY(const PullTicket ticket, store_.pull(from, name, version, tensor));
+  mesh_->flush();
+  return ticket;
+}
+
+Result<std::uint64_t> Session::wait(PullTicket ticket) {
+  if (!store_.is_known(ticket)) return Error::invalid("the pull was waited for already");
+  ORRERY_TRY_VOID(wait_for([&] { return store_.has_ended(ticket); }, [] { return Status(); }));
+  return store_.finish(ticket);
+}
+
+Status Session::check_idle(std::string_view what) const {
+  if (tickets_ == 0) return {};
+  return Error::invalid(fmt::format("{} with {} operations unfinished", what, tickets_));
+}
+
+Result<double> Session::time_all_reduce(std::span<float> memory, Algorithm algorithm, int repetitions) {
+  choice_.prefer(algorithm);
+  double least = 1e9;
+  for (int i = 0; i < repetitions; ++i) {
+    const Seconds begin = mesh_->now();
+    ORRERY_TRY(const Ticket ticket,
+               all_reduce("orrery: measure", {memory.data(), memory.size(), DataType::kF32}, ReduceOp::kSum));
+    ORRERY_TRY_VOID(wait(ticket));
+    least = std::min(least, (mesh_->now() - begin).value());
+  }
+  return least;
+}
+
+Status Session::measure() {
+  ORRERY_TRY_VOID(check_idle("measuring"));
+  constexpr double kBudgetS = 0.045;
+  const Seconds begin = mesh_->now();
+  Choice::Times times{};
+  std::size_t sizes = 0;
+  Choice measured(size(), chunk_bytes_);
+  std::vector<float> memory(Choice::kSizes.back() / sizeof(float));
+  for (; size() > 1 && sizes < Choice::kSizes.size(); ++sizes) {
+    const Seconds size_begin = mesh_->now();
+    const auto tensor = std::span(memory).first(Choice::kSizes[sizes] / sizeof(float));
+    for (int which = 0; which < kAlgorithms; ++which) {
+      const auto algorithm = static_cast<Algorithm>(which);
+      if (algorithm == Algorithm::kGivenTree) continue;
+      ORRERY_TRY(times[sizes][static_cast<std::size_t>(which)],
+                 time_all_reduce(tensor, algorithm, sizes + 1 < Choice::kSizes.size() ? 3 : 1));
+    }
+    // The slowest rank counts; and everyone must come to the same end.
+    std::array<double, kAlgorithms + 2> agreed{};
+    std::copy(times[sizes].begin(), times[sizes].end(), agreed.begin());
+    agreed[kAlgorithms] = (mesh_->now() - size_begin).value();
+    agreed[kAlgorithms + 1] = (mesh_->now() - begin).value();
+    choice_.prefer(Algorithm::kExchange);
+    ORRERY_TRY(const Ticket ticket,
+               all_reduce("orrery: agree", {agreed.data(), agreed.size(), DataType::kF64}, ReduceOp::kMax));
+    ORRERY_TRY_VOID(wait(ticket));
+    std::copy_n(agreed.begin(), kAlgorithms, times[sizes].begin());
+    // The next size has 16 times the bytes; what of the time grows with them is not known.
+    const double next = 4 * agreed[kAlgorithms];
+    if (agreed[kAlgorithms + 1] + next > kBudgetS) {
+      sizes += 1;
+      break;
+    }
+  }
+  measured.learn(times, sizes);
+  choice_ = measured;
+  return {};
+}
+
+Status Session::set_algorithm(std::optional<Algorithm> algorithm) {
+  ORRERY_TRY_VOID(check_idle("changing the algorithm"));
+  if (algorithm == Algorithm::kGivenTree) return Error::invalid("a given tree is set with its parents");
+  choice_.prefer(algorithm);
+  ORRERY_TRY(const Ticket ticket, barrier("orrery: algorithm"));
+  return wait(ticket);
+}
+
+Status Session::set_tree(std::vector<int> parents) {
+  ORRERY_TRY_VOID(check_idle("changing the tree"));
+  if (static_cast<int>(parents.size()) != size()) {
+    return Error::invalid(fmt::format("{} parents of {} ranks", parents.size(), size()));
+  }
+  ORRERY_TRY_VOID(check_parents(parents));
+  bool agreed = false;
+  ORRERY_TRY(const Ticket ticket, consensus("orrery: tree", std::as_bytes(std::span(parents)), agreed));
+  ORRERY_TRY_VOID(wait(ticket));
+  if (!agreed) return Error::invalid("ranks gave different trees");
+  parents_ = std::move(parents);
+  const auto is_root = [](int parent) { return parent < 0; };
+  const auto root = std::find_if(parents_.begin(), parents_.end(), is_root) - parents_.begin();
+  choice_.prefer(Algorithm::kGivenTree, static_cast<int>(root));
+  return {};
+}
+
+}  // namespace orrery::elastic::net

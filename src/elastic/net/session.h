@@ -1,0 +1,138 @@
+#pragma once
+// Collective operations among the ranks of one membership epoch on several hosts, over TCP: the interface and the
+// guarantees of elastic::Session (elastic/session.h), which says more about both.
+//
+//   - Operations are named. Each rank starts them in any order, as many as it likes, and waits in any order; nobody
+//     coordinates. An operation ends nowhere before every rank has started it.
+//   - Ranks that describe an operation differently all get kInvalidArgument; later operations are not affected.
+//   - If a rank dies, leaves with operations of others unfinished, or its machine falls silent (mesh.h), the epoch is
+//     revoked: every unfinished operation ends with kUnavailable on every rank.
+//   - Results do not depend on timing, and all ranks have the same bits. The order in which tensors are combined is the
+//     algorithm's (algorithms/); exchange, clique and star combine in rank order with one rounding, as on one host.
+//
+// What is sent when: a rank that starts an operation tells all others. Tensors move when everyone has told, so whatever
+// arrives is wanted and is bounded by what its receiver has itself started. Only first messages of small tensors go at
+// once, on credit (link.h); if there is none they wait like the rest. So no order of starting can make ranks wait for
+// each other, and a rank that never reads makes nobody keep more than its own tensors.
+//
+// Work is done inside calls; a session belongs to one thread. Tensors are borrowed until their operation has ended.
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+
+#include "elastic/net/choice.h"
+#include "elastic/net/operation.h"
+#include "elastic/net/store.h"
+
+namespace orrery::elastic::net {
+
+struct SessionOptions {
+  MeshOptions mesh{};
+  std::uint64_t chunk_bytes = 256 << 10;  // of a part; the same on all ranks, at most mesh.data_bytes
+  std::uint64_t early_max = 16 << 10;     // first messages of tensors up to this size go at once
+  Probe probe{};                          // called at certain moments; for tests
+};
+
+class Session final : private Receiver {
+ public:
+  // Returns when every rank has opened the same epoch.
+  static Result<std::unique_ptr<Session>> open(Door& door, const SessionOptions& options);
+  // Revokes the epoch if operations are unfinished.
+  ~Session() override;
+
+  int rank() const { return mesh_->rank(); }
+  int size() const { return mesh_->size(); }
+  std::uint64_t epoch() const { return mesh_->epoch(); }
+
+  // At most this many tickets may be out at a time; more is kInfeasible.
+  static constexpr std::size_t kTicketsMax = 16384;
+
+  // See elastic::Session.
+  Result<Ticket> all_reduce(std::string_view name, TensorView tensor, ReduceOp op);
+  Result<Ticket> reduce_scatter(std::string_view name, TensorView tensor, ReduceOp op);
+  Result<Ticket> reduce(std::string_view name, TensorView tensor, ReduceOp op, int root);
+  Result<Ticket> all_gather(std::string_view name, ConstTensorView tensor, TensorView all);
+  Result<Ticket> gather(std::string_view name, ConstTensorView tensor, TensorView all, int root);
+  Result<Ticket> broadcast(std::string_view name, TensorView tensor, int root);
+  Result<Ticket> barrier(std::string_view name);
+  Result<Ticket> consensus(std::string_view name, std::span<const std::byte> bytes, bool& agreed);
+
+  Status wait(Ticket ticket);
+  Result<bool> poll(Ticket ticket);
+  std::vector<int> missing(Ticket ticket) const;
+
+  // Publishes a tensor for others to pull, and pulls one of theirs (store.h).
+  Status publish(std::string_view name, std::uint64_t version, ConstTensorView tensor);
+  Result<PullTicket> pull(int from, std::string_view name, std::uint64_t version, TensorView tensor);
+  // The version that came.
+  Result<std::uint64_t> wait(PullTicket ticket);
+
+  // The three that follow are called by all ranks, at the same place in their programs, with no operation unfinished
+  // (kInvalidArgument otherwise); they return when all have.
+  //
+  // Measures the algorithms, at most some 50 ms, and lets everyone choose by what the slowest rank saw (choice.h);
+  // what was set by the other two is over.
+  Status measure();
+  // Takes one algorithm wherever it can do the operation; nothing: by the table again.
+  Status set_algorithm(std::optional<Algorithm> algorithm);
+  // Takes a given tree for all-reduces, and for reductions and broadcasts from its root. Parents by rank, −1 for the
+  // root; the same on all ranks.
+  Status set_tree(std::vector<int> parents);
+
+  const Choice& choice() const { return choice_; }
+  // How long nothing has come from a rank: it computes, is stopped, or starves.
+  Seconds quiet(int rank) const { return mesh_->quiet(rank); }
+  std::uint64_t bytes_sent() const { return mesh_->bytes_written(); }
+
+  // Moves everything forward once, without waiting. Whether anything moved.
+  Result<bool> progress();
+  // Spends a moment after `looks` calls of progress() without news, at most `longest`.
+  void rest(std::uint32_t looks, Seconds longest) { mesh_->rest_at_most(looks, longest); }
+  // Ends the epoch for everyone.
+  void revoke(const std::string& reason) { mesh_->revoke(reason); }
+  bool revoked() const { return mesh_->revoked(); }
+
+ private:
+  struct Name {
+    std::string text;
+    std::uint32_t started = 0;
+  };
+
+  Session(std::unique_ptr<Mesh> mesh, const SessionOptions& options);
+  Result<Ticket> start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
+                       bool* agreed = nullptr);
+  Result<Name*> find_name(std::string_view name, std::uint64_t hash);
+  Operation* find(OperationKey key) const;
+  Operation& find_or_make(OperationKey key);
+  void queue(Operation& operation);
+  void forget_if_over(Operation& operation);
+  Status advance_queued();
+  Status check_peers(const Operation& operation);
+  Status check_idle(std::string_view what) const;
+  Status wait_for(const std::function<bool()>& over, const std::function<Status()>& check);
+  Result<double> time_all_reduce(std::span<float> memory, Algorithm algorithm, int repetitions);
+
+  Result<std::byte*> place(int from, const FrameHeader& header) override;
+  Status arrived(int from, const FrameHeader& header, std::byte* payload) override;
+  Status announced(int from, const FrameHeader& header, const std::byte* payload);
+  Status data_arrived(int from, const FrameHeader& header, const std::byte* payload);
+
+  std::unique_ptr<Mesh> mesh_;
+  std::uint64_t chunk_bytes_, early_max_;
+  Probe probe_;
+  Blocks blocks_;
+  Choice choice_;
+  std::vector<int> parents_;  // of the given tree
+  Store store_;
+  std::unordered_map<std::uint64_t, Name> names_;  // by hash64
+  std::unordered_map<OperationKey, std::unique_ptr<Operation>, OperationKeyHash> operations_;
+  std::vector<std::unique_ptr<Operation>> spare_;
+  std::vector<Operation*> queue_;       // have something to do
+  std::vector<Operation*> being_done_;  // the queue while it is worked on
+  std::vector<Block> incoming_;         // by rank: what is being read and has no other place
+  std::vector<std::size_t> ahead_;      // by rank: operations that it has announced and we have not started
+  std::size_t tickets_ = 0;
+};
+
+}  // namespace orrery::elastic::net

@@ -1,0 +1,180 @@
+// Real processes over loopback connections that are killed or stopped in the middle of collectives. Whatever is cut
+// where, everyone else gets kUnavailable, nobody hangs, and the survivors go on in a new epoch.
+
+#include <csignal>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "elastic/net/test_crew.h"
+
+namespace orrery::elastic::net {
+namespace {
+
+constexpr int kWentOn = 0;  // saw the end of epoch 1, and epoch 2 works
+constexpr unsigned kHangSeconds = 60;
+constexpr std::size_t kCount = 30'000;
+
+Status all_reduce_ones(Session& session, std::vector<float>& data, float expected) {
+  std::fill(data.begin(), data.end(), 1.0f);
+  ORRERY_TRY(const Ticket ticket, session.all_reduce("g", {data.data(), data.size(), DataType::kF32}, ReduceOp::kSum));
+  ORRERY_TRY_VOID(session.wait(ticket));
+  if (data.front() != expected || data.back() != expected) return Error::internal("a wrong sum");
+  return {};
+}
+
+// Calls all-reduce until it fails. Exit codes other than kWentOn say where expectations were not met.
+int live_through(Doors& doors, int self, const std::vector<int>& survivors, Algorithm algorithm, const Probe& probe) {
+  ::alarm(kHangSeconds);
+  doors.keep_only(self);
+  std::vector<float> data(kCount);
+  SessionOptions options = tight_options();
+  options.chunk_bytes = 16 << 10;
+  options.probe = probe;
+  options.mesh.rank = self;
+  options.mesh.addresses = doors.addresses;
+  {
+    // A rank that dies while others still open the epoch ends it for them before it has begun.
+    auto session = Session::open(doors.of(self), options);
+    if (!session && session.error().code() != ErrorCode::kUnavailable) return 13;
+    Status status = session ? (*session)->set_algorithm(algorithm) : Status(session.error());
+    while (status) status = all_reduce_ones(**session, data, static_cast<float>(doors.addresses.size()));
+    if (status.error().code() != ErrorCode::kUnavailable) return 14;
+    if (session && (!(*session)->revoked() || (*session)->barrier("late"))) return 16;
+  }
+  options.probe = {};
+  options.mesh.epoch = 2;
+  options.mesh.rank = static_cast<int>(std::find(survivors.begin(), survivors.end(), self) - survivors.begin());
+  options.mesh.addresses.clear();
+  for (const int member : survivors) {
+    options.mesh.addresses.push_back(doors.addresses[static_cast<std::size_t>(member)]);
+  }
+  auto session = Session::open(doors.of(self), options);
+  if (!session) return 17;
+  for (int i = 0; i < 3; ++i) {
+    if (!all_reduce_ones(**session, data, static_cast<float>(survivors.size()))) return 18;
+  }
+  return kWentOn;
+}
+
+std::vector<int> all_but(int ranks, int gone) {
+  std::vector<int> members;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (rank != gone) members.push_back(rank);
+  }
+  return members;
+}
+
+// Rank `victim` kills itself the `times`-th time it passes the moment.
+void expect_survival(int ranks, int victim, Algorithm algorithm, Moment moment, int times) {
+  Doors doors(ranks);
+  std::vector<ChildRank> children;
+  for (int rank = 0; rank < ranks; ++rank) {
+    children.emplace_back([&] {
+      int left = times;
+      const auto probe = [&](Moment at) {
+        if (rank == victim && at == moment && --left == 0) ::raise(SIGKILL);
+      };
+      return live_through(doors, rank, all_but(ranks, victim), algorithm, probe);
+    });
+  }
+  doors.keep_only(-1);
+  for (int rank = 0; rank < ranks; ++rank) {
+    EXPECT_EQ(children[static_cast<std::size_t>(rank)].wait(), rank == victim ? -SIGKILL : kWentOn)
+        << "rank " << rank << " of " << ranks << ", " << to_string(algorithm) << ", moment " << static_cast<int>(moment)
+        << " × " << times;
+  }
+}
+
+TEST(NetSessionKill, AtEveryMomentOfEveryAlgorithm) {
+  for (int which = 0; which < kAlgorithms; ++which) {
+    const auto algorithm = static_cast<Algorithm>(which);
+    if (algorithm == Algorithm::kGivenTree) continue;  // a tree like the others
+    for (int at = 0; at < kMoments; ++at) {
+      const auto moment = static_cast<Moment>(at);
+      for (int victim = 0; victim < 3; ++victim) {
+        // Not every rank of a tree folds or copies.
+        const bool folds = algorithm == Algorithm::kBinaryTree || algorithm == Algorithm::kStar ? victim == 0 : true;
+        const bool copies = algorithm == Algorithm::kExchange                                      ? false
+                            : algorithm == Algorithm::kBinaryTree || algorithm == Algorithm::kStar ? victim != 0
+                                                                                                   : true;
+        if (moment == Moment::kFolded && (!folds || (algorithm == Algorithm::kHalvingDoubling && victim == 1))) {
+          continue;
+        }
+        if (moment == Moment::kCopied && !copies) continue;
+        if (moment == Moment::kTook && !folds) continue;
+        if (moment == Moment::kTook && algorithm == Algorithm::kHalvingDoubling && victim == 1) continue;
+        expect_survival(3, victim, algorithm, moment, 1 + 3 * (victim % 2));
+      }
+    }
+  }
+}
+
+TEST(NetSessionKill, AtAnyMomentFromOutside) {
+  Random random(20201104);
+  for (int round = 0; round < 16; ++round) {
+    const int ranks = 2 + static_cast<int>(random.below(4));
+    const int victim = static_cast<int>(random.below(static_cast<std::uint64_t>(ranks)));
+    const auto algorithm = static_cast<Algorithm>(random.below(kAlgorithms - 1));
+    Doors doors(ranks);
+    std::vector<ChildRank> children;
+    for (int rank = 0; rank < ranks; ++rank) {
+      children.emplace_back([&] { return live_through(doors, rank, all_but(ranks, victim), algorithm, {}); });
+    }
+    doors.keep_only(-1);
+    ::usleep(20'000 + static_cast<useconds_t>(random.below(30'000)));
+    children[static_cast<std::size_t>(victim)].kill(SIGKILL);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int code = children[static_cast<std::size_t>(rank)].wait();
+      EXPECT_EQ(code, rank == victim ? -SIGKILL : kWentOn) << "in round " << round;
+    }
+  }
+}
+
+// A process that is stopped does not read and does not send, but its machine answers: it is waited for, for much longer
+// than any deadline, and quiet() names it.
+TEST(NetSessionKill, WhoIsStoppedIsReportedAndWaitedFor) {
+  Doors doors(3);
+  std::vector<ChildRank> children;
+  for (int rank = 0; rank < 3; ++rank) {
+    children.emplace_back([&] {
+      ::alarm(kHangSeconds);
+      doors.keep_only(rank);
+      SessionOptions options = tight_options();
+      options.mesh.rank = rank;
+      options.mesh.addresses = doors.addresses;
+      auto session = Session::open(doors.of(rank), options);
+      if (!session) return 1;
+      std::vector<float> data(kCount);
+      const Seconds begin = test_clock().monotonic();
+      double longest_quiet = 0;
+      for (;;) {
+        std::fill(data.begin(), data.end(), 1.0f);
+        // Everyone must do the same number; rank 0 says when it is over. The stop of 2.5 s is in the middle.
+        float go_on = rank == 0 && test_clock().monotonic() - begin < Seconds(3) ? 1.0f : 0.0f;
+        const auto first = (*session)->broadcast("go", {&go_on, 1, DataType::kF32}, 0);
+        const auto ticket = (*session)->all_reduce("g", {data.data(), data.size(), DataType::kF32}, ReduceOp::kSum);
+        if (!first || !ticket) return 2;
+        for (;;) {
+          const auto over = (*session)->poll(*ticket);
+          if (!over) return 3;
+          if (*over) break;
+          if (rank != 1) longest_quiet = std::max(longest_quiet, (*session)->quiet(1).value());
+          (*session)->rest(1000, Seconds(0.01));
+        }
+        if (!(*session)->wait(*ticket) || !(*session)->wait(*first)) return 4;
+        if (data[0] != 3.0f) return 5;
+        if (go_on == 0.0f) break;
+      }
+      return rank == 1 || longest_quiet > 1.0 ? 0 : 6;
+    });
+  }
+  doors.keep_only(-1);
+  ::usleep(200'000);
+  children[1].kill(SIGSTOP);
+  ::usleep(2'500'000);
+  children[1].kill(SIGCONT);
+  for (ChildRank& child : children) EXPECT_EQ(child.wait(), 0);
+}
+
+}  // namespace
+}  // namespace orrery::elastic::net

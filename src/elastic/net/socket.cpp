@@ -1,0 +1,118 @@
+#include "elastic/net/socket.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <linux/sockios.h>
+#include <memory>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+
+namespace orrery::elastic::net {
+
+namespace {
+
+Result<Endpoint> look_up(const env::Address& address, int flags) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int failed = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  if (failed != 0) {
+    const std::string text = fmt::format("cannot look up \"{}\": {}; expected a host name or a numeric address",
+                                         address.host, ::gai_strerror(failed));
+    return failed == EAI_AGAIN ? Error::unavailable(text) : Error::invalid(text);
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> list(found, &::freeaddrinfo);
+  Endpoint endpoint;
+  std::memcpy(&endpoint.address, list->ai_addr, list->ai_addrlen);
+  endpoint.length = list->ai_addrlen;
+  return endpoint;
+}
+
+env::FileDescriptor new_socket(const Endpoint& endpoint) {
+  return env::FileDescriptor(::socket(endpoint.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+}  // namespace
+
+Result<Endpoint> resolve(const env::Address& address) {
+  return look_up(address, 0);
+}
+
+Result<env::FileDescriptor> listen_on(const env::Address& address) {
+  const std::string what = "cannot listen on " + env::to_string(address);
+  ORRERY_TRY(const Endpoint endpoint, look_up(address, AI_PASSIVE));
+  env::FileDescriptor socket = new_socket(endpoint);
+  if (!socket.open()) return env::posix_error(errno, what);
+  const int on = 1;  // a restarted process gets its port back at once
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&endpoint.address), endpoint.length) != 0 ||
+      ::listen(socket.get(), SOMAXCONN) != 0) {
+    return env::posix_error(errno, what);
+  }
+  return socket;
+}
+
+env::Address local_address(int socket) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&storage), &length) != 0) return {};
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  ::getnameinfo(reinterpret_cast<const sockaddr*>(&storage), length, host.data(), host.size(), port.data(), port.size(),
+                NI_NUMERICHOST | NI_NUMERICSERV);
+  return {host.data(), static_cast<std::uint16_t>(std::strtoul(port.data(), nullptr, 10))};
+}
+
+Result<std::optional<env::FileDescriptor>> accept_from(int listener) {
+  for (;;) {
+    env::FileDescriptor socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket.open()) return std::optional(std::move(socket));
+    if (errno == EAGAIN) return std::optional<env::FileDescriptor>();
+    if (errno != EINTR && errno != ECONNABORTED) return env::posix_error(errno, "cannot accept a connection");
+  }
+}
+
+Result<env::FileDescriptor> begin_connect(const Endpoint& endpoint) {
+  env::FileDescriptor socket = new_socket(endpoint);
+  if (!socket.open()) return env::posix_error(errno, "cannot open a socket");
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&endpoint.address), endpoint.length) == 0 ||
+      errno == EINPROGRESS || errno == EINTR) {
+    return socket;
+  }
+  return env::posix_error(errno, "cannot connect");
+}
+
+Status connected(int socket) {
+  int failed = 0;
+  socklen_t length = sizeof failed;
+  if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &failed, &length) != 0) failed = errno;
+  if (failed != 0) return env::posix_error(failed, "cannot connect");
+  return {};
+}
+
+void prepare(int socket, std::uint32_t send_buffer_bytes) {
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const int half = static_cast<int>(send_buffer_bytes / 2);  // the machine doubles it, for its own bookkeeping
+  if (half > 0) ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &half, sizeof half);
+}
+
+PathState path_state(int socket) {
+  PathState state;
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0) {
+    state.in_flight = info.tcpi_unacked > 0;
+    state.since_answer = Seconds(1e-3 * info.tcpi_last_ack_recv);
+  }
+  int waiting = 0;
+  if (::ioctl(socket, SIOCOUTQ, &waiting) == 0) state.all_acknowledged = waiting == 0;
+  return state;
+}
+
+}  // namespace orrery::elastic::net

@@ -1,0 +1,41 @@
+#pragma once
+// TCP of the machine without waiting: every call returns at once.
+
+#include <cstdint>
+#include <optional>
+#include <sys/socket.h>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "env/posix.h"
+#include "env/sockets.h"
+
+namespace orrery::elastic::net {
+
+// Where to connect to, looked up.
+struct Endpoint {
+  sockaddr_storage address{};
+  socklen_t length = 0;
+};
+// May wait for a name server unless the host is numeric or "localhost".
+Result<Endpoint> resolve(const env::Address& address);
+
+Result<env::FileDescriptor> listen_on(const env::Address& address);
+env::Address local_address(int socket);
+// Nothing if nobody waits.
+Result<std::optional<env::FileDescriptor>> accept_from(int listener);
+
+// Begins to connect; poll for writing, then ask connected().
+Result<env::FileDescriptor> begin_connect(const Endpoint& endpoint);
+Status connected(int socket);
+// Small frames leave at once; at most `send_buffer_bytes` wait in the machine, if that is not 0.
+void prepare(int socket, std::uint32_t send_buffer_bytes);
+
+struct PathState {
+  bool in_flight = false;  // bytes have left that are not acknowledged
+  Seconds since_answer{0};
+  bool all_acknowledged = true;  // everything that was written has reached the peer's machine
+};
+PathState path_state(int socket);
+
+}  // namespace orrery::elastic::net

@@ -1,0 +1,98 @@
+#pragma once
+// For tests: the ranks of a job over loopback connections, as threads of one process or as processes of their own.
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "elastic/net/session.h"
+#include "env/real_clock.h"
+
+namespace orrery::elastic::net {
+
+inline env::RealClock& test_clock() {
+  static env::RealClock clock;
+  return clock;
+}
+
+// The doors of all ranks of a job.
+struct Doors {
+  std::vector<std::unique_ptr<Door>> doors;
+  std::vector<env::Address> addresses;
+
+  explicit Doors(int ranks, const std::string& job = "test") {
+    for (int rank = 0; rank < ranks; ++rank) {
+      auto door = Door::open(job, {"127.0.0.1", 0}, test_clock());
+      if (!door) std::abort();
+      addresses.push_back((*door)->address());
+      doors.push_back(std::move(*door));
+    }
+  }
+  // For a process that is one of the ranks.
+  void keep_only(int rank) {
+    for (std::size_t i = 0; i < doors.size(); ++i) {
+      if (static_cast<int>(i) != rank) doors[i].reset();
+    }
+  }
+  Door& of(int rank) { return *doors[static_cast<std::size_t>(rank)]; }
+};
+
+// Small parts and little credit, so that short tests meet every limit.
+inline SessionOptions tight_options() {
+  SessionOptions options;
+  options.chunk_bytes = 4 << 10;
+  options.early_max = 1 << 10;
+  options.mesh.data_bytes = 64 << 10;
+  options.mesh.early_bytes = 8 << 10;
+  options.mesh.checksum = true;
+  options.mesh.ranks_here = 64;  // nobody has a core to itself
+  return options;
+}
+
+// Runs `work` on `ranks` threads, each with a session of epoch 1.
+inline void run_threads(int ranks, const SessionOptions& options, const std::function<void(Session& session)>& work) {
+  Doors doors(ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      SessionOptions own = options;
+      own.mesh.rank = rank;
+      own.mesh.addresses = doors.addresses;
+      auto session = Session::open(doors.of(rank), own);
+      ASSERT_TRUE(session) << session.error().to_string();
+      work(**session);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// A process that runs `work` and exits with what it returns, 0 to 99.
+class ChildRank {
+ public:
+  explicit ChildRank(const std::function<int()>& work) {
+    id_ = ::fork();
+    if (id_ == 0) ::_exit(work());
+  }
+  ~ChildRank() {
+    if (id_ <= 0) return;
+    kill(SIGKILL);
+    wait();
+  }
+  ChildRank(ChildRank&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
+  ChildRank& operator=(ChildRank&&) = delete;
+
+  void kill(int signal) const { ::kill(id_, signal); }
+  // The exit code, or minus the signal that ended it.
+  int wait() {
+    int status = 0;
+    ::waitpid(std::exchange(id_, -1), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+ private:
+  pid_t id_ = -1;
+};
+
+}  // namespace orrery::elastic::net

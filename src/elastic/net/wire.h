@@ -1,0 +1,136 @@
+#pragma once
+// What goes over the connection of two ranks, byte by byte: a hello each way, then frames. Numbers are little-endian.
+//
+//   hello      who connects, for which job and epoch; the answer is a welcome or says why not
+//   announce   "I have started this operation": its description
+//   data       a part of a tensor, of an operation that its receiver has announced, or early (see session.h)
+//   credit     nothing but the credit that every frame can give back
+//   heartbeat  nothing at all: its receiver's machine answers it (pulse.h)
+//   revoke     the epoch is over; because of which rank
+//   goodbye    the sender leaves in order: nothing comes after this
+//   pull, pull answer, pull data    a published tensor is asked for and sent (store.h)
+//
+// Whatever arrives is checked before it is believed: lengths before memory is taken, values before they are used.
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "elastic/collectives/descriptor.h"
+
+namespace orrery::elastic::net {
+
+static_assert(std::endian::native == std::endian::little, "frames are sent as they lie in memory");
+
+inline constexpr int kRanksMax = 64;
+
+enum class Verdict : std::uint32_t { kHello, kWelcome, kWrongJob, kStaleEpoch, kWrongRank, kWrongSettings };
+
+struct Hello {
+  std::uint64_t job = 0;  // hash64 of its name
+  std::uint64_t epoch = 0;
+  std::uint16_t rank = 0, ranks = 1;  // of the one who says it
+  std::uint32_t settings = 0;         // digest of what both ends must have alike
+  Verdict verdict = Verdict::kHello;
+
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+
+inline constexpr std::size_t kHelloBytes = 40;
+using HelloBytes = std::array<std::byte, kHelloBytes>;
+HelloBytes encode(const Hello& hello);
+// Any bytes give a hello that encodes to the same bytes, or an error.
+Result<Hello> decode_hello(const HelloBytes& bytes);
+
+enum class FrameKind : std::uint8_t {
+  kAnnounce = 1,
+  kData,
+  kCredit,
+  kHeartbeat,
+  kRevoke,
+  kGoodbye,
+  kPull,
+  kPullAnswer,
+  kPullData,
+};
+
+inline constexpr std::uint16_t kFrameMagic = 0x4f52;
+inline constexpr std::uint8_t kFlagEarly = 1;        // data that its receiver may not have asked for yet
+inline constexpr std::uint8_t kFlagChecksum = 2;     // `checksum` is that of header and payload
+inline constexpr std::uint32_t kNoPart = ~0u;        // of frames about a whole operation
+inline constexpr std::uint16_t kRankUnknown = 0xff;  // in a revoke: nobody in particular
+
+struct FrameHeader {
+  std::uint16_t magic = kFrameMagic;
+  FrameKind kind = FrameKind::kHeartbeat;
+  std::uint8_t flags = 0;
+  std::uint32_t length = 0;    // bytes that follow the header
+  std::uint32_t checksum = 0;  // CRC-32C, taken while this field is 0
+  std::uint32_t credit = 0;    // bytes of early data that the sender has worked off and takes again
+  std::uint64_t epoch = 0;
+  std::uint64_t name = 0;      // hash64 of the operation's or tensor's name
+  std::uint32_t sequence = 0;  // operations of that name before it; number of a pull
+  std::uint32_t part = 0;      // of the tensor; revoke: the rank it is because of
+
+  friend bool operator==(const FrameHeader&, const FrameHeader&) = default;
+};
+inline constexpr std::size_t kHeaderBytes = sizeof(FrameHeader);
+static_assert(kHeaderBytes == 40);
+
+struct WireLimits {
+  std::uint64_t epoch = 0;
+  int ranks = 1;
+  std::uint32_t data_bytes = 0;   // of one frame
+  std::uint32_t early_bytes = 0;  // that a sender may have on its way
+};
+
+// Whether a header can be meant.
+Status check(const FrameHeader& header, const WireLimits& limits);
+std::uint32_t checksum_of(FrameHeader header, std::span<const std::byte> payload);
+
+// The payload of an announcement.
+struct Announcement {
+  Descriptor descriptor{};
+  std::uint8_t algorithm = 0;
+
+  friend bool operator==(const Announcement&, const Announcement&) = default;
+};
+inline constexpr std::size_t kAnnouncementBytes = 16;
+using AnnouncementBytes = std::array<std::byte, kAnnouncementBytes>;
+AnnouncementBytes encode(const Announcement& announcement);
+Result<Announcement> decode_announcement(std::span<const std::byte> bytes, int ranks, int algorithms);
+
+// The payload of a pull answer: what comes, or that there is no such version.
+struct PullAnswer {
+  bool found = false;
+  DataType type = DataType::kF32;
+  std::uint64_t version = 0;  // not found: the latest one, 0 if there is none
+  std::uint64_t count = 0;    // elements
+
+  friend bool operator==(const PullAnswer&, const PullAnswer&) = default;
+};
+inline constexpr std::size_t kPullAnswerBytes = 24;
+using PullAnswerBytes = std::array<std::byte, kPullAnswerBytes>;
+PullAnswerBytes encode(const PullAnswer& answer);
+Result<PullAnswer> decode_pull_answer(std::span<const std::byte> bytes);
+
+// The payload of a pull: what is asked for. An answer that is not of this type and count comes without data.
+struct PullRequest {
+  DataType type = DataType::kF32;
+  std::uint64_t version = 0;  // kLatest: whatever is there
+  std::uint64_t count = 0;    // elements
+
+  friend bool operator==(const PullRequest&, const PullRequest&) = default;
+};
+inline constexpr std::uint64_t kLatest = ~0ULL;
+inline constexpr std::size_t kPullBytes = 24;
+using PullBytes = std::array<std::byte, kPullBytes>;
+PullBytes encode(const PullRequest& request);
+Result<PullRequest> decode_pull(std::span<const std::byte> bytes);
+
+// The longest payload of a frame that carries no tensor.
+inline constexpr std::size_t kControlBytesMax = 24;
+
+}  // namespace orrery::elastic::net

@@ -1,0 +1,104 @@
+#include "elastic/net/wire.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "elastic/net/crc32c.h"
+
+namespace orrery::elastic::net {
+namespace {
+
+WireLimits some_limits() {
+  return {.epoch = 7, .ranks = 4, .data_bytes = 65536, .early_bytes = 4096};
+}
+
+FrameHeader some_header(FrameKind kind, std::uint32_t length) {
+  FrameHeader header;
+  header.kind = kind;
+  header.length = length;
+  header.epoch = 7;
+  return header;
+}
+
+TEST(Crc32c, IsTheOneOfTheStandard) {
+  const std::string_view digits = "123456789";  // RFC 3720, and every catalogue of checksums
+  EXPECT_EQ(crc32c(0, std::as_bytes(std::span(digits))), 0xe3069283u);
+  const std::vector<std::byte> zeros(32);
+  EXPECT_EQ(crc32c(0, zeros), 0x8a9136aau);
+}
+
+RC_GTEST_PROP(Crc32c, IsTheSameWithAndWithoutTheInstructionAndInPieces, (const std::vector<std::uint8_t>& values)) {
+  const auto bytes = std::as_bytes(std::span(values));
+  RC_ASSERT(crc32c(0, bytes) == crc32c_portable(0, bytes));
+  const std::size_t cut = *rc::gen::inRange<std::size_t>(0, values.size() + 1);
+  RC_ASSERT(crc32c(crc32c(0, bytes.first(cut)), bytes.subspan(cut)) == crc32c(0, bytes));
+}
+
+TEST(Wire, AHelloComesBackAsItWas) {
+  const Hello hello = {0x1234, 9, 3, 5, 77, Verdict::kHello};
+  const auto back = decode_hello(encode(hello));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(*back, hello);
+}
+
+TEST(Wire, AnyChangedByteOfAHelloIsNoticed) {
+  const HelloBytes bytes = encode(Hello{0x1234, 9, 3, 5, 77, Verdict::kWelcome});
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    HelloBytes changed = bytes;
+    changed[at] ^= std::byte{0x10};
+    EXPECT_FALSE(decode_hello(changed)) << at;
+  }
+}
+
+TEST(Wire, SoundHeadersPass) {
+  EXPECT_TRUE(check(some_header(FrameKind::kData, 65536), some_limits()));
+  EXPECT_TRUE(check(some_header(FrameKind::kAnnounce, kAnnouncementBytes), some_limits()));
+  EXPECT_TRUE(check(some_header(FrameKind::kHeartbeat, 0), some_limits()));
+}
+
+TEST(Wire, FramesOfOtherEpochsAndOtherLengthsAreRefused) {
+  FrameHeader header = some_header(FrameKind::kData, 100);
+  header.epoch = 6;
+  EXPECT_EQ(check(header, some_limits()).error().message(), "a frame of epoch 6 in epoch 7");
+  EXPECT_FALSE(check(some_header(FrameKind::kData, 65537), some_limits()));
+  EXPECT_FALSE(check(some_header(FrameKind::kData, 0), some_limits()));
+  EXPECT_FALSE(check(some_header(FrameKind::kHeartbeat, 1), some_limits()));
+  header = some_header(FrameKind::kData, 4097);
+  header.flags = kFlagEarly;
+  EXPECT_FALSE(check(header, some_limits()));
+  header = some_header(FrameKind::kRevoke, 0);
+  header.part = 4;
+  EXPECT_FALSE(check(header, some_limits()));
+}
+
+RC_GTEST_PROP(Wire, WhateverPassesIsInsideItsLimits, ()) {
+  FrameHeader header = some_header(static_cast<FrameKind>(*rc::gen::inRange(0, 12)), *rc::gen::inRange(0u, 200u));
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(&header);
+  for (const auto& [at, value] : *rc::gen::container<std::vector<std::pair<std::size_t, std::uint8_t>>>(
+           rc::gen::pair(rc::gen::inRange<std::size_t>(2, kHeaderBytes), rc::gen::arbitrary<std::uint8_t>()))) {
+    bytes[at] = value;
+  }
+  const Status status = check(header, some_limits());
+  if (!status) {
+    RC_ASSERT(!status.error().message().empty());
+    return;
+  }
+  RC_ASSERT(header.epoch == 7u && header.length <= 65536u && header.credit <= 4096u);
+}
+
+RC_GTEST_PROP(Wire, PayloadsGiveAValueThatEncodesToTheSameBytesOrAnError, ()) {
+  const auto values = *rc::gen::container<std::vector<std::uint8_t>>(24, rc::gen::inRange<std::uint8_t>(0, 9));
+  const auto bytes = std::as_bytes(std::span(values));
+  const auto same = [](const auto& encoded, std::span<const std::byte> original) {
+    return std::equal(encoded.begin(), encoded.end(), original.begin(), original.end());
+  };
+  if (const auto announcement = decode_announcement(bytes.first(kAnnouncementBytes), 4, 8)) {
+    RC_ASSERT(same(encode(*announcement), bytes.first(kAnnouncementBytes)));
+  }
+  if (const auto request = decode_pull(bytes)) RC_ASSERT(same(encode(*request), bytes));
+  if (const auto answer = decode_pull_answer(bytes)) RC_ASSERT(same(encode(*answer), bytes));
+}
+
+}  // namespace
+}  // namespace orrery::elastic::net
