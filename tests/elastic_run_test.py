@@ -4,6 +4,7 @@ Whatever happens, members agree on the model at every step, and it is that of on
 Nothing is left behind: no process, no name.
 """
 
+import collections
 import contextlib
 import os
 import pathlib
@@ -21,7 +22,10 @@ ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
 PROGRAM = ORRERY.parent / "elastic_program"
 EXAMPLE = ORRERY.parent / "sum"
 FOREVER = 1_000_000_000
+# test_everything_at_once: how long, with how much time between two events on average.
 CHAOS_S = float(os.environ.get("ORRERY_CHAOS_S", 3))
+CHAOS_EVERY_S = float(os.environ.get("ORRERY_CHAOS_EVERY_S", 0.075))
+STANDSTILL_MAX_S = 1 if CHAOS_EVERY_S >= 1 else 5
 STEP_US = 1000
 
 
@@ -268,25 +272,47 @@ class RunTest(JobTest):
         self.assertEqual(job.wait(), 0)
         self.expect_right_models(job, ended=2)
 
+    def pause(self, job, seconds):
+        """Waits, and expects that steps are committed meanwhile."""
+        end = time.monotonic() + seconds
+        while True:
+            last = max(path.stat().st_mtime for path in job.log.iterdir())
+            self.longest_standstill = max(self.longest_standstill, time.time() - last)
+            self.assertLess(time.time() - last, STANDSTILL_MAX_S, job.events()[-10:])
+            if time.monotonic() >= end:
+                return
+            time.sleep(min(0.1, max(0.0, end - time.monotonic())))
+
     def test_everything_at_once(self):
         seed = random.randrange(1 << 32)
         choice = random.Random(seed)
-        job = self.train("-n", 3, "--elastic", "1:6", "--spares", 2, "--replace", 1000, step_us=500)
+        events = collections.Counter()
+        self.longest_standstill = 0
+        step_us = 5000 if CHAOS_EVERY_S >= 1 else 500
+        job = self.train("-n", 3, "--elastic", "1:6", "--spares", 2, "--replace", 100_000, step_us=step_us)
         self.wait_for_steps(job, 5)
+        descriptors = len(os.listdir(f"/proc/{job.process.pid}/fd"))
         end = time.monotonic() + CHAOS_S
         while time.monotonic() < end:
             what = choice.choice(["resize", "resize", signal.SIGKILL, signal.SIGTERM])
             members = job.members()
             if what == "resize":
                 job.call("resize", job.name, choice.randint(1, 6), "--no-wait")
+                events[what] += 1
             elif len(members) >= 2:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(job.pid_of(choice.choice(members)), what)
-            time.sleep(choice.uniform(0, 0.15))
+                    events[what.name] += 1
+            self.pause(job, choice.uniform(0, 2 * CHAOS_EVERY_S))
         result = job.call("resize", job.name, 3)
         self.assertEqual(result.returncode, 0, f"seed {seed}: {result.stderr}")
         self.wait_for_steps(job, 20)
+        # Three members and two spares, as at the beginning.
+        self.assertTrue(wait_for(lambda: len(processes_of(job.name)) == 5), job.events()[-10:])
+        self.assertTrue(wait_for(lambda: len(os.listdir(f"/proc/{job.process.pid}/fd")) <= descriptors))
         self.drain(job, members=3)
+        print(f"seed {seed}: {dict(events)}, {self.furthest(job)} steps, "
+              f"longest standstill {self.longest_standstill:.3f} s", file=sys.stderr)
 
     # Without the launcher.
 
