@@ -210,14 +210,13 @@ class PreemptiveOrder : public Policy {
       if (of_size.jobs.empty()) continue;
       last_value_ = std::max(last_value_, value_now(*of_size.jobs.rbegin(), of_size.gpus));
     }
-    closed_.clear();
-    bool anyone = false;
-    for (const SizeHeaps::Heap& heap : waiting_.heaps()) {
-      // Mostly too many GPUs are asked for, and nobody runs behind: settled without a walk.
-      closed_.push_back(heap.empty() || (heap.gpus > slack && heap.top().value > last_value_));
-      anyone = anyone || !closed_.back();
-    }
-    if (!anyone && slack >= 0) return;
+    // Mostly everybody who waits asks for more GPUs than are left, and nobody runs behind: settled without a walk.
+    const bool someone_may_start =
+        std::any_of(waiting_.heaps().begin(), waiting_.heaps().end(), [&](const SizeHeaps::Heap& heap) {
+          return !heap.empty() && (heap.gpus <= slack || heap.top().value <= last_value_);
+        });
+    if (!someone_may_start && slack >= 0) return;
+    closed_.assign(waiting_.heaps().size(), false);
     while (true) {
       const SizeHeaps::Heap* next = nullptr;
       for (std::size_t i = 0; i < closed_.size(); ++i) {
