@@ -12,9 +12,9 @@ import sys
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-ORRERY = pathlib.Path(sys.argv[1]).resolve()
-from distributed_bursts_test import reason_to_skip  # noqa: E402  it takes the same argument off the command line
+from network_namespaces import reason_to_skip
+
+ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
 
 SECONDS_MAX = 10
 
