@@ -24,8 +24,8 @@ inline constexpr int kTensorsMax = 512;
 inline constexpr std::uint32_t kNobody = kContendersMax;  // as contender: the end
 
 struct Board {
-  // How many turns there were, and in the last digit to the base of 16 whose this one is: a contender that wakes up late
-  // never takes the turn of another, or its own twice. Slept on by contenders.
+  // How many turns there were, and in the last digit to the base of 16 whose this one is: a contender that wakes up
+  // late never takes the turn of another, or its own twice. Slept on by contenders.
   std::atomic<std::uint32_t> turn{0};
   std::uint32_t tensors = 1;
   std::uint64_t counts[kTensorsMax] = {};  // elements of each

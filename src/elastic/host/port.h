@@ -50,8 +50,8 @@ class Port {
   using Take = std::function<Status(int from, const Frame& frame, std::span<const std::byte> payload)>;
   Result<int> receive(const Take& take);
 
-  // A block of ours that nobody reads, if there is one; when there was none, there is none until receive(). It is ours again when all `readers` have released it; a block
-  // that is never lent is free at once.
+  // A block of ours that nobody reads, if there is one; when there was none, there is none until receive(). It is ours
+  // again when all `readers` have released it; a block that is never lent is free at once.
   std::optional<std::uint32_t> free_block();
   std::byte* block(std::uint32_t index) { return segment_.block(slot(), index); }
   void lend(std::uint32_t index, int readers);
