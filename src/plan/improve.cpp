@@ -43,6 +43,7 @@ class Improver {
       better = false;
       for (std::size_t job = 0; job < places_.size() && budget_ > 0; ++job) better |= move(job);
       for (std::size_t job = 0; job < places_.size() && budget_ > 0; ++job) better |= swap(job);
+      for (std::size_t job = 0; job < places_.size() && budget_ > 0; ++job) better |= share(job);
       for (std::size_t n = 0; n < nodes_.size() && budget_ > 0; ++n) better |= retype(n);
     }
     Plan plan;
@@ -172,6 +173,36 @@ class Improver {
         if (one.job == job) one.job = other;
     places_[job] = theirs;
     places_[other] = mine;
+  }
+
+  // A job that waits takes some of the GPUs of the job that can spare them best.
+  bool share(std::size_t job) {
+    if (places_[job].node != kNowhere) return false;
+    double least = -kWorthwhileUsd;
+    std::size_t best = kNowhere;
+    int given = 0;
+    for (std::size_t other = 0; other < places_.size(); ++other) {
+      const Place theirs = places_[other];
+      if (theirs.node == kNowhere || theirs.gpus < 2) continue;
+      const double now = cost_at(other, theirs) + costs_.postponed_usd[job];
+      for (int gpus = 1; gpus < theirs.gpus; ++gpus) {
+        --budget_;
+        const double change =
+            cost_at(job, {theirs.node, gpus}) + cost_at(other, {theirs.node, theirs.gpus - gpus}) - now;
+        if (!(change < least)) continue;
+        least = change;
+        best = other;
+        given = gpus;
+      }
+    }
+    if (best == kNowhere) return false;
+    const Place shared = places_[best];
+    for (RunningJob& one : nodes_[shared.node].jobs)
+      if (one.job == best) one.gpus -= given;
+    places_[best].gpus -= given;
+    nodes_[shared.node].jobs.push_back({job, given});
+    places_[job] = {shared.node, given};
+    return true;
   }
 
   bool retype(std::size_t n) {

@@ -6,7 +6,8 @@
 //   own,
 //      or a node that is opened for it;
 //   2. a job takes the place of another one that runs, which takes its place;
-//   3. a node becomes another VM type with the same jobs and GPUs, or is closed and its jobs wait.
+//   3. a job that waits takes some of the GPUs of one that runs;
+//   4. a node becomes another VM type with the same jobs and GPUs, or is closed and its jobs wait.
 // Ties keep what is there, then the lowest index. Deterministic: the budget counts comparisons, not time.
 
 #include <cstdint>

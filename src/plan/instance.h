@@ -33,11 +33,11 @@ struct VmType {
 };
 
 struct Job {
-  std::string id;
+  std::string id{};
   double submit_s = 0;
   double due_s = 0;
-  double weight_usd_s = 0;                             // what a second of tardiness costs
-  std::map<std::string, std::vector<double>> times_s;  // by type of GPU; [g - 1]: time left on g of them
+  double weight_usd_s = 0;                               // what a second of tardiness costs
+  std::map<std::string, std::vector<double>> times_s{};  // by type of GPU; [g - 1]: time left on g of them
 };
 
 struct Instance {

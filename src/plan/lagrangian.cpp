@@ -93,38 +93,43 @@ double squared(const std::vector<double>& values) {
 }  // namespace
 
 Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rounds) {
-  constexpr double kMemory = 0.7;  // of the direction of earlier rounds
-  constexpr int kPatience = 8;     // rounds without a better bound before steps are halved
+  constexpr double kMemory = 0.6;  // of the direction of earlier rounds
+  constexpr int kPatience = 30;    // rounds without a better bound before less is hoped for
   const std::size_t slots = costs.slots.size();
   std::vector<double> prices(slots, 0), direction(slots, 0);
   Lagrangian best;
   best.bound_usd = -kNever;
-  double length = 1;
-  int stale = 0, counted = 0;
+  double hope = 0;  // how much better than the best bound we expect to get
+  int stale = 0;
+  double counted = 0;
   for (int round = 0; round < rounds; ++round) {
     const Evaluation at = evaluate(costs, prices);
+    if (round == 0) hope = std::max(target_usd - at.value, 1e-9 * std::fabs(target_usd));
     if (at.value > best.bound_usd) {
       best.bound_usd = at.value;
       best.prices_usd = prices;
       best.cheapest_usd = at.cheapest;
       stale = 0;
     } else if (++stale == kPatience) {
-      length /= 2;
+      hope /= 2;
       stale = 0;
+      prices = best.prices_usd;
+      direction.assign(slots, 0);
+      continue;
     }
     if (2 * round >= rounds) {
-      ++counted;
+      counted += 1;
       for (std::size_t i = 0; i < at.cuts.size(); ++i) best.nodes[at.cuts[i]] += at.nodes[i];
     }
     for (std::size_t slot = 0; slot < slots; ++slot)
       direction[slot] = kMemory * direction[slot] + (1 - kMemory) * at.excess[slot];
     const double norm = squared(direction);
     if (norm < 1e-18 || squared(at.excess) == 0) break;
-    const double step = length * std::max(target_usd - at.value, 1e-9 * std::fabs(target_usd)) / norm;
+    const double step = (best.bound_usd + hope - at.value) / norm;
     for (std::size_t slot = 0; slot < slots; ++slot)
       prices[slot] = std::max(0.0, prices[slot] + step * direction[slot]);
   }
-  for (auto& [cut, nodes] : best.nodes) nodes /= std::max(1, counted);
+  for (auto& [cut, nodes] : best.nodes) nodes /= std::max(1.0, counted);
   return best;
 }
 

@@ -7,8 +7,9 @@
 //   L(λ) = Σ_j min(postponed_j, min_s job_js + λ_s) − Σ_nodes max(0, max_k Σ_g a_kg λ_vg − node_v),
 //
 // within the limits of nodes and types. L(λ) bounds the program for every λ and reaches its linear relaxation at the
-// best one, which subgradient steps (Polyak's length, averaged directions) approach. O(jobs · slots) a round. The rules
-// of first_end about who must run are left out, which keeps it a bound.
+// best one, which subgradient steps approach: averaged directions, Polyak's length towards a level that is lowered,
+// from the best λ again, when nothing gets better. O(jobs · slots) a round. The rules of first_end about who must run
+// are left out, which keeps it a bound.
 
 #include <map>
 
@@ -24,7 +25,7 @@ struct Lagrangian {
   std::map<std::pair<std::size_t, Partition>, double> nodes;  // mean number of nodes by type and partition
 };
 
-// `target_usd`: the cost of some plan, which decides how long steps are.
+// `target_usd`: the cost of some plan, which decides how long the first steps are.
 Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rounds);
 
 // Which entries of costs.job_usd a plan cheaper than `target_usd` can use: those whose price above the job's cheapest

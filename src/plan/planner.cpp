@@ -16,9 +16,13 @@ namespace orrery::plan {
 
 namespace {
 
-constexpr int kDualRounds = 300;
+constexpr double kDualWork = 6e7;  // rounds · jobs · slots
 constexpr std::int64_t kComparisonsMax = 20'000'000;
 constexpr double kEqual = 1e-9;  // relative; below it costs are the same
+
+int dual_rounds(const LinearCosts& costs) {
+  return static_cast<int>(std::clamp(kDualWork / static_cast<double>(costs.job_usd.size()), 200.0, 3000.0));
+}
 
 bool is_proof(double cost, double bound) {
   return cost - bound <= kEqual * std::max(1e-3, std::fabs(cost));
@@ -66,7 +70,7 @@ class Planner {
 
   void solve(const LinearCosts& costs) {
     offer(improve(costs, *best_, kComparisonsMax));
-    const Lagrangian dual = lagrangian_bound(costs, best_usd_, kDualRounds);
+    const Lagrangian dual = lagrangian_bound(costs, best_usd_, dual_rounds(costs));
     offer(improve(costs, rounded_plan(costs, dual), kComparisonsMax));
     bound_usd_ = dual.bound_usd;
     if (!is_proof(best_usd_, bound_usd_)) bound_usd_ = std::max(bound_usd_, solve_exactly(costs, dual));
@@ -106,7 +110,7 @@ class Planner {
     for (const double theta : first_end_times(instance_)) {
       const LinearCosts costs = first_end_costs(instance_, theta);
       const double target = best_ ? best_usd_ : worst_usd(costs);
-      const Lagrangian dual = lagrangian_bound(costs, target, kDualRounds);
+      const Lagrangian dual = lagrangian_bound(costs, target, dual_rounds(costs));
       double bound = dual.bound_usd;
       if (!best_ || !is_proof(best_usd_, bound)) bound = std::max(bound, solve_exactly(costs, dual));
       bound_usd_ = std::min(bound_usd_, bound);
