@@ -86,6 +86,22 @@ Evaluation evaluate(const LinearCosts& costs, const std::vector<double>& prices)
   return at;
 }
 
+// One price for every GPU, the best of a geometric row: in a crowd prices are of the size of what jobs pay for waiting,
+// which steps from 0 take long to reach.
+std::vector<double> first_prices(const LinearCosts& costs) {
+  const double most = *std::max_element(costs.postponed_usd.begin(), costs.postponed_usd.end());
+  std::vector<double> best(costs.slots.size(), 0), prices(costs.slots.size());
+  double bound = evaluate(costs, best).value;
+  for (double usd = most; usd > 1e-7 * most; usd /= 2) {
+    for (std::size_t slot = 0; slot < prices.size(); ++slot) prices[slot] = usd * costs.slots[slot].gpus;
+    const double value = evaluate(costs, prices).value;
+    if (value <= bound) continue;
+    bound = value;
+    best = prices;
+  }
+  return best;
+}
+
 double squared(const std::vector<double>& values) {
   return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
 }
@@ -96,7 +112,7 @@ Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rou
   constexpr double kMemory = 0.6;  // of the direction of earlier rounds
   constexpr int kPatience = 30;    // rounds without a better bound before less is hoped for
   const std::size_t slots = costs.slots.size();
-  std::vector<double> prices(slots, 0), direction(slots, 0);
+  std::vector<double> prices = first_prices(costs), direction(slots, 0);
   Lagrangian best;
   best.bound_usd = -kNever;
   double hope = 0;  // how much better than the best bound we expect to get
@@ -117,14 +133,19 @@ Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rou
       direction.assign(slots, 0);
       continue;
     }
-    if (2 * round >= rounds) {
+    const bool fits = squared(at.excess) == 0;  // nobody wants what is not there: the best prices
+    if (fits) {
+      best.nodes.clear();
+      counted = 0;
+    }
+    if (fits || 2 * round >= rounds) {
       counted += 1;
       for (std::size_t i = 0; i < at.cuts.size(); ++i) best.nodes[at.cuts[i]] += at.nodes[i];
     }
     for (std::size_t slot = 0; slot < slots; ++slot)
       direction[slot] = kMemory * direction[slot] + (1 - kMemory) * at.excess[slot];
     const double norm = squared(direction);
-    if (norm < 1e-18 || squared(at.excess) == 0) break;
+    if (fits || norm < 1e-18) break;
     const double step = (best.bound_usd + hope - at.value) / norm;
     for (std::size_t slot = 0; slot < slots; ++slot)
       prices[slot] = std::max(0.0, prices[slot] + step * direction[slot]);
