@@ -40,6 +40,7 @@ const std::vector<Command>& all_commands() {
                                                  workload_show_command(),
                                                  workload_convert_command(),
                                                  workload_generate_command(),
+                                                 plan_command(),
                                                  run_command(),
                                                  jobs_command(),
                                                  resize_command(),

@@ -43,6 +43,7 @@ Command simulate_compare_command();
 Command workload_show_command();
 Command workload_convert_command();
 Command workload_generate_command();
+Command plan_command();
 Command run_command();
 Command jobs_command();
 Command resize_command();

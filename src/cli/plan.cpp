@@ -1,0 +1,177 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "env/files.h"
+#include "env/terminal.h"
+#include "plan/planner.h"
+
+namespace orrery::cli {
+
+using plan::Instance;
+using plan::Objective;
+using plan::PlanReport;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Objective objective_of(const std::string& name) {
+  for (const Objective objective : {Objective::kRho, Objective::kFirstEnd})
+    if (plan::to_string(objective) == name) return objective;
+  return Objective::kWait;
+}
+
+std::vector<std::string> postponed(const Instance& instance, const plan::Plan& plan) {
+  std::vector<bool> runs(instance.jobs.size(), false);
+  for (const plan::Node& node : plan.nodes)
+    for (const plan::RunningJob& one : node.jobs) runs[one.job] = true;
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (!runs[i]) ids.push_back(instance.jobs[i].id);
+  return ids;
+}
+
+Json plan_json(const Instance& instance, const plan::Plan& plan) {
+  Json nodes = Json::array();
+  for (const plan::Node& node : plan.nodes) {
+    Json jobs = Json::array();
+    for (const plan::RunningJob& one : node.jobs)
+      jobs.push_back({{"id", instance.jobs[one.job].id}, {"gpus", one.gpus}});
+    nodes.push_back({{"vm", instance.vm_types[node.vm].name}, {"jobs", std::move(jobs)}});
+  }
+  return {{"nodes", std::move(nodes)}, {"postponed", postponed(instance, plan)}};
+}
+
+std::string report_json(const Instance& instance, Objective objective, const PlanReport& report) {
+  const plan::CostSplit& cost = report.cost;
+  const Json json = {{"objective", plan::to_string(objective)},
+                     {"objective_usd", report.objective_usd},
+                     {"bound_usd", report.bound_usd},
+                     {"gap", report.gap},
+                     {"proven", report.proven},
+                     {"note", report.note},
+                     {"seconds", report.time.value()},
+                     {"greedy_usd", report.greedy_usd},
+                     {"rental_usd", static_cast<double>(cost.rental_usd)},
+                     {"idle_usd", static_cast<double>(cost.idle_usd)},
+                     {"tardiness_usd", static_cast<double>(cost.tardiness_usd)},
+                     {"postponed_usd", static_cast<double>(cost.postponed_usd)},
+                     {"plan", plan_json(instance, report.plan)}};
+  return json.dump() + "\n";
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+std::string report_text(const Instance& instance, Objective objective, const PlanReport& report) {
+  const plan::CostSplit& cost = report.cost;
+  const auto dollars = [](long double usd) { return format_dollars(Dollars(static_cast<double>(usd))); };
+  const auto waiting = postponed(instance, report.plan);
+  std::string text = fmt::format("{} under {}: rental {}, idle {}, tardiness {}, postponed {}\n",
+                                 dollars(cost.total_usd()), plan::to_string(objective), dollars(cost.rental_usd),
+                                 dollars(cost.idle_usd), dollars(cost.tardiness_usd), dollars(cost.postponed_usd));
+  text += report.proven ? "no plan is cheaper"
+                        : fmt::format("no plan is cheaper than {} (gap {:.3f} %): {}", dollars(report.bound_usd),
+                                      report.gap * 100, report.note);
+  text += fmt::format("; {}\n\n", format_seconds(report.time));
+  Table table({{"node", "node", CellFormat::kInteger},
+               {"vm", "VM type"},
+               {"idle", "idle", CellFormat::kInteger},
+               {"jobs", "jobs × GPUs"}});
+  for (std::size_t i = 0; i < report.plan.nodes.size(); ++i) {
+    const plan::Node& node = report.plan.nodes[i];
+    const plan::VmType& type = instance.vm_types[node.vm];
+    std::vector<std::string> jobs;
+    for (const plan::RunningJob& one : node.jobs)
+      jobs.push_back(fmt::format("{} × {}", instance.jobs[one.job].id, one.gpus));
+    table.add({static_cast<std::int64_t>(i + 1), type.name, std::int64_t{type.gpus - node.used_gpus()}, joined(jobs)});
+  }
+  text += table.to_text();
+  text += waiting.empty() ? "\nnobody waits\n" : fmt::format("\nwaiting: {}\n", joined(waiting));
+  return text;
+}
+
+// What every way to run one job would cost it, and which one was taken.
+Result<Table> explanation(const Instance& instance, Objective objective, const plan::Plan& plan,
+                          const std::string& id) {
+  const auto job =
+      std::find_if(instance.jobs.begin(), instance.jobs.end(), [&](const auto& one) { return one.id == id; });
+  if (job == instance.jobs.end()) {
+    std::vector<std::string> ids;
+    for (const plan::Job& one : instance.jobs) ids.push_back(one.id);
+    return Error::not_found(fmt::format("--explain: no job {}{}", quote(id), did_you_mean(id, ids)));
+  }
+  const auto index = static_cast<std::size_t>(job - instance.jobs.begin());
+  std::string taken = "waits";
+  for (const plan::Node& node : plan.nodes)
+    for (const plan::RunningJob& one : node.jobs)
+      if (one.job == index) taken = fmt::format("{} × {}", one.gpus, instance.vm_types[node.vm].name);
+  Table table({{"choice", "choice"},
+               {"time_s", "time", CellFormat::kSeconds},
+               {"rental_usd", "rental", CellFormat::kDollars},
+               {"tardiness_usd", "tardiness", CellFormat::kDollars},
+               {"total_usd", "together", CellFormat::kDollars},
+               {"chosen", "chosen"}});
+  for (const plan::VmType& type : instance.vm_types) {
+    for (int gpus = 1; gpus <= type.gpus; ++gpus) {
+      const auto time = plan::time_s(*job, type, gpus);
+      if (!time) continue;
+      const std::string choice = fmt::format("{} × {}", gpus, type.name);
+      const double rental = type.price_usd_h / 3600 * gpus / type.gpus * *time;
+      const double late = job->weight_usd_s * std::max(0.0, instance.now_s + *time - job->due_s);
+      table.add({choice, *time, rental, late, rental + late, choice == taken ? "yes" : ""});
+    }
+  }
+  const double waiting = plan::postponed_usd(instance, objective)[index];
+  table.add({"waits", Cell(), Cell(), Cell(), waiting, taken == "waits" ? "yes" : ""});
+  return table;
+}
+
+Status run_plan(Context& context, const Arguments& arguments) {
+  const OptionValues& options = arguments.options;
+  const std::string& path = options.text("instance");
+  ORRERY_TRY(const std::string text, context.env.files.read(path, plan::kInstanceBytesMax));
+  ORRERY_TRY(const Instance instance, plan::read_instance(text, path));
+  const Objective objective = objective_of(options.text("objective"));
+  plan::PlannerOptions how;
+  how.limit = options.duration("time-limit");
+  how.solver = context.env.variables.get("ORRERY_CBC").value_or("cbc");
+  how.scratch = context.env.variables.get("TMPDIR").value_or("/tmp");
+  how.heuristic_only = options.flag("heuristic");
+  ORRERY_TRY(const PlanReport report, plan::make_plan(instance, objective, how, context.env));
+  if (options.has("explain") && !options.text("explain").empty()) {
+    ORRERY_TRY(const Table table, explanation(instance, objective, report.plan, options.text("explain")));
+    context.print(options.flag("json") ? table.to_json() + "\n" : table.to_text());
+    return {};
+  }
+  context.print(options.flag("json") ? report_json(instance, objective, report)
+                                     : report_text(instance, objective, report));
+  return {};
+}
+
+}  // namespace
+
+Command plan_command() {
+  return {
+      "plan",
+      "",
+      0,
+      0,
+      "which machines to rent for which jobs, with the cost and a bound no plan can beat",
+      {text_option("instance", "", "jobs, VM types and prices (docs/plan.md)").in("FILE").required(),
+       choice_option("objective", "wait", {"wait", "rho", "first_end"}, "what a postponed job costs"),
+       duration_option("time-limit", "60s", "to answer within").bounds(0.01, 86400),
+       flag_option("heuristic", "do not ask the solver: a plan and its bound only"),
+       text_option("explain", "", "what every choice would cost this job, and which was taken").in("JOB"),
+       flag_option("json", "print JSON")},
+      {"orrery plan --instance examples/plan.json", "orrery plan --instance examples/plan.json --objective rho --json",
+       "orrery plan --instance examples/plan.json --explain J3"},
+      run_plan};
+}
+
+}  // namespace orrery::cli

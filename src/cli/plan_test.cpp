@@ -1,0 +1,60 @@
+#include "cli/command_test.h"
+
+namespace orrery::cli {
+namespace {
+
+// One node; an urgent job that needs all of it and one that can wait.
+constexpr std::string_view kInstance =
+    R"({"instance": {"nodes": 1, "now_s": 0, "horizon_s": 100, "rho": 10, "kappa": 0.1,
+  "wait_fraction": 0.25, "vm_types": [{"name": "two", "gpu": "K80", "gpus": 2, "price_usd_h": 3.6, "max_nodes": null}],
+  "jobs": [{"id": "slow", "submit_s": 0, "due_s": 90000, "weight_usd_s": 0.001, "times_s": {"K80": [4000]}},
+           {"id": "soon", "submit_s": 0, "due_s": 600, "weight_usd_s": 1, "times_s": {"K80": [1000, 600]}}]}})";
+
+class PlanTest : public CommandTest {
+ protected:
+  PlanTest() { write("i.json", kInstance); }
+};
+
+TEST_F(PlanTest, PrintsCostBoundAndPlan) {
+  for (const char* objective : {"wait", "rho"}) {
+    const auto answer = json_of(std::string("plan --instance i.json --objective ") + objective);
+    // soon on both GPUs: 0.001 · 600; slow waits: 0.001 · 1/2 · 4000 + 0.001 · 0.1 · 100.
+    EXPECT_NEAR(answer["objective_usd"].get<double>(), 0.6 + 2.01, 1e-9);
+    EXPECT_LE(answer["bound_usd"].get<double>(), answer["objective_usd"].get<double>());
+    EXPECT_GE(answer["gap"].get<double>(), 0);
+    EXPECT_TRUE(answer["seconds"].is_number());
+    EXPECT_EQ(answer["plan"].dump(),
+              R"({"nodes":[{"jobs":[{"gpus":2,"id":"soon"}],"vm":"two"}],"postponed":["slow"]})");
+    EXPECT_NEAR(answer["rental_usd"].get<double>() + answer["idle_usd"].get<double>() +
+                    answer["tardiness_usd"].get<double>() + answer["postponed_usd"].get<double>(),
+                answer["objective_usd"].get<double>(), 1e-12);
+  }
+  const Outcome text = call("plan --instance i.json");
+  EXPECT_EQ(text.exit_code, kDone);
+  EXPECT_NE(text.output.find("waiting: slow"), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("soon × 2"), std::string::npos) << text.output;
+}
+
+TEST_F(PlanTest, ExplainsAJob) {
+  const auto rows = json_of("plan --instance i.json --explain soon");
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1]["choice"], "2 × two");
+  EXPECT_EQ(rows[1]["chosen"], "yes");
+  EXPECT_NEAR(rows[0]["tardiness_usd"].get<double>(), 400, 1e-9);
+  EXPECT_EQ(rows[2]["choice"], "waits");
+  EXPECT_EQ(call("plan --instance i.json --explain son").errors,
+            "orrery plan: --explain: no job \"son\"; did you mean \"soon\"?\n");
+}
+
+TEST_F(PlanTest, WrongInput) {
+  EXPECT_EQ(call("plan").exit_code, kBadInput);
+  EXPECT_EQ(call("plan --instance none.json").exit_code, kBadInput);
+  EXPECT_EQ(call("plan --instance i.json --objective best").exit_code, kBadInput);
+  write("bad.json", R"({"nodes": 0})");
+  const Outcome bad = call("plan --instance bad.json");
+  EXPECT_EQ(bad.exit_code, kBadInput);
+  EXPECT_NE(bad.errors.find("bad.json: instance.nodes: 0 is out of range"), std::string::npos) << bad.errors;
+}
+
+}  // namespace
+}  // namespace orrery::cli

@@ -1,0 +1,157 @@
+#include "plan/checker.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace orrery::plan {
+
+namespace {
+
+constexpr long double kNanoPerUsd = 1e9L;
+
+std::int64_t nano(long double usd) {
+  return std::llround(usd * kNanoPerUsd);
+}
+
+// Looks times up in the job itself, by the name of the GPU.
+struct Choice {
+  const VmType* type;
+  int gpus;
+  long double time;
+};
+
+std::vector<Choice> choices_of(const Instance& instance, const Job& job) {
+  std::vector<Choice> choices;
+  for (const VmType& type : instance.vm_types) {
+    const auto found = job.times_s.find(type.gpu);
+    if (found == job.times_s.end()) continue;
+    for (std::size_t i = 0; i < found->second.size() && static_cast<int>(i) < type.gpus; ++i)
+      choices.push_back({&type, static_cast<int>(i) + 1, found->second[i]});
+  }
+  return choices;
+}
+
+long double usd_per_s(const VmType& type) {
+  return static_cast<long double>(type.price_usd_h) / 3600;
+}
+
+long double tardiness(const Instance& instance, const Job& job, long double after_s) {
+  const long double late = static_cast<long double>(instance.now_s) + after_s - job.due_s;
+  return late > 0 ? late * job.weight_usd_s : 0;
+}
+
+long double mean_wait_s(const Instance& instance) {
+  long double work = 0;
+  for (const Job& job : instance.jobs) {
+    long double least = -1;
+    for (const auto& [gpu, times] : job.times_s)
+      for (const double time : times) least = least < 0 || time < least ? time : least;
+    work += least;
+  }
+  const long double drain = work / instance.nodes;
+  return instance.wait_fraction * (drain > instance.horizon_s ? drain : static_cast<long double>(instance.horizon_s));
+}
+
+std::int64_t postponed_nano(const Instance& instance, Objective objective, const Job& job, long double wait_s) {
+  const long double horizon = instance.horizon_s;
+  long double cheapest = -1, longest = 0;
+  for (const Choice& choice : choices_of(instance, job)) {
+    longest = std::max(longest, choice.time);
+    const long double start = objective == Objective::kWait ? wait_s : horizon;
+    const long double cost = usd_per_s(*choice.type) * choice.gpus / choice.type->gpus * choice.time +
+                             tardiness(instance, job, start + choice.time);
+    if (cheapest < 0 || cost < cheapest) cheapest = cost;
+  }
+  const long double penalty = instance.rho * tardiness(instance, job, horizon + longest);
+  const long double held = static_cast<long double>(job.weight_usd_s) * instance.kappa * horizon;
+  if (objective == Objective::kFirstEnd) return nano(penalty);
+  return nano(cheapest + held + (objective == Objective::kRho ? penalty : 0));
+}
+
+Error broken(std::string what) {
+  return Error::infeasible(std::move(what));
+}
+
+Status check_nodes(const Instance& instance, const Plan& plan) {
+  if (plan.nodes.size() > static_cast<std::size_t>(instance.nodes))
+    return broken(fmt::format("{} nodes are open; at most {} may be", plan.nodes.size(), instance.nodes));
+  std::map<std::size_t, int> open;
+  for (const Node& node : plan.nodes) {
+    if (node.vm >= instance.vm_types.size()) return broken(fmt::format("there is no VM type {}", node.vm));
+    const VmType& type = instance.vm_types[node.vm];
+    if (++open[node.vm] > type.nodes_max)
+      return broken(fmt::format("more than {} nodes of type {} are open", type.nodes_max, type.name));
+    int used = 0;
+    for (const RunningJob& one : node.jobs) used += one.gpus;
+    if (used > type.gpus)
+      return broken(fmt::format("a node of type {} has {} GPUs; {} are given away", type.name, type.gpus, used));
+  }
+  return {};
+}
+
+// Which jobs run, each on GPUs it has a time for.
+Result<std::vector<bool>> check_jobs(const Instance& instance, const Plan& plan) {
+  std::vector<bool> runs(instance.jobs.size(), false);
+  for (const Node& node : plan.nodes) {
+    for (const RunningJob& one : node.jobs) {
+      if (one.job >= runs.size()) return broken(fmt::format("there is no job {}", one.job));
+      const Job& job = instance.jobs[one.job];
+      if (runs[one.job]) return broken(fmt::format("job {} runs twice", job.id));
+      runs[one.job] = true;
+      const VmType& type = instance.vm_types[node.vm];
+      const auto found = job.times_s.find(type.gpu);
+      if (found == job.times_s.end() || one.gpus < 1 || static_cast<std::size_t>(one.gpus) > found->second.size())
+        return broken(fmt::format("job {} has no time on {} GPUs of type {}", job.id, one.gpus, type.gpu));
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+Result<std::int64_t> check_plan(const Instance& instance, Objective objective, const Plan& plan) {
+  ORRERY_TRY_VOID(check_nodes(instance, plan));
+  ORRERY_TRY(const std::vector<bool> runs, check_jobs(instance, plan));
+  const bool first_end = objective == Objective::kFirstEnd;
+  std::size_t running = 0;
+  long double theta = instance.horizon_s;
+  std::int64_t sum = 0;
+  for (const Node& node : plan.nodes) {
+    const VmType& type = instance.vm_types[node.vm];
+    int idle = type.gpus;
+    for (const RunningJob& one : node.jobs) {
+      const Job& job = instance.jobs[one.job];
+      const long double time = job.times_s.at(type.gpu)[static_cast<std::size_t>(one.gpus) - 1];
+      ++running;
+      idle -= one.gpus;
+      theta = std::min(theta, time);
+      if (!first_end) sum += nano(usd_per_s(type) * one.gpus / type.gpus * time);
+      sum += nano(tardiness(instance, job, time));
+    }
+    if (!first_end) sum += nano(usd_per_s(type) * idle / type.gpus * instance.horizon_s);
+  }
+  if (first_end) {
+    const std::size_t least = std::min(runs.size(), static_cast<std::size_t>(instance.nodes));
+    if (running < least) return broken(fmt::format("{} jobs run; at least {} must", running, least));
+    for (const Node& node : plan.nodes) sum += nano(usd_per_s(instance.vm_types[node.vm]) * theta);
+  }
+  const long double wait_s = mean_wait_s(instance);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (!runs[i]) sum += postponed_nano(instance, objective, instance.jobs[i], wait_s);
+  return sum;
+}
+
+Status check_claim(const Instance& instance, Objective objective, const Plan& plan, long double claimed_usd) {
+  ORRERY_TRY(const std::int64_t checked, check_plan(instance, objective, plan));
+  const long double off = std::fabs(static_cast<long double>(checked) - claimed_usd * kNanoPerUsd);
+  // Half a nano-dollar for each term, and what doubles lose of large ones.
+  const auto terms = static_cast<long double>(2 * instance.jobs.size() + plan.nodes.size() + 1);
+  const long double allowed = terms / 2 + 1e-12L * std::fabs(static_cast<long double>(checked));
+  if (off <= allowed) return {};
+  return Error::internal(fmt::format("the plan was said to cost {:.9f} USD, the checker finds {:.9f}",
+                                     static_cast<double>(claimed_usd),
+                                     static_cast<double>(checked) / static_cast<double>(kNanoPerUsd)));
+}
+
+}  // namespace orrery::plan

@@ -1,0 +1,122 @@
+#include "plan/cost.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+
+namespace orrery::plan {
+
+namespace {
+
+double late_s(double end_s, const Job& job) {
+  return std::max(0.0, end_s - job.due_s);
+}
+
+// W of "wait": how long the queue takes at best speed, at least the horizon.
+double drain_s(const Instance& instance) {
+  double sum = 0;
+  for (const Job& job : instance.jobs) {
+    double shortest = std::numeric_limits<double>::infinity();
+    for (const auto& [gpu, times] : job.times_s)
+      shortest = std::min(shortest, *std::min_element(times.begin(), times.end()));
+    sum += shortest;
+  }
+  return std::max(instance.horizon_s, sum / instance.nodes);
+}
+
+double share_usd(const VmType& type, int gpus, double time) {
+  return type.price_usd_h / 3600 * gpus / type.gpus * time;
+}
+
+// The cheapest a job can be if it starts `delay_s` from now.
+double cheapest_later_usd(const Instance& instance, const Job& job, double delay_s) {
+  double cheapest = std::numeric_limits<double>::infinity();
+  for (const VmType& type : instance.vm_types) {
+    for (int gpus = 1; gpus <= type.gpus; ++gpus) {
+      const auto time = time_s(job, type, gpus);
+      if (!time) continue;
+      cheapest = std::min(
+          cheapest, share_usd(type, gpus, *time) + job.weight_usd_s * late_s(instance.now_s + delay_s + *time, job));
+    }
+  }
+  return cheapest;
+}
+
+double longest_s(const Instance& instance, const Job& job) {
+  double longest = 0;
+  for (const VmType& type : instance.vm_types)
+    for (int gpus = 1; gpus <= type.gpus; ++gpus) longest = std::max(longest, time_s(job, type, gpus).value_or(0));
+  return longest;
+}
+
+}  // namespace
+
+std::string_view to_string(Objective objective) {
+  switch (objective) {
+    case Objective::kWait:
+      return "wait";
+    case Objective::kRho:
+      return "rho";
+    case Objective::kFirstEnd:
+      return "first_end";
+  }
+  return "";
+}
+
+std::vector<double> postponed_usd(const Instance& instance, Objective objective) {
+  const double horizon = instance.horizon_s;
+  const double delay = objective == Objective::kWait ? instance.wait_fraction * drain_s(instance) : horizon;
+  std::vector<double> costs;
+  costs.reserve(instance.jobs.size());
+  for (const Job& job : instance.jobs) {
+    const double worst_late = late_s(instance.now_s + horizon + longest_s(instance, job), job);
+    if (objective == Objective::kFirstEnd) {
+      costs.push_back(instance.rho * job.weight_usd_s * worst_late);
+      continue;
+    }
+    const double penalty = objective == Objective::kRho ? instance.rho * worst_late : 0;
+    costs.push_back(cheapest_later_usd(instance, job, delay) + job.weight_usd_s * (penalty + instance.kappa * horizon));
+  }
+  return costs;
+}
+
+double first_end_s(const Instance& instance, const Plan& plan) {
+  double first = instance.horizon_s;
+  for (const Node& node : plan.nodes)
+    for (const RunningJob& one : node.jobs)
+      first = std::min(first, *time_s(instance.jobs[one.job], instance.vm_types[node.vm], one.gpus));
+  return first;
+}
+
+CostSplit plan_cost(const Instance& instance, Objective objective, const Plan& plan) {
+  CostSplit split;
+  const double theta = first_end_s(instance, plan);
+  std::vector<bool> runs(instance.jobs.size(), false);
+  for (const Node& node : plan.nodes) {
+    const VmType& type = instance.vm_types[node.vm];
+    if (objective == Objective::kFirstEnd)
+      split.rental_usd += share_usd(type, type.gpus, theta);
+    else
+      split.idle_usd += share_usd(type, type.gpus - node.used_gpus(), instance.horizon_s);
+    for (const RunningJob& one : node.jobs) {
+      const Job& job = instance.jobs[one.job];
+      const auto time = time_s(job, type, one.gpus);
+      ORRERY_CHECK(time.has_value());
+      runs[one.job] = true;
+      if (objective != Objective::kFirstEnd) split.rental_usd += share_usd(type, one.gpus, *time);
+      split.tardiness_usd += job.weight_usd_s * late_s(instance.now_s + *time, job);
+    }
+  }
+  const std::vector<double> postponed = postponed_usd(instance, objective);
+  for (std::size_t job = 0; job < runs.size(); ++job)
+    if (!runs[job]) split.postponed_usd += postponed[job];
+  return split;
+}
+
+std::size_t running_min(const Instance& instance, Objective objective) {
+  if (objective != Objective::kFirstEnd) return 0;
+  return std::min(instance.jobs.size(), static_cast<std::size_t>(instance.nodes));
+}
+
+}  // namespace orrery::plan

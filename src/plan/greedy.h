@@ -1,0 +1,27 @@
+#pragma once
+// The greedy heuristic of the published line (GPUScheduler, Filippini et al.), deterministic.
+//
+// Assumptions: the time of a job depends on the type of GPU and their number only.
+//
+// Procedure
+//   1. Jobs in descending pressure: now + shortest time − due date.
+//   2. Each looks at its configurations (type of GPU, number): first those that meet the due date by the price of the
+//   GPUs
+//      until the end, then the others by time.
+//   3. The best one goes on the open node of that type with the fewest free GPUs that has enough; else a new node is
+//      opened with the largest VM of the type that its limit allows.
+//   4. When no node can be opened, the next configurations are tried on open nodes; if none fits, the job is postponed.
+//   5. Every node with idle GPUs becomes the cheapest smaller VM of the type that has the used GPUs or one more.
+//   6. What is idle then goes to the one job of the node that gains most time by it.
+//
+// Ties: pressure by job, configurations by type and number, nodes by the order they were opened in, VMs by index.
+// O(jobs · configurations · log nodes). It does not look at the objective; improve.h does.
+
+#include "plan/instance.h"
+#include "plan/plan.h"
+
+namespace orrery::plan {
+
+Plan greedy_plan(const Instance& instance);
+
+}  // namespace orrery::plan

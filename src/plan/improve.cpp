@@ -1,0 +1,265 @@
+#include "plan/improve.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+
+namespace orrery::plan {
+
+namespace {
+
+constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+constexpr double kWorthwhileUsd = 1e-10;
+
+struct Place {
+  std::size_t node = kNowhere;
+  int gpus = 0;
+};
+
+class Improver {
+ public:
+  Improver(const LinearCosts& costs, Plan plan, std::int64_t budget)
+      : costs_(costs),
+        nodes_(std::move(plan.nodes)),
+        budget_(budget),
+        places_(costs.jobs()),
+        open_(costs.node_usd.size(), 0),
+        by_free_(costs.node_usd.size()) {
+    for (std::size_t vm = 0; vm < by_free_.size(); ++vm)
+      by_free_[vm].resize(static_cast<std::size_t>(costs.vm_gpus[vm]) + 1);
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      for (const RunningJob& one : nodes_[n].jobs) places_[one.job] = {n, one.gpus};
+      free_.push_back(costs.vm_gpus[nodes_[n].vm] - nodes_[n].used_gpus());
+      ++open_[nodes_[n].vm];
+      ++open_nodes_;
+      list(n);
+    }
+  }
+
+  Plan run() {
+    bool better = true;
+    while (better && budget_ > 0) {
+      better = false;
+      for (std::size_t job = 0; job < places_.size() && budget_ > 0; ++job) better |= move(job);
+      for (std::size_t job = 0; job < places_.size() && budget_ > 0; ++job) better |= swap(job);
+      for (std::size_t job = 0; job < places_.size() && budget_ > 0; ++job) better |= share(job);
+      for (std::size_t n = 0; n < nodes_.size() && budget_ > 0; ++n) better |= retype(n);
+    }
+    Plan plan;
+    for (Node& node : nodes_)
+      if (!node.jobs.empty()) plan.nodes.push_back(std::move(node));
+    return plan;
+  }
+
+ private:
+  void list(std::size_t n) { by_free_[nodes_[n].vm][static_cast<std::size_t>(free_[n])].insert(n); }
+  void unlist(std::size_t n) { by_free_[nodes_[n].vm][static_cast<std::size_t>(free_[n])].erase(n); }
+
+  double cost_at(std::size_t job, const Place& place) const {
+    if (place.node == kNowhere) return costs_.postponed_usd[job];
+    return costs_.at(job, costs_.slot_of(nodes_[place.node].vm, place.gpus));
+  }
+
+  void remove(std::size_t job) {
+    const Place place = places_[job];
+    if (place.node == kNowhere) return;
+    Node& node = nodes_[place.node];
+    unlist(place.node);
+    std::erase_if(node.jobs, [&](const RunningJob& one) { return one.job == job; });
+    free_[place.node] += place.gpus;
+    places_[job] = {};
+    if (!node.jobs.empty()) {
+      list(place.node);
+      return;
+    }
+    --open_[node.vm];
+    --open_nodes_;
+    closed_.insert(place.node);
+  }
+
+  void put(std::size_t job, const Place& place) {
+    if (place.node == kNowhere) return;
+    unlist(place.node);
+    nodes_[place.node].jobs.push_back({job, place.gpus});
+    free_[place.node] -= place.gpus;
+    places_[job] = place;
+    list(place.node);
+  }
+
+  // A node of that type, an earlier closed one if there is any.
+  std::size_t open_node(std::size_t vm) {
+    if (closed_.empty()) {
+      closed_.insert(nodes_.size());
+      nodes_.emplace_back();
+      free_.push_back(0);
+    }
+    const std::size_t n = *closed_.begin();
+    closed_.erase(closed_.begin());
+    nodes_[n] = {vm};
+    free_[n] = costs_.vm_gpus[vm];
+    ++open_[vm];
+    ++open_nodes_;
+    list(n);
+    return n;
+  }
+
+  bool move(std::size_t job) {
+    const Place before = places_[job];
+    const bool alone = before.node != kNowhere && nodes_[before.node].jobs.size() == 1;
+    const std::size_t own_vm = alone ? nodes_[before.node].vm : kNowhere;
+    const double now = cost_at(job, before) + (alone ? costs_.node_usd[own_vm] : 0);
+    remove(job);
+    Place best;
+    std::size_t best_vm = kNowhere;  // to open
+    double least = costs_.postponed_usd[job];
+    for (std::size_t vm = 0; vm < by_free_.size(); ++vm) {
+      for (std::size_t size = 1; size < by_free_[vm].size(); ++size) {
+        if (by_free_[vm][size].empty()) continue;
+        const std::size_t n = *by_free_[vm][size].begin();
+        for (int gpus = 1; gpus <= static_cast<int>(size); ++gpus) {
+          --budget_;
+          const double cost = costs_.at(job, costs_.slot_of(vm, gpus));
+          if (cost >= least) continue;
+          least = cost;
+          best = {n, gpus};
+          best_vm = kNowhere;
+        }
+      }
+      if (open_nodes_ == costs_.nodes_max || open_[vm] == costs_.vm_nodes_max[vm]) continue;
+      for (int gpus = 1; gpus <= costs_.vm_gpus[vm]; ++gpus) {
+        --budget_;
+        const double cost = costs_.node_usd[vm] + costs_.at(job, costs_.slot_of(vm, gpus));
+        if (cost >= least) continue;
+        least = cost;
+        best = {kNowhere, gpus};
+        best_vm = vm;
+      }
+    }
+    if (least < now - kWorthwhileUsd) {
+      if (best_vm != kNowhere) best.node = open_node(best_vm);
+      put(job, best);
+      return true;
+    }
+    if (alone) {
+      const std::size_t n = open_node(own_vm);
+      put(job, {n, before.gpus});
+    } else {
+      put(job, before);
+    }
+    return false;
+  }
+
+  bool swap(std::size_t job) {
+    bool better = false;
+    for (std::size_t other = 0; other < places_.size() && budget_ > 0; ++other) {
+      --budget_;
+      const Place mine = places_[job], theirs = places_[other];
+      if (theirs.node == kNowhere || theirs.node == mine.node) continue;
+      const double change = cost_at(job, theirs) + cost_at(other, mine) - cost_at(job, mine) - cost_at(other, theirs);
+      if (!(change < -kWorthwhileUsd)) continue;
+      exchange(job, other);
+      better = true;
+    }
+    return better;
+  }
+
+  void exchange(std::size_t job, std::size_t other) {
+    const Place mine = places_[job], theirs = places_[other];
+    for (RunningJob& one : nodes_[theirs.node].jobs)
+      if (one.job == other) one.job = job;
+    if (mine.node != kNowhere)
+      for (RunningJob& one : nodes_[mine.node].jobs)
+        if (one.job == job) one.job = other;
+    places_[job] = theirs;
+    places_[other] = mine;
+  }
+
+  // A job that waits takes some of the GPUs of the job that can spare them best.
+  bool share(std::size_t job) {
+    if (places_[job].node != kNowhere) return false;
+    double least = -kWorthwhileUsd;
+    std::size_t best = kNowhere;
+    int given = 0;
+    for (std::size_t other = 0; other < places_.size(); ++other) {
+      const Place theirs = places_[other];
+      if (theirs.node == kNowhere || theirs.gpus < 2) continue;
+      const double now = cost_at(other, theirs) + costs_.postponed_usd[job];
+      for (int gpus = 1; gpus < theirs.gpus; ++gpus) {
+        --budget_;
+        const double change =
+            cost_at(job, {theirs.node, gpus}) + cost_at(other, {theirs.node, theirs.gpus - gpus}) - now;
+        if (!(change < least)) continue;
+        least = change;
+        best = other;
+        given = gpus;
+      }
+    }
+    if (best == kNowhere) return false;
+    const Place shared = places_[best];
+    for (RunningJob& one : nodes_[shared.node].jobs)
+      if (one.job == best) one.gpus -= given;
+    places_[best].gpus -= given;
+    nodes_[shared.node].jobs.push_back({job, given});
+    places_[job] = {shared.node, given};
+    return true;
+  }
+
+  bool retype(std::size_t n) {
+    Node& node = nodes_[n];
+    if (node.jobs.empty()) return false;
+    const int used = costs_.vm_gpus[node.vm] - free_[n];
+    double least = cost_as(node, node.vm) - kWorthwhileUsd;
+    std::size_t best = node.vm;
+    for (std::size_t vm = 0; vm < open_.size(); ++vm) {
+      if (vm == node.vm || costs_.vm_gpus[vm] < used || open_[vm] == costs_.vm_nodes_max[vm]) continue;
+      const double cost = cost_as(node, vm);
+      if (cost >= least) continue;
+      least = cost;
+      best = vm;
+    }
+    double waiting = 0;
+    for (const RunningJob& one : node.jobs) waiting += costs_.postponed_usd[one.job];
+    if (waiting < least) {
+      const std::vector<RunningJob> jobs = node.jobs;
+      for (const RunningJob& one : jobs) remove(one.job);
+      return true;
+    }
+    if (best == node.vm) return false;
+    unlist(n);
+    --open_[node.vm];
+    ++open_[best];
+    node.vm = best;
+    free_[n] = costs_.vm_gpus[best] - used;
+    list(n);
+    return true;
+  }
+
+  double cost_as(const Node& node, std::size_t vm) {
+    double sum = costs_.node_usd[vm];
+    for (const RunningJob& one : node.jobs) {
+      --budget_;
+      sum += costs_.at(one.job, costs_.slot_of(vm, one.gpus));
+    }
+    return sum;
+  }
+
+  const LinearCosts& costs_;
+  std::vector<Node> nodes_;
+  std::int64_t budget_;
+  std::vector<Place> places_;  // by job
+  std::vector<int> free_;      // GPUs by node
+  std::vector<int> open_;      // nodes by VM type
+  int open_nodes_ = 0;
+  std::vector<std::vector<std::set<std::size_t>>> by_free_;  // open nodes by VM type and free GPUs
+  std::set<std::size_t> closed_;                             // nodes without jobs
+};
+
+}  // namespace
+
+Plan improve(const LinearCosts& costs, Plan plan, std::int64_t comparisons_max) {
+  ORRERY_CHECK(costs.running_min == 0);
+  return Improver(costs, std::move(plan), comparisons_max).run();
+}
+
+}  // namespace orrery::plan

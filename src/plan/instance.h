@@ -1,0 +1,60 @@
+#pragma once
+// One decision: the jobs that are there, the machines that can be rented, and the constants of the cost.
+//
+// Files have the form `capacity-oracle-1` (docs/plan.md): an object with `instance`, or the instance itself. Jobs are
+// kept in the order of their ids and VM types in that of their names, so their order in the file changes nothing.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace orrery::plan {
+
+inline constexpr Bytes kInstanceBytesMax = mebibytes(64);
+inline constexpr int kNodesMax = 100'000;
+inline constexpr int kVmGpusMax = 16;  // 231 ways to cut one machine
+inline constexpr std::size_t kVmTypesMax = 1'000;
+inline constexpr std::size_t kJobsMax = 100'000;
+inline constexpr double kPriceMaxUsdH = 1e5;
+inline constexpr double kTimeMaxS = 1e9;
+inline constexpr double kCostMaxUsd = 1e9;  // all jobs at their worst; whole nano-dollars fit in 64 bits
+
+struct VmType {
+  std::string name;
+  std::string gpu;
+  int gpus = 1;
+  double price_usd_h = 0;
+  int nodes_max = kNodesMax;
+};
+
+struct Job {
+  std::string id{};
+  double submit_s = 0;
+  double due_s = 0;
+  double weight_usd_s = 0;                               // what a second of tardiness costs
+  std::map<std::string, std::vector<double>> times_s{};  // by type of GPU; [g - 1]: time left on g of them
+};
+
+struct Instance {
+  int nodes = 1;  // that may be open at once
+  double now_s = 0;
+  double horizon_s = 300;  // until the next decision
+  double rho = 100;        // how much worse tardiness is for postponed jobs
+  double kappa = 0;        // share of the horizon a postponed job pays as if late
+  double wait_fraction = 0.25;
+  std::vector<VmType> vm_types;
+  std::vector<Job> jobs;
+};
+
+// Errors name the file, the field and what was expected. kInfeasible: a job that no VM type can run.
+Result<Instance> read_instance(std::string_view text, const std::string& name);
+
+// The time left of a job on `gpus` GPUs of a machine of that type; nothing if it cannot run there.
+std::optional<double> time_s(const Job& job, const VmType& type, int gpus);
+
+}  // namespace orrery::plan

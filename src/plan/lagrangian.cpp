@@ -1,0 +1,241 @@
+#include "plan/lagrangian.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace orrery::plan {
+
+namespace {
+
+// The partition of one machine that is worth most at these prices of its slots, by the worth of g GPUs for every g.
+struct BestCut {
+  double worth = 0;
+  Partition parts;
+};
+
+BestCut best_cut(const double* prices, int gpus) {
+  const auto size = static_cast<std::size_t>(gpus);
+  std::vector<double> worth(size + 1, 0);
+  std::vector<std::size_t> last(size + 1, 0);
+  for (std::size_t used = 1; used <= size; ++used) {
+    worth[used] = -1;
+    for (std::size_t part = 1; part <= used; ++part) {
+      const double with = prices[part - 1] + worth[used - part];
+      if (with <= worth[used]) continue;
+      worth[used] = with;
+      last[used] = part;
+    }
+  }
+  BestCut best{worth[size], Partition(size, 0)};
+  for (std::size_t left = size; left > 0; left -= last[left]) ++best.parts[last[left] - 1];
+  return best;
+}
+
+// L(λ) and its parts at one λ.
+struct Evaluation {
+  double value = 0;
+  std::vector<double> cheapest;  // by job
+  std::vector<double> excess;    // by slot: jobs that want it − parts there are
+  std::vector<std::pair<std::size_t, Partition>> cuts;
+  std::vector<int> nodes;  // of each cut
+};
+
+void take_nodes(const LinearCosts& costs, const std::vector<double>& prices, Evaluation& at) {
+  std::vector<std::pair<double, std::size_t>> gains;
+  std::vector<BestCut> best;
+  for (std::size_t vm = 0; vm < costs.node_usd.size(); ++vm) {
+    best.push_back(best_cut(&prices[costs.first_slot[vm]], costs.vm_gpus[vm]));
+    const double gain = best.back().worth - costs.node_usd[vm];
+    if (gain > 0) gains.emplace_back(-gain, vm);
+  }
+  std::sort(gains.begin(), gains.end());
+  int left = costs.nodes_max;
+  for (const auto& [loss, vm] : gains) {
+    const int count = std::min(left, costs.vm_nodes_max[vm]);
+    if (count == 0) continue;
+    left -= count;
+    at.value += loss * count;
+    for (std::size_t i = 0; i < best[vm].parts.size(); ++i)
+      at.excess[costs.first_slot[vm] + i] -= static_cast<double>(best[vm].parts[i]) * count;
+    at.cuts.emplace_back(vm, best[vm].parts);
+    at.nodes.push_back(count);
+  }
+}
+
+Evaluation evaluate(const LinearCosts& costs, const std::vector<double>& prices) {
+  const std::size_t slots = costs.slots.size();
+  Evaluation at;
+  at.excess.assign(slots, 0);
+  at.cheapest.resize(costs.jobs());
+  for (std::size_t job = 0; job < costs.jobs(); ++job) {
+    const double* row = &costs.job_usd[job * slots];
+    double least = costs.postponed_usd[job];
+    std::size_t where = slots;
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      const double cost = row[slot] + prices[slot];
+      if (cost >= least) continue;
+      least = cost;
+      where = slot;
+    }
+    at.cheapest[job] = least;
+    at.value += least;
+    if (where < slots) at.excess[where] += 1;
+  }
+  take_nodes(costs, prices, at);
+  return at;
+}
+
+// One price for every GPU, the best of a geometric row: in a crowd prices are of the size of what jobs pay for waiting,
+// which steps from 0 take long to reach.
+std::vector<double> first_prices(const LinearCosts& costs) {
+  const double most = *std::max_element(costs.postponed_usd.begin(), costs.postponed_usd.end());
+  std::vector<double> best(costs.slots.size(), 0), prices(costs.slots.size());
+  double bound = evaluate(costs, best).value;
+  for (double usd = most; usd > 1e-7 * most; usd /= 2) {
+    for (std::size_t slot = 0; slot < prices.size(); ++slot) prices[slot] = usd * costs.slots[slot].gpus;
+    const double value = evaluate(costs, prices).value;
+    if (value <= bound) continue;
+    bound = value;
+    best = prices;
+  }
+  return best;
+}
+
+double squared(const std::vector<double>& values) {
+  return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
+}
+
+}  // namespace
+
+Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rounds) {
+  constexpr double kMemory = 0.6;  // of the direction of earlier rounds
+  constexpr int kPatience = 30;    // rounds without a better bound before less is hoped for
+  const std::size_t slots = costs.slots.size();
+  std::vector<double> prices = first_prices(costs), direction(slots, 0);
+  Lagrangian best;
+  best.bound_usd = -kNever;
+  double hope = 0;  // how much better than the best bound we expect to get
+  int stale = 0;
+  double counted = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const Evaluation at = evaluate(costs, prices);
+    if (round == 0) hope = std::max(target_usd - at.value, 1e-9 * std::fabs(target_usd));
+    if (at.value > best.bound_usd) {
+      best.bound_usd = at.value;
+      best.prices_usd = prices;
+      best.cheapest_usd = at.cheapest;
+      stale = 0;
+    } else if (++stale == kPatience) {
+      hope /= 2;
+      stale = 0;
+      prices = best.prices_usd;
+      direction.assign(slots, 0);
+      continue;
+    }
+    const bool fits = squared(at.excess) == 0;  // nobody wants what is not there: the best prices
+    if (fits) {
+      best.nodes.clear();
+      counted = 0;
+    }
+    if (fits || 2 * round >= rounds) {
+      counted += 1;
+      for (std::size_t i = 0; i < at.cuts.size(); ++i) best.nodes[at.cuts[i]] += at.nodes[i];
+    }
+    for (std::size_t slot = 0; slot < slots; ++slot)
+      direction[slot] = kMemory * direction[slot] + (1 - kMemory) * at.excess[slot];
+    const double norm = squared(direction);
+    if (fits || norm < 1e-18) break;
+    const double step = (best.bound_usd + hope - at.value) / norm;
+    for (std::size_t slot = 0; slot < slots; ++slot)
+      prices[slot] = std::max(0.0, prices[slot] + step * direction[slot]);
+  }
+  for (auto& [cut, nodes] : best.nodes) nodes /= std::max(1.0, counted);
+  return best;
+}
+
+std::vector<bool> open_entries(const LinearCosts& costs, const Lagrangian& dual, double target_usd) {
+  const double room = target_usd - dual.bound_usd + 1e-6 * std::max(1.0, std::fabs(target_usd));
+  const std::size_t slots = costs.slots.size();
+  std::vector<bool> open(costs.job_usd.size(), false);
+  for (std::size_t job = 0; job < costs.jobs(); ++job)
+    for (std::size_t slot = 0; slot < slots; ++slot)
+      open[job * slots + slot] = costs.at(job, slot) + dual.prices_usd[slot] - dual.cheapest_usd[job] <= room;
+  return open;
+}
+
+namespace {
+
+// Whole nodes near the mean ones: rounded down, then up where most was lost.
+std::vector<std::pair<std::size_t, Partition>> rounded_nodes(const LinearCosts& costs, const Lagrangian& dual) {
+  struct Part {
+    double lost;
+    const std::pair<std::size_t, Partition>* cut;
+  };
+  std::vector<Part> parts;
+  std::vector<std::pair<std::size_t, Partition>> nodes;
+  std::vector<int> left = costs.vm_nodes_max;
+  double sum = 0;
+  for (const auto& [cut, mean] : dual.nodes) {
+    const int whole = std::min(static_cast<int>(mean), left[cut.first]);
+    left[cut.first] -= whole;
+    nodes.insert(nodes.end(), static_cast<std::size_t>(whole), cut);
+    parts.push_back({mean - whole, &cut});
+    sum += mean;
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.lost > b.lost; });
+  const auto wanted = static_cast<std::size_t>(std::min<double>(std::ceil(sum - 1e-6), costs.nodes_max));
+  for (const Part& part : parts) {
+    if (nodes.size() >= wanted) break;
+    if (left[part.cut->first]-- > 0) nodes.push_back(*part.cut);
+  }
+  return nodes;
+}
+
+// Jobs in the order of what they lose if they do not get their cheapest slot.
+std::vector<std::size_t> by_regret(const LinearCosts& costs, const Lagrangian& dual) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t job = 0; job < costs.jobs(); ++job) {
+    double first = costs.postponed_usd[job], second = kNever;
+    for (std::size_t slot = 0; slot < costs.slots.size(); ++slot) {
+      const double cost = costs.at(job, slot) + dual.prices_usd[slot];
+      second = std::min(second, std::max(first, cost));
+      first = std::min(first, cost);
+    }
+    order.emplace_back(-(second - first), job);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::size_t> jobs;
+  for (const auto& [regret, job] : order) jobs.push_back(job);
+  return jobs;
+}
+
+}  // namespace
+
+Plan rounded_plan(const LinearCosts& costs, const Lagrangian& dual) {
+  const auto nodes = rounded_nodes(costs, dual);
+  Plan plan;
+  std::vector<std::vector<std::size_t>> places(costs.slots.size());  // nodes with a free part of that kind
+  for (const auto& [vm, parts] : nodes) {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      for (int n = 0; n < parts[i]; ++n) places[costs.first_slot[vm] + i].push_back(plan.nodes.size());
+    plan.nodes.push_back({vm});
+  }
+  for (const std::size_t job : by_regret(costs, dual)) {
+    double least = kNever;
+    std::size_t where = costs.slots.size();
+    for (std::size_t slot = 0; slot < costs.slots.size(); ++slot) {
+      const double cost = costs.at(job, slot);
+      if (places[slot].empty() || cost >= costs.postponed_usd[job] || cost + dual.prices_usd[slot] >= least) continue;
+      least = cost + dual.prices_usd[slot];
+      where = slot;
+    }
+    if (where == costs.slots.size()) continue;
+    plan.nodes[places[where].back()].jobs.push_back({job, costs.slots[where].gpus});
+    places[where].pop_back();
+  }
+  std::erase_if(plan.nodes, [](const Node& node) { return node.jobs.empty(); });
+  return plan;
+}
+
+}  // namespace orrery::plan

@@ -1,0 +1,51 @@
+#pragma once
+// The cost of a plan as a sum over nodes, running jobs and postponed jobs, which is what solvers and heuristics work
+// on.
+//
+// A slot is a kind of part of a machine: g GPUs of a VM type. A node costs its price for the horizon as if it were
+// idle; a job in a slot gives back the idle GPUs it takes, so its cost can be negative. Under first_end the sum is that
+// of one θ: slots in which a job ends earlier are closed to it.
+
+#include <limits>
+#include <vector>
+
+#include "plan/cost.h"
+
+namespace orrery::plan {
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
+struct Slot {
+  std::size_t vm = 0;
+  int gpus = 1;
+};
+
+struct LinearCosts {
+  int nodes_max = 1;
+  std::vector<Slot> slots{};              // by VM type, then GPUs
+  std::vector<std::size_t> first_slot{};  // by VM type: where its slots begin; slots of g GPUs are at + g − 1
+  std::vector<int> vm_gpus{};             // by VM type
+  std::vector<int> vm_nodes_max{};        // by VM type, at most nodes_max
+  std::vector<double> node_usd{};         // by VM type
+  std::vector<double> job_usd{};          // [job · slots + slot]; kNever: cannot run there
+  std::vector<double> postponed_usd{};    // by job
+  std::size_t running_min = 0;            // jobs that must run
+  std::vector<std::size_t> one_of{};      // first_end: entries of job_usd of which one must be taken, unless empty
+
+  std::size_t jobs() const { return postponed_usd.size(); }
+  double at(std::size_t job, std::size_t slot) const { return job_usd[job * slots.size() + slot]; }
+  std::size_t slot_of(std::size_t vm, int gpus) const { return first_slot[vm] + static_cast<std::size_t>(gpus) - 1; }
+};
+
+// Of wait and rho. Precondition: the objective is one of them.
+LinearCosts linear_costs(const Instance& instance, Objective objective);
+
+// Of first_end for one θ, one of first_end_times().
+LinearCosts first_end_costs(const Instance& instance, double theta_s);
+
+// The values θ can have, ascending; the last is the horizon.
+std::vector<double> first_end_times(const Instance& instance);
+
+double total_usd(const LinearCosts& costs, const Plan& plan);
+
+}  // namespace orrery::plan

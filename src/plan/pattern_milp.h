@@ -1,0 +1,51 @@
+#pragma once
+// The cheapest plan as a program in whole numbers that does not know nodes apart (docs/plan.md):
+//
+//   x_js ∈ {0, 1}   job j runs in a slot of kind s (VM type v, g GPUs)
+//   p_vk ∈ {0, 1…}  nodes of type v cut by partition k, with a_kg parts of g GPUs
+//
+//   minimise  Σ node_v p_vk + Σ (job_js − postponed_j) x_js  (+ Σ postponed_j)
+//   Σ_s x_js ≤ 1 for every j;  Σ_j x_js ≤ Σ_k a_kg p_vk for every s;  Σ_k p_vk ≤ max_v;  Σ p_vk ≤ nodes
+//   first_end: Σ x ≥ running_min; one of the jobs that end at θ runs
+//
+// Rows: jobs + slots + types; columns: at most jobs · slots + partitions. Neither grows with the number of nodes.
+
+#include <optional>
+#include <span>
+
+#include "plan/linear_costs.h"
+#include "plan/milp.h"
+#include "plan/partitions.h"
+
+namespace orrery::plan {
+
+class PatternMilp {
+ public:
+  // Only entries of costs.job_usd that are marked in `open` become columns; all that can help if it is empty.
+  explicit PatternMilp(const LinearCosts& costs, const std::vector<bool>& open = {});
+
+  const Milp& milp() const { return milp_; }
+  // What the program leaves out of its objective: everybody postponed.
+  double constant_usd() const { return constant_usd_; }
+
+  // The plan of a solution: nodes in the order of types and partitions, jobs in their order. Nodes without jobs are
+  // left out. Nothing if the values do not fit together.
+  std::optional<Plan> plan_of(std::span<const double> values) const;
+
+ private:
+  struct Cut {
+    std::size_t vm;
+    Partition parts;
+  };
+  void add_nodes();
+  void add_jobs(const std::vector<bool>& open);
+
+  const LinearCosts& costs_;
+  Milp milp_;
+  double constant_usd_ = 0;
+  std::size_t first_slot_row_ = 0;
+  std::vector<Cut> cuts_;             // the first columns
+  std::vector<std::size_t> entries_;  // the others: where in costs_.job_usd
+};
+
+}  // namespace orrery::plan

@@ -1,0 +1,41 @@
+#pragma once
+// The cheapest plan that can be found in the time there is, and a bound no plan can beat.
+//
+//   1. greedy (greedy.h), improved (improve.h): there is a plan from now on
+//   2. a bound and prices (lagrangian.h); a second plan rounded from the prices, improved
+//   3. the pattern program (pattern_milp.h) without the choices that the bound rules out, solved by CBC (cbc.h)
+//   4. the best plan, checked (checker.h)
+//
+// first_end is solved once for every time θ that can come first, since its cost is linear only for a given θ.
+// CBC that is missing, killed or late costs the proof, not the plan: the report says why.
+
+#include "base/units.h"
+#include "env/env.h"
+#include "plan/cost.h"
+
+namespace orrery::plan {
+
+struct PlannerOptions {
+  Seconds limit{60};
+  std::string solver = "cbc";
+  std::string scratch = "/tmp";
+  bool heuristic_only = false;  // without CBC
+};
+
+struct PlanReport {
+  Plan plan;
+  CostSplit cost;
+  double objective_usd = 0;
+  double bound_usd = 0;   // at most objective_usd
+  double gap = 0;         // (objective − bound) / objective
+  double greedy_usd = 0;  // of step 1 before it is improved; under first_end 0 if it breaks a rule
+  bool proven = false;    // the gap is what doubles cannot tell from 0
+  std::string note;       // why there is no proof; empty if there is one
+  Seconds time{};
+};
+
+// Errors: kInfeasible, there is no plan at all; the error of CBC if first_end finds none without it.
+Result<PlanReport> make_plan(const Instance& instance, Objective objective, const PlannerOptions& options,
+                             env::Env env);
+
+}  // namespace orrery::plan

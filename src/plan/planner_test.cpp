@@ -1,0 +1,164 @@
+#include "plan/planner.h"
+
+#include <gtest/gtest.h>
+
+#include "env/sim_env.h"
+#include "plan/checker.h"
+#include "plan/greedy.h"
+#include "plan/improve.h"
+#include "plan/lagrangian.h"
+#include "plan/test_instance.h"
+
+namespace orrery::plan {
+namespace {
+
+constexpr Objective kAll[] = {Objective::kWait, Objective::kRho, Objective::kFirstEnd};
+
+// The cost of the cheapest plan, by trying every one.
+class BruteForce {
+ public:
+  BruteForce(const Instance& instance, Objective objective) : instance_(instance), objective_(objective) { place(0); }
+
+  std::int64_t least_nano() const { return least_; }
+
+ private:
+  void place(std::size_t job) {
+    if (job == instance_.jobs.size()) {
+      const auto cost = check_plan(instance_, objective_, plan_);
+      if (cost) least_ = std::min(least_, *cost);
+      return;
+    }
+    place(job + 1);
+    for (std::size_t n = 0; n < plan_.nodes.size(); ++n) put(job, n);
+    if (plan_.nodes.size() == static_cast<std::size_t>(instance_.nodes)) return;
+    for (std::size_t vm = 0; vm < instance_.vm_types.size(); ++vm) {
+      plan_.nodes.push_back({vm});
+      put(job, plan_.nodes.size() - 1);
+      plan_.nodes.pop_back();
+    }
+  }
+  void put(std::size_t job, std::size_t n) {
+    const VmType& type = instance_.vm_types[plan_.nodes[n].vm];
+    for (int gpus = 1; gpus <= type.gpus - plan_.nodes[n].used_gpus(); ++gpus) {
+      if (!time_s(instance_.jobs[job], type, gpus)) continue;
+      plan_.nodes[n].jobs.push_back({job, gpus});
+      place(job + 1);
+      plan_.nodes[n].jobs.pop_back();
+    }
+  }
+
+  const Instance& instance_;
+  Objective objective_;
+  Plan plan_;
+  std::int64_t least_ = std::numeric_limits<std::int64_t>::max();
+};
+
+TEST(Planner, FindsWhatTryingEveryPlanFinds) {
+  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+    const Instance instance = made_up(seed);
+    for (const Objective objective : kAll) {
+      const auto report = make_plan(instance, objective, {}, env::make_real_env());
+      ASSERT_TRUE(report) << report.error().to_string();
+      EXPECT_TRUE(report->proven) << seed << " " << to_string(objective) << " " << report->note;
+      EXPECT_NEAR(report->objective_usd, static_cast<double>(BruteForce(instance, objective).least_nano()) / 1e9, 1e-7)
+          << seed << " " << to_string(objective);
+    }
+  }
+}
+
+TEST(Planner, HeuristicsKeepTheirBoundAndNeverLoseToGreedy) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const Instance instance = made_up(seed, {.nodes = 3, .jobs = 5, .gpus_max = 2});
+    for (const Objective objective : {Objective::kWait, Objective::kRho}) {
+      const auto report = make_plan(instance, objective, {.heuristic_only = true}, env::make_real_env());
+      ASSERT_TRUE(report) << report.error().to_string();
+      const double least = static_cast<double>(BruteForce(instance, objective).least_nano()) / 1e9;
+      EXPECT_LE(report->bound_usd, least + 1e-7) << seed;
+      EXPECT_GE(report->objective_usd, least - 1e-7) << seed;
+      EXPECT_LE(report->objective_usd, report->greedy_usd + 1e-12) << seed;
+    }
+  }
+}
+
+TEST(Planner, ImprovingNeverCostsMoreAndKeepsTheRules) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    const Instance instance = made_up(seed, {.nodes = 8, .jobs = 40, .gpus_max = 8});
+    for (const Objective objective : {Objective::kWait, Objective::kRho}) {
+      const LinearCosts costs = linear_costs(instance, objective);
+      const Plan greedy = greedy_plan(instance);
+      ASSERT_TRUE(check_plan(instance, objective, greedy));
+      for (const std::int64_t budget : {std::int64_t{50}, std::int64_t{1'000'000}}) {
+        const Plan better = improve(costs, greedy, budget);
+        const auto checked = check_plan(instance, objective, better);
+        ASSERT_TRUE(checked) << checked.error().to_string();
+        EXPECT_LE(*checked, *check_plan(instance, objective, greedy));
+      }
+      const Lagrangian dual = lagrangian_bound(costs, total_usd(costs, greedy), 100);
+      const Plan rounded = rounded_plan(costs, dual);
+      ASSERT_TRUE(check_plan(instance, objective, rounded));
+      EXPECT_LE(dual.bound_usd, total_usd(costs, rounded));
+    }
+  }
+}
+
+TEST(Planner, TheOrderOfTheFileChangesNothing) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const nlohmann::json text = made_up_json(seed, {.nodes = 4, .jobs = 14, .gpus_max = 4});
+    nlohmann::json turned = text;
+    std::reverse(turned["jobs"].begin(), turned["jobs"].end());
+    std::rotate(turned["vm_types"].begin(), turned["vm_types"].begin() + 1, turned["vm_types"].end());
+    const Instance one = read_instance(text.dump(), "a").value(), other = read_instance(turned.dump(), "b").value();
+    for (const bool heuristic : {true, false}) {
+      const PlannerOptions options{.heuristic_only = heuristic};
+      const auto first = make_plan(one, Objective::kWait, options, env::make_real_env());
+      const auto second = make_plan(other, Objective::kWait, options, env::make_real_env());
+      ASSERT_TRUE(first && second);
+      EXPECT_EQ(first->plan, second->plan);
+      EXPECT_EQ(first->objective_usd, second->objective_usd);
+      EXPECT_EQ(first->bound_usd, second->bound_usd);
+    }
+  }
+}
+
+// An instance that needs the solver for its proof.
+Instance hard() {
+  for (std::uint64_t seed = 1;; ++seed) {
+    Instance instance = made_up(seed, {.nodes = 4, .jobs = 14, .gpus_max = 4});
+    const auto report = make_plan(instance, Objective::kWait, {.heuristic_only = true}, env::make_real_env());
+    if (report && report->gap > 1e-3) return instance;
+  }
+}
+
+TEST(Planner, WithoutASolverThereIsAPlanItsBoundAndTheReason) {
+  const Instance instance = hard();
+  env::SimEnv sim;
+  ASSERT_TRUE(sim.files.make_directory("/tmp"));
+  const auto missing = make_plan(instance, Objective::kWait, {}, sim.env());
+  ASSERT_TRUE(missing) << missing.error().to_string();
+  EXPECT_FALSE(missing->proven);
+  EXPECT_TRUE(missing->note.starts_with("cbc: no program")) << missing->note;
+  EXPECT_GT(missing->bound_usd, 0);
+  EXPECT_LT(missing->bound_usd, missing->objective_usd);
+
+  sim.processes.add_program("cbc", [](const env::ProcessSpec&) { return env::SimRun{.duration = Seconds(1e9)}; });
+  const auto late = make_plan(instance, Objective::kWait, {.limit = Seconds(5)}, sim.env());
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->note, "cbc: no answer within 5.00 s");
+  EXPECT_EQ(late->plan, missing->plan);
+  EXPECT_NEAR(late->time.value(), 5, 1e-3);
+}
+
+TEST(Planner, JobsThatMustRunButCannotAreAnError) {
+  nlohmann::json text = made_up_json(1, {.nodes = 4, .jobs = 4, .gpus_max = 1});
+  for (auto& type : text["vm_types"]) type["max_nodes"] = 1;
+  text["nodes"] = 4;
+  const Instance instance = read_instance(text.dump(), "f").value();
+  const auto report = make_plan(instance, Objective::kFirstEnd, {}, env::make_real_env());
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::kInfeasible);
+  EXPECT_TRUE(report.error().message().starts_with("first_end wants at least 4 jobs to run"))
+      << report.error().message();
+}
+
+}  // namespace
+}  // namespace orrery::plan

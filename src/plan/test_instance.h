@@ -1,0 +1,53 @@
+#pragma once
+// Small made-up instances for tests, by seed, and their text.
+
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "plan/instance.h"
+
+namespace orrery::plan {
+
+struct MadeUp {
+  int nodes = 2;
+  int jobs = 4;
+  int gpus_max = 3;
+};
+
+inline nlohmann::json made_up_json(std::uint64_t seed, const MadeUp& size) {
+  Random random(seed);
+  nlohmann::json types = nlohmann::json::array();
+  for (int i = 0; i < 3; ++i) {
+    nlohmann::json type = {{"name", "vm" + std::to_string(i)},
+                           {"gpu", i == 2 ? "B" : "A"},
+                           {"gpus", 1 + random.below(static_cast<std::uint64_t>(size.gpus_max))},
+                           {"price_usd_h", random.uniform(0.5, 4)},
+                           {"max_nodes", nullptr}};
+    if (i == 1) type["max_nodes"] = 1;
+    types.push_back(std::move(type));
+  }
+  nlohmann::json jobs = nlohmann::json::array();
+  for (int i = 0; i < size.jobs; ++i) {
+    nlohmann::json times = nlohmann::json::object();
+    for (const char* gpu : {"A", "B"}) {
+      if (*gpu == 'B' && random.below(3) == 0) continue;
+      const double work = random.uniform(100, 3000);
+      for (int gpus = 1; gpus <= size.gpus_max; ++gpus)
+        times[gpu].push_back(50 + work / gpus * random.uniform(0.9, 1.1));
+    }
+    jobs.push_back({{"id", "J" + std::to_string(i)},
+                    {"submit_s", 0},
+                    {"due_s", random.uniform(200, 4000)},
+                    {"weight_usd_s", random.uniform(0.001, 0.01)},
+                    {"times_s", std::move(times)}});
+  }
+  return {{"nodes", size.nodes}, {"now_s", 100},          {"horizon_s", 300},  {"rho", 5},
+          {"kappa", 0.05},       {"wait_fraction", 0.25}, {"vm_types", types}, {"jobs", jobs}};
+}
+
+inline Instance made_up(std::uint64_t seed, const MadeUp& size = {}) {
+  auto instance = read_instance(made_up_json(seed, size).dump(), "made up");
+  return instance.value();
+}
+
+}  // namespace orrery::plan
