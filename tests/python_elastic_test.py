@@ -158,14 +158,13 @@ class PythonTest(JobTest):
         self.assertEqual(len(job.printed_lines(r"\[\d+\] end 60 .* batch 12.0")), 2, job.printed)
         self.expect_right_models(job, "changes")
 
-    def test_a_schedule_adds_and_takes_away_members(self):
-        job = self.train("-n", 1, "--elastic", "1:3", "--spares", 2, steps=1000, what="schedule:1:50,3:450,2:1000")
-        self.assertEqual(job.wait(), 0, job.said)
-        sizes = [event["size"] for event in job.events("resized")]
-        self.assertIn(3, sizes, job.events())
-        self.assertEqual(sizes[-1], 2, job.events())
-        self.expect_right_models(job)
-        self.expect_nothing_left(job)
+    def test_a_schedule_adds_members(self):
+        job = self.train("-n", 1, "--elastic", "1:3", what="schedule:1:50,3:1000000")
+        self.wait_for_size(job, 3)
+        self.wait_for_steps(job)
+        first = job.events("resized")[0]
+        self.assertGreaterEqual(first["step"], 50, first)
+        self.drain(job)
 
 
 @unittest.skipUnless(HAS_TORCH, "torch is not installed (Debian package python3-torch)")
@@ -178,7 +177,8 @@ class TorchTest(JobTest):
         return run(path)
 
     def test_the_examples_of_the_document(self):
-        blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "python.md").read_text(), re.MULTILINE | re.DOTALL)
+        page = (ROOT / "docs" / "python.md").read_text()
+        blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
         self.assertGreaterEqual(len(blocks), 3)
         for number, block in enumerate(blocks):
             result = self.run_script(f"example-{number}.py", block)

@@ -62,8 +62,8 @@ def main():
 
     def report():
         if orrery.rank() == 0:
-            noise = orrery.grad_noise_scale()
-            print(f"step {orrery.step()} workers {orrery.size()} loss {opt.monitor.loss:.4f} noise {noise:.1f}", flush=True)
+            loss, noise = opt.monitor.loss, orrery.grad_noise_scale()
+            print(f"step {orrery.step()} workers {orrery.size()} loss {loss:.4f} noise {noise:.1f}", flush=True)
 
     orrery.torch.train(model, data, opt, hook, steps=steps, after_step=report)
     checksum = 0

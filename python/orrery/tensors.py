@@ -30,7 +30,8 @@ def tensor_of(array: Any) -> Tensor:
     try:
         view = memoryview(array)
     except TypeError:
-        raise Error(f"{type(array).__name__} has no memory that could be exchanged; give an array or a tensor") from None
+        name = type(array).__name__
+        raise Error(f"{name} has no memory that could be exchanged; give an array or a tensor") from None
     if view.readonly or not view.c_contiguous:
         raise Error("an array that is exchanged must be writable and contiguous")
     kind = _TYPES.get((view.format.lstrip("@=<"), view.itemsize))

@@ -1,4 +1,7 @@
-"""A process of a training job: the C interface as a Python object. What holds for steps and views is in docs/elastic.md."""
+"""A process of a training job: the C interface as a Python object.
+
+What holds for steps and views is in docs/elastic.md.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +124,7 @@ class Worker:
         found = self._library.parameter(self._own_handle(), name.encode(), ctypes.byref(value))
         return value.value if found == Status.OK else otherwise
 
-    # Operations among the members. They are matched by name; the n-th of a name on one rank belongs to the n-th on every other.
+    # Operations among the members, matched by name: the n-th of a name on one rank belongs to the n-th on every other.
 
     def allreduce(self, array: Any, op: str = "sum", name: str = "allreduce") -> Any:
         """In place, and returns it; of a plain number, returns the result."""
@@ -184,7 +187,7 @@ class Worker:
     # Steps.
 
     def one_step(self) -> Step:
-        """`with worker.one_step(): …` finishes the step at its end, and lets it be repeated if the members changed."""
+        """`with worker.one_step(): …` finishes the step at its end. If the members changed, it is repeated."""
         return Step(self)
 
     def finish_step(self, revoked: bool = False) -> Outcome:
