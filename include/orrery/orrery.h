@@ -136,6 +136,72 @@ ORRERY_EXPORT void orrery_stop(orrery_worker* worker); /* all members, at the sa
 /* ORRERY_UNAVAILABLE if there is no launcher that could start processes. */
 ORRERY_EXPORT orrery_status orrery_request_size(orrery_worker* worker, uint64_t size);
 
+/* The samples of the step at hand that all ranks have together. */
+ORRERY_EXPORT orrery_range orrery_step_samples(const orrery_worker* worker);
+/* Parameters of the view: the same on all members. "batch" is one of them. ORRERY_NOT_FOUND if there is none of that
+ * name. A new value begins a new view at once: operations of all members end, and the step at hand is repeated. What
+ * can wait for its end is proposed (orrery_apply). */
+ORRERY_EXPORT orrery_status orrery_parameter(const orrery_worker* worker, const char* name, double* value);
+ORRERY_EXPORT orrery_status orrery_set_parameter(orrery_worker* worker, const char* name, double value);
+
+/* The gradient noise scale of a training, from its gradients: src/elastic/monitor/noise_scale.h. Plain numbers: part of
+ * the model's state, so that those who join have it too. Begin with {decay, 0, 0, 0}. */
+typedef struct orrery_noise {
+  double decay; /* in [0, 1): of older steps */
+  double weight, gradient_square_sum, noise_sum;
+} orrery_noise;
+typedef struct orrery_noise_sample {
+  double local_square;  /* mean over ranks of the square norm of their gradients */
+  double inverse_batch; /* mean over ranks of 1 / samples of the rank */
+  double mean_square;   /* square norm of the mean gradient */
+  double batch;         /* samples of all ranks */
+} orrery_noise_sample;
+/* Changes nothing if it fails: ORRERY_INVALID for what is not finite, ORRERY_INFEASIBLE for a single gradient. */
+ORRERY_EXPORT orrery_status orrery_noise_add(orrery_noise* noise, const orrery_noise_sample* sample);
+/* No number as long as it is not known. */
+ORRERY_EXPORT double orrery_noise_scale(const orrery_noise* noise);
+
+/* What a policy, or a rank, wants changed: "workers", "batch", "learning_rate_scale" or any parameter. All zero:
+ * nothing. Texts end with 0. */
+#define ORRERY_SETTINGS_MAX 8
+#define ORRERY_NAME_MAX 31
+typedef struct orrery_setting {
+  char name[ORRERY_NAME_MAX + 1];
+  double value;
+} orrery_setting;
+typedef struct orrery_proposal {
+  uint64_t count;
+  orrery_setting settings[ORRERY_SETTINGS_MAX];
+  char strategy[ORRERY_NAME_MAX + 1];
+} orrery_proposal;
+/* What all ranks agree on, the same on each of them. ORRERY_INVALID if something was refused, for the reasons in
+ * orrery_message(), a line for each; the rest is agreed all the same. */
+ORRERY_EXPORT orrery_status orrery_merge(const orrery_proposal* by_rank, size_t ranks, orrery_proposal* agreed);
+/* Lets it take effect after the step at hand. All ranks call it with the same. */
+ORRERY_EXPORT orrery_status orrery_apply(orrery_worker* worker, const orrery_proposal* agreed);
+
+/* The policies that are part of Orrery: src/elastic/policy/shipped.h. */
+typedef struct orrery_policy orrery_policy;
+typedef enum orrery_moment {
+  ORRERY_BEFORE_TRAIN = 0,
+  ORRERY_BEFORE_EPOCH = 1,
+  ORRERY_BEFORE_STEP = 2,
+  ORRERY_AFTER_STEP = 3,
+  ORRERY_AFTER_EPOCH = 4,
+  ORRERY_AFTER_TRAIN = 5
+} orrery_moment;
+typedef struct orrery_observation {
+  size_t size; /* of this struct, as the program was compiled */
+  uint64_t step, pass;
+  double workers, batch, first_batch, learning_rate_scale;
+  double gradient_square, noise;        /* no number: not known */
+  double compute_s, wait_s, transfer_s; /* of the last step */
+} orrery_observation;
+ORRERY_EXPORT orrery_status orrery_policy_make(const char* text, orrery_policy** policy);
+ORRERY_EXPORT void orrery_policy_free(orrery_policy* policy); /* null is allowed */
+ORRERY_EXPORT orrery_status orrery_policy_ask(orrery_policy* policy, orrery_moment moment,
+                                              const orrery_observation* observation, orrery_proposal* proposal);
+
 #ifdef __cplusplus
 }
 #endif

@@ -72,7 +72,9 @@ DataRange Worker::own_samples() const {
 
 Result<StepOutcome> Worker::finish_step(const Status& operations) {
   if (!operations && operations.error().code() != ErrorCode::kUnavailable) return operations.error();
-  if (operations) {
+  // A wish since the last step may have ended the view already.
+  ORRERY_TRY_VOID(handle_events());
+  if (operations && view_is_open_) {
     const std::uint64_t step = progress().step + 1;
     member_.vote();
     const auto ticket = session_->barrier("commit");
@@ -86,6 +88,7 @@ Result<StepOutcome> Worker::finish_step(const Status& operations) {
     }
   }
   if (options_.must_leave && options_.must_leave()) leave();
+  for (auto& [name, value] : std::exchange(wishes_, {})) member_.set_parameter(std::move(name), value);
   ORRERY_TRY_VOID(pump(Seconds(0)));
   report_now_and_then();
   if (has_ended()) return StepOutcome::kEnded;
@@ -112,6 +115,13 @@ void Worker::stop() {
   if (is_stopping_) return;
   is_stopping_ = true;
   if (!view().parameters.contains(kStopParameter)) member_.set_parameter(kStopParameter, 1);
+}
+
+Status Worker::set_parameter_at_once(std::string name, double value) {
+  // Members in an operation hear no messages; that the epoch is over, they see.
+  revoke(*options_.segment, view().epoch);
+  member_.set_parameter(std::move(name), value);
+  return pump(Seconds(0));
 }
 
 bool Worker::request_size(std::uint64_t size) {
@@ -209,9 +219,14 @@ Status Worker::handle(const Event& event) {
   return {};
 }
 
+Status Worker::handle_events() {
+  for (const Event& event : member_.take_events()) ORRERY_TRY_VOID(handle(event));
+  return {};
+}
+
 Status Worker::pump(Seconds timeout) {
   for (bool waits = true;; waits = false) {
-    for (const Event& event : member_.take_events()) ORRERY_TRY_VOID(handle(event));
+    ORRERY_TRY_VOID(handle_events());
     for (const Message& message : member_.take_messages()) {
       // The barrier of a step carries the votes.
       if (!std::holds_alternative<Vote>(message.body)) postbox_.send(message.to, encode(message));

@@ -81,7 +81,10 @@ class Worker {
   bool is_leaving() const { return is_leaving_; }
   // All members stop at the same step.
   void stop();
-  void set_parameter(std::string name, double value) { member_.set_parameter(std::move(name), value); }
+  // With the view after the step at hand.
+  void set_parameter(std::string name, double value) { wishes_.emplace_back(std::move(name), value); }
+  // Now: operations of all members end, and the step at hand is repeated in a new view.
+  Status set_parameter_at_once(std::string name, double value);
   // Asks the launcher for another number of members. Whether there is one that heard it.
   bool request_size(std::uint64_t size);
   MemberId id() const { return self_.id; }
@@ -90,6 +93,7 @@ class Worker {
   Worker(WorkerOptions options, std::unique_ptr<Seat> seat, Postbox postbox, Member member);
   Status pump(Seconds timeout);
   void notice_deaths();
+  Status handle_events();
   Status handle(const Event& event);
   void handle(const Note& note);
   bool send_note(MemberId to, const Note& note);
@@ -114,6 +118,7 @@ class Worker {
   std::unique_ptr<Session> session_;
   bool view_is_open_ = false;
   bool is_asked_ = false, is_leaving_ = false, is_stopping_ = false, last_report_sent_ = false;
+  std::vector<std::pair<std::string, double>> wishes_;  // parameters after the step at hand
   Random random_;
   Seconds next_tick_{0}, next_report_{0}, launcher_heard_{0};
   Seconds last_commit_{0};

@@ -1,37 +1,38 @@
 // The C interface (include/orrery/orrery.h) on Worker.
 
-#include <cstring>
-#include <map>
+#include <fmt/format.h>
 #include <memory>
-#include <orrery/orrery.h>
 #include <string>
 
+#include "base/text.h"
+#include "elastic/c/handles.h"
 #include "elastic/job/enlist.h"
+#include "elastic/policy/proposal.h"
 #include "env/real_terminal.h"
 
 using namespace orrery;
 using elastic::DataType;
 using elastic::ReduceOp;
+using elastic::c::failed;
 
 static_assert(ORRERY_I64 == static_cast<int>(DataType::kI64) && ORRERY_F32 == static_cast<int>(DataType::kF32));
 static_assert(ORRERY_MAX == static_cast<int>(ReduceOp::kMax));
 static_assert(ORRERY_ENDED == static_cast<int>(elastic::StepOutcome::kEnded));
 static_assert(ORRERY_INTERNAL == static_cast<int>(ErrorCode::kInternal) + 1);
 
-struct orrery_worker {
-  std::unique_ptr<elastic::Worker> worker;
-  std::map<void*, elastic::ArenaBuffer> buffers;  // they end before the worker
-};
-
 namespace {
 
 // As errno has it: C has no other place for words.
 thread_local std::string last_message;
 
-orrery_status failed(const Error& error) {
+}  // namespace
+
+orrery_status elastic::c::failed(const Error& error) {
   last_message = error.to_string();
   return static_cast<orrery_status>(static_cast<int>(error.code()) + 1);
 }
+
+namespace {
 
 orrery_status status_of(const Status& status) {
   return status ? ORRERY_OK : failed(status.error());
@@ -203,6 +204,28 @@ void orrery_stop(orrery_worker* worker) {
 orrery_status orrery_request_size(orrery_worker* worker, uint64_t size) {
   if (worker->worker->request_size(size)) return ORRERY_OK;
   return failed(Error::unavailable("no launcher hears it; start with `orrery run`"));
+}
+
+orrery_range orrery_step_samples(const orrery_worker* worker) {
+  if (worker->worker->rank() < 0) return {0, 0};
+  const auto range = elastic::next_batch(worker->worker->progress().cursor, elastic::batch_of(worker->worker->view()));
+  return {range.begin, range.end};
+}
+
+orrery_status orrery_parameter(const orrery_worker* worker, const char* name, double* value) {
+  const auto& parameters = worker->worker->view().parameters;
+  const auto found = parameters.find(name);
+  if (found == parameters.end()) return failed(Error::not_found(fmt::format("no parameter {}", quote(name))));
+  *value = found->second;
+  return ORRERY_OK;
+}
+
+orrery_status orrery_set_parameter(orrery_worker* worker, const char* name, double value) {
+  if (std::string_view(name) == elastic::kWorkersValue) {
+    return failed(Error::invalid("the number of workers is asked for with orrery_request_size"));
+  }
+  if (const Status sound = elastic::check_value(name, value); !sound) return failed(sound.error());
+  return status_of(worker->worker->set_parameter_at_once(name, value));
 }
 
 }  // extern "C"

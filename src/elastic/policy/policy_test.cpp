@@ -1,0 +1,205 @@
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <stdexcept>
+
+#include "elastic/policy/adascale.h"
+#include "elastic/policy/gns_batch.h"
+#include "elastic/policy/gns_workers.h"
+#include "elastic/policy/schedule.h"
+#include "elastic/policy/shipped.h"
+
+namespace orrery::elastic {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Proposal with(const std::string& name, double value) {
+  return {{{name, value}}, {}};
+}
+
+// A step at which policies look, with this noise scale.
+Observation noisy(double noise_scale, double batch, double workers = 1) {
+  return {.step = 100,
+          .workers = workers,
+          .batch = batch,
+          .first_batch = 64,
+          .gradient_square = 2,
+          .noise = 2 * noise_scale};
+}
+
+TEST(Merge, TakesWhatAllWhoSayAnythingAgreeOn) {
+  const Voice voices[] = {{"rank 0", with(kBatchValue, 128)},
+                          {"rank 1", {}},
+                          {"rank 2", {{{kBatchValue, 128}, {kWorkersValue, 3}}, "synchronous"}}};
+  const Agreement agreement = merge(voices);
+  EXPECT_TRUE(agreement.refused.empty());
+  EXPECT_EQ(agreement.agreed, (Proposal{{{kBatchValue, 128}, {kWorkersValue, 3}}, "synchronous"}));
+  EXPECT_TRUE(merge({}).agreed.empty());
+}
+
+TEST(Merge, RefusesWhatRanksDisagreeOnAndNothingElse) {
+  const Voice voices[] = {{"rank 0", {{{kBatchValue, 128}, {kWorkersValue, 3}}, {}}},
+                          {"rank 1", {{{kBatchValue, 256}, {kWorkersValue, 3}}, {}}}};
+  const Agreement agreement = merge(voices);
+  EXPECT_EQ(agreement.agreed, with(kWorkersValue, 3));
+  ASSERT_EQ(agreement.refused.size(), 1U);
+  EXPECT_EQ(agreement.refused[0], "batch: rank 0 says 128, rank 1 says 256");
+}
+
+TEST(Merge, RefusesNonsenseWithTheReason) {
+  const auto reason = [](const Proposal& proposal) {
+    const Voice voice{"p", proposal};
+    const Agreement agreement = merge(std::span(&voice, 1));
+    EXPECT_TRUE(agreement.agreed.empty());
+    return agreement.refused.empty() ? "" : agreement.refused[0];
+  };
+  EXPECT_EQ(reason(with(kWorkersValue, 0)), "p: workers must be a whole number from 1 to 1024, not 0");
+  EXPECT_EQ(reason(with(kBatchValue, -8)), "p: batch must be a whole number from 1 to 1000000000000, not -8");
+  EXPECT_EQ(reason(with(kBatchValue, 8.5)), "p: batch must be a whole number from 1 to 1000000000000, not 8.5");
+  EXPECT_EQ(reason(with(kLearningRateScale, kNan)), "p: learning_rate_scale is not finite");
+  EXPECT_EQ(reason(with(kLearningRateScale, 0)),
+            "p: learning_rate_scale must be a number from 1e-06 to 1000000, not 0");
+  EXPECT_EQ(reason(with("warmup", std::numeric_limits<double>::infinity())), "p: warmup is not finite");
+  EXPECT_EQ(reason(with("stop", 1)), "p: to end the job is no matter of policies");
+  EXPECT_EQ(reason(with("", 1)), "p: \"\" is no name of 1 to 31 characters");
+  EXPECT_EQ(reason({{}, "telepathy"}), "p: unknown strategy \"telepathy\"; there is \"synchronous\"");
+}
+
+class Throwing : public Policy {
+ public:
+  std::string name() const override { return "throwing"; }
+  Proposal after_step(const Observation&) override { throw std::runtime_error("out of ideas"); }
+};
+
+class Fixed : public Policy {
+ public:
+  Fixed(std::string name, Proposal proposal) : name_(std::move(name)), proposal_(std::move(proposal)) {}
+  std::string name() const override { return name_; }
+  Proposal after_epoch(const Observation&) override { return proposal_; }
+  Proposal after_step(const Observation&) override { return proposal_; }
+
+ private:
+  std::string name_;
+  Proposal proposal_;
+};
+
+TEST(PolicySet, OneThatThrowsIsReportedOnceAndDoesNotHinderOthers) {
+  std::vector<std::unique_ptr<Policy>> policies;
+  policies.push_back(std::make_unique<Throwing>());
+  policies.push_back(std::make_unique<Fixed>("fixed", with(kBatchValue, 32)));
+  PolicySet set(std::move(policies));
+  Agreement agreement = set.ask(Moment::kAfterStep, {});
+  EXPECT_EQ(agreement.agreed, with(kBatchValue, 32));
+  ASSERT_EQ(agreement.refused.size(), 1U);
+  EXPECT_EQ(agreement.refused[0], "policy throwing has thrown: out of ideas; it is not asked again");
+  agreement = set.ask(Moment::kAfterStep, {});
+  EXPECT_EQ(agreement.agreed, with(kBatchValue, 32));
+  EXPECT_TRUE(agreement.refused.empty());
+}
+
+TEST(PolicySet, AsksAtTheMomentAndRefusesContradictions) {
+  std::vector<std::unique_ptr<Policy>> policies;
+  policies.push_back(std::make_unique<Fixed>("a", with(kBatchValue, 32)));
+  policies.push_back(std::make_unique<Fixed>("b", with(kBatchValue, 64)));
+  PolicySet set(std::move(policies));
+  EXPECT_TRUE(set.ask(Moment::kBeforeStep, {}).agreed.empty());
+  const Agreement agreement = set.ask(Moment::kAfterEpoch, {});
+  EXPECT_TRUE(agreement.agreed.empty());
+  EXPECT_EQ(agreement.refused, std::vector<std::string>{"batch: a says 32, b says 64"});
+}
+
+TEST(GnsBatch, DoublesWhileTheNoiseScaleIsAboveTwiceTheBatch) {
+  GnsBatch policy({.batch_max = 512});
+  EXPECT_EQ(policy.after_step(noisy(129, 64)), with(kBatchValue, 128));
+  EXPECT_TRUE(policy.after_step(noisy(127, 64)).empty());
+  EXPECT_EQ(policy.after_step(noisy(5000, 300)), with(kBatchValue, 512));
+  EXPECT_TRUE(policy.after_step(noisy(5000, 512)).empty());
+  Observation between = noisy(5000, 64), unknown = noisy(5000, 64);
+  between.step = 101;
+  EXPECT_TRUE(policy.after_step(between).empty());
+  unknown.gradient_square = -1;
+  EXPECT_TRUE(policy.after_step(unknown).empty());
+}
+
+// The noise scale of the trial in docs: 37 at step 50 rising to about 1000. The batch follows from 64 to 512.
+TEST(GnsBatch, FollowsARisingNoiseScale) {
+  GnsBatch policy({.batch_max = 4096});
+  double batch = 64;
+  for (std::uint64_t step = 1; step <= 2000; ++step) {
+    Observation observation =
+        noisy(37 + 963.0 * static_cast<double>(std::min<std::uint64_t>(step, 1200)) / 1200, batch);
+    observation.step = step;
+    const Proposal proposal = policy.after_step(observation);
+    if (!proposal.empty()) batch = proposal.values.at(kBatchValue);
+  }
+  EXPECT_EQ(batch, 512);
+}
+
+TEST(GnsWorkers, AddsOneAtATimeAndTheBatchFollows) {
+  GnsWorkers policy({.per_worker = 16, .workers_max = 3});
+  EXPECT_EQ(policy.after_step(noisy(100, 16, 1)), with(kWorkersValue, 2));
+  // The second one has come: 32 samples from now on, and a third is wanted.
+  EXPECT_EQ(policy.after_step(noisy(100, 16, 2)), (Proposal{{{kBatchValue, 32}, {kWorkersValue, 3}}, {}}));
+  EXPECT_TRUE(policy.after_step(noisy(100, 48, 3)).empty());
+  EXPECT_TRUE(policy.after_step(noisy(30, 32, 2)).empty());
+}
+
+// σ² = 6, μ² = 2, s = 4: (6 + 2) / (1.5 + 2) = 16 / 7.
+TEST(AdaScale, GainByHand) {
+  EXPECT_DOUBLE_EQ(adascale_gain(6, 2, 4), 16.0 / 7);
+  EXPECT_DOUBLE_EQ(adascale_gain(6, 2, 1), 1);
+  EXPECT_NEAR(adascale_gain(1e9, 1, 8), 8, 1e-6);  // noise only: in proportion to the batch
+  EXPECT_NEAR(adascale_gain(1e-9, 1, 8), 1, 1e-6);
+}
+
+TEST(AdaScale, ProposesWhatIsWorthAChange) {
+  AdaScale policy({});
+  Observation observation = noisy(192, 256);  // σ² = 2 · 192 / 64 = 6, μ² = 2, s = 4
+  EXPECT_EQ(policy.after_step(observation), with(kLearningRateScale, 16.0 / 7));
+  observation.learning_rate_scale = 2.2;
+  EXPECT_TRUE(policy.after_step(observation).empty());
+}
+
+TEST(Schedule, HasPhases) {
+  Schedule policy({{2, 100}, {4, 200}, {1, 50}});
+  const auto workers = [&](std::uint64_t step, double now) {
+    const Proposal proposal = policy.after_step({.step = step, .workers = now});
+    return proposal.empty() ? 0 : proposal.values.at(kWorkersValue);
+  };
+  EXPECT_EQ(workers(0, 1), 2);
+  EXPECT_EQ(workers(10, 2), 0);
+  EXPECT_EQ(workers(99, 1), 0);
+  EXPECT_EQ(workers(100, 2), 4);
+  EXPECT_EQ(workers(290, 3), 4);  // one has died
+  EXPECT_EQ(workers(300, 4), 1);
+  EXPECT_EQ(workers(100'000, 4), 1);
+}
+
+TEST(Shipped, ByName) {
+  EXPECT_EQ((*make_policy("gns"))->name(), "gns");
+  EXPECT_EQ((*make_policy("gns-workers:16:4"))->name(), "gns-workers");
+  EXPECT_EQ((*make_policy("adascale"))->name(), "adascale");
+  EXPECT_EQ(*parse_phases("2:100,4:200"), (std::vector<Schedule::Phase>{{2, 100}, {4, 200}}));
+  const auto policy = make_policy("schedule:2:100");
+  ASSERT_TRUE(policy);
+  EXPECT_EQ((*policy)->before_train({}), with(kWorkersValue, 2));
+}
+
+TEST(Shipped, MistakesAreNamed) {
+  const auto error = [](const std::string& text) { return make_policy(text).error().to_string(); };
+  EXPECT_EQ(error("gsn"), "policy \"gsn\": there is gns, gns-workers, adascale and schedule; did you mean \"gns\"?");
+  EXPECT_EQ(error("gns:-1"), "policy \"gns:-1\": batch must be a whole number from 1 to 1000000000000, not -1");
+  EXPECT_EQ(error("gns:big"), "policy \"gns:big\": \"big\" is no number");
+  for (const char* const text :
+       {"schedule", "schedule:", "schedule:2", "schedule:2:0", "schedule:2:1:1", "schedule:a:1"}) {
+    EXPECT_FALSE(make_policy(text)) << text;
+  }
+  EXPECT_EQ(error("schedule:0:10"), "policy \"schedule:0:10\": workers must be a whole number from 1 to 1024, not 0");
+  EXPECT_FALSE(make_policy("adascale:7"));
+  EXPECT_FALSE(make_policy("gns-workers"));
+  EXPECT_FALSE(make_policy(""));
+}
+
+}  // namespace
+}  // namespace orrery::elastic

@@ -1,0 +1,86 @@
+#include "elastic/policy/proposal.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+
+#include "base/text.h"
+#include "elastic/job/note.h"
+
+namespace orrery::elastic {
+
+namespace {
+
+Status check_range(const std::string& name, double value, double low, double high, bool is_whole) {
+  if (value >= low && value <= high && (!is_whole || value == std::floor(value))) return {};
+  const char* const kind = is_whole ? "a whole number" : "a number";
+  return Error::invalid(fmt::format("{} must be {} from {} to {}, not {}", name, kind, low, high, value));
+}
+
+// What the voices say about one thing, as long as they say the same.
+template <class T>
+class Poll {
+ public:
+  void add(const std::string& who, const T& said) {
+    if (!first_) {
+      first_ = said;
+      who_ = who;
+    } else if (*first_ != said && reason_.empty()) {
+      reason_ = fmt::format("{} says {}, {} says {}", who_, *first_, who, said);
+    }
+  }
+  const std::optional<T>& first() const { return first_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::optional<T> first_;
+  std::string who_, reason_;
+};
+
+}  // namespace
+
+Status check_value(const std::string& name, double value) {
+  if (name.empty() || name.size() > kValueNameMax || !is_printable(name)) {
+    return Error::invalid(fmt::format("{} is no name of 1 to {} characters", quote(name), kValueNameMax));
+  }
+  if (name == kStopParameter) return Error::invalid("to end the job is no matter of policies");
+  if (!std::isfinite(value)) return Error::invalid(fmt::format("{} is not finite", name));
+  if (name == kWorkersValue) return check_range(name, value, 1, kWorkersMax, true);
+  if (name == kBatchValue) return check_range(name, value, 1, kBatchMax, true);
+  if (name == kLearningRateScale) return check_range(name, value, 1 / kScaleMax, kScaleMax, false);
+  return {};
+}
+
+Status check_strategy(const std::string& name) {
+  if (name == kSynchronousStrategy) return {};
+  return Error::invalid(fmt::format("unknown strategy {}; there is \"{}\"", quote(name), kSynchronousStrategy));
+}
+
+Agreement merge(std::span<const Voice> voices) {
+  Agreement agreement;
+  std::map<std::string, Poll<double>> values;
+  Poll<std::string> strategy;
+  const auto refuse = [&](const std::string& who, const Status& status) {
+    agreement.refused.push_back(fmt::format("{}: {}", who, status.error().message()));
+  };
+  for (const Voice& voice : voices) {
+    for (const auto& [name, value] : voice.proposal.values) {
+      const Status sound = check_value(name, value);
+      sound ? values[name].add(voice.who, value) : refuse(voice.who, sound);
+    }
+    if (voice.proposal.strategy.empty()) continue;
+    const Status sound = check_strategy(voice.proposal.strategy);
+    sound ? strategy.add(voice.who, voice.proposal.strategy) : refuse(voice.who, sound);
+  }
+  for (const auto& [name, poll] : values) {
+    if (poll.reason().empty()) {
+      agreement.agreed.values[name] = *poll.first();
+    } else {
+      agreement.refused.push_back(fmt::format("{}: {}", name, poll.reason()));
+    }
+  }
+  agreement.agreed.strategy = strategy.first().value_or("");
+  return agreement;
+}
+
+}  // namespace orrery::elastic

@@ -1,0 +1,51 @@
+#pragma once
+// What policies want changed, and how the wishes of many become one.
+//
+// Assumptions: every rank runs the same policies on the same numbers, so ranks that propose a value propose the same.
+// Procedure:
+//   1. Values that make no sense are refused, each for itself.
+//   2. A value that all who propose it agree on is agreed. Who proposes nothing has no say.
+//   3. A value that they disagree on is refused.
+// Ties: none; the result does not depend on the order of the voices. Whatever is refused has a reason, and nothing else
+// is touched by it.
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace orrery::elastic {
+
+inline constexpr const char* kWorkersValue = "workers";                   // of the job; a wish to the launcher
+inline constexpr const char* kBatchValue = "batch";                       // samples per step of the whole job
+inline constexpr const char* kLearningRateScale = "learning_rate_scale";  // over that of the first batch
+inline constexpr const char* kSynchronousStrategy = "synchronous";        // the only one that there is yet
+inline constexpr double kWorkersMax = 1024, kBatchMax = 1e12, kScaleMax = 1e6;
+inline constexpr std::size_t kValueNameMax = 31;
+
+struct Proposal {
+  std::map<std::string, double> values{};  // by the names above; any other is a parameter of the program
+  std::string strategy{};                  // empty: as it is
+
+  bool empty() const { return values.empty() && strategy.empty(); }
+  friend bool operator==(const Proposal&, const Proposal&) = default;
+};
+
+// One who proposes: a policy, or a rank.
+struct Voice {
+  std::string who;
+  Proposal proposal;
+};
+
+struct Agreement {
+  Proposal agreed{};
+  std::vector<std::string> refused{};  // reasons
+};
+
+Status check_value(const std::string& name, double value);
+Status check_strategy(const std::string& name);
+Agreement merge(std::span<const Voice> voices);
+
+}  // namespace orrery::elastic
