@@ -1,5 +1,6 @@
 #include "plan/checker.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>

@@ -1,6 +1,8 @@
 #include "plan/planner.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <limits>
 
 #include "env/sim_env.h"
 #include "plan/checker.h"
