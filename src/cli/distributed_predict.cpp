@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -94,12 +96,11 @@ Status run_distributed_predict(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command distributed_predict_command() {
-  std::vector<OptionRecord> options;
-  for (OptionRecord& record : distributed_options()) {
-    for (const std::string_view wanted : {"form", "servers", "workers", "mode", "batch"}) {
-      if (record.name == wanted) options.push_back(std::move(record));
-    }
-  }
+  constexpr std::string_view kKept[] = {"form", "servers", "workers", "mode", "batch"};
+  std::vector<OptionRecord> options = distributed_options();
+  std::erase_if(options, [&](const OptionRecord& record) {
+    return std::find(std::begin(kKept), std::end(kKept), record.name) == std::end(kKept);
+  });
   return {"distributed predict",
           "MODEL",
           1,
