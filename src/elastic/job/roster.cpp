@@ -165,7 +165,7 @@ void Roster::ended(MemberId member, const env::ProcessExit& exit) {
   if (exit.ok() || (was_asked && !entry.has_state())) {
     actions_.push_back(Happened{"left", facts});
     // It came to its end by itself, so the others will too.
-    if (counted && entry.has_state()) is_finishing_ = true;
+    if (counted && entry.has_state()) is_finishing_ = came_to_the_end_ = true;
   } else {
     actions_.push_back(Happened{"died", facts, fmt::format("member {} {}", member, how_it_ended(exit))});
     failed_.push_back(member);
@@ -291,17 +291,14 @@ bool Roster::is_over() const {
 }
 
 int Roster::exit_code() const {
-  const bool someone_finished = std::any_of(entries_.begin(), entries_.end(), [&](const auto& one) {
-    const Entry& entry = one.second;
-    return !entry.lives() && entry.has_state() && entry.exit.ok();
-  });
   for (const MemberId id : failed_) {
     const bool was_member_at_the_end = std::find(view_.members.begin(), view_.members.end(), id) != view_.members.end();
-    if (someone_finished && !is_too_small_ && !was_member_at_the_end && view_.epoch > 0) continue;
+    if (came_to_the_end_ && !is_too_small_ && !was_member_at_the_end && view_.epoch > 0) continue;
     const env::ProcessExit& exit = entries_.at(id).exit;
     return exit.signal != 0 ? 128 + exit.signal : exit.code;
   }
-  return is_too_small_ ? 1 : 0;
+  // Without a failure: too few were left, or all of them left before anyone came to the end.
+  return is_too_small_ || !(came_to_the_end_ || is_draining_) ? 1 : 0;
 }
 
 std::string Roster::members_text() const {

@@ -75,8 +75,9 @@ class Roster {
   std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
   // No process is left, and none is to be started.
   bool is_over() const;
-  // 0 if the training ended well: someone ended with 0 by itself, and nobody who was a member then ended badly. Else
-  // the code of the first that ended badly, 128 + the number of the signal if it was one.
+  // 0 if the training ended well: someone ended with 0 by itself, not because it was told to leave, and nobody who was
+  // a member then ended badly. Else the code of the first that ended badly, 128 + the number of the signal if it was
+  // one; 1 if all have left before the end.
   int exit_code() const;
   JobStatus status() const;
   // "demo: ended well after step 600: 3 members; 5 processes, 1 died, 1 left".
@@ -118,7 +119,8 @@ class Roster {
   MemberId next_ = 1;
   int replaced_ = 0;
   bool is_draining_ = false, is_finishing_ = false, is_too_small_ = false;
-  Report view_{};  // the latest in which anyone committed a step
+  bool came_to_the_end_ = false;  // someone, by itself
+  Report view_{};                 // the latest in which anyone committed a step
   std::uint64_t step_ = 0, pass_ = 0;
   std::uint64_t resized_ = 0;  // epoch of the last change whose pause is known
   double pause_s_ = 0;

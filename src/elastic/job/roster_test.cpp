@@ -142,6 +142,30 @@ TEST(Roster, ADeathAtTheEndCounts) {
   EXPECT_EQ(book.roster.exit_code(), 5);
 }
 
+TEST(Roster, AJobThatAllHaveLeftDidNotEndWell) {
+  Book book(options(3, 3));
+  book.view({1, 2, 3});
+  ASSERT_TRUE(book.roster.resize(1));
+  // Told to leave as well, and killed before it is gone; those who were asked to leave have ended in order.
+  book.roster.on(Report{1, 2, 20, 0, {1, 2, 3}, 0, true, true});
+  book.view({3});
+  book.end(1, kKilled);
+  book.end(2, kWell);
+  book.end(3, kWell);
+  // Came too late to get the model.
+  ASSERT_EQ(book.ended, (std::vector<MemberId>{4}));
+  book.end(4, kKilled);
+  EXPECT_TRUE(book.roster.is_over());
+  EXPECT_EQ(book.roster.exit_code(), 137);
+
+  Book left(options(1, 1));
+  left.view({1});
+  left.roster.on(Report{1, 2, 20, 0, {1}, 0, true, true});  // told to leave
+  left.act();
+  left.end(1, kWell);
+  EXPECT_EQ(left.roster.exit_code(), 1);
+}
+
 TEST(Roster, WithoutAnyoneWhoHasTheModelSparesAreEnded) {
   Book book(options(1, 2, 2, 9));
   book.view({1});
