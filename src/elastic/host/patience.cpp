@@ -17,14 +17,14 @@ int available_cores() {
   return std::max(1, CPU_COUNT(&cores));
 }
 
-void relax() {
+void Patience::spend(std::uint32_t looks) const {
+  if (looks >= spins_) {
+    ::sched_yield();
+    return;
+  }
 #if defined(__x86_64__)
-  _mm_pause();
+  _mm_pause();  // tells the processor that we only wait
 #endif
-}
-
-void yield_core() {
-  ::sched_yield();
 }
 
 }  // namespace orrery::elastic

@@ -9,18 +9,15 @@
 
 namespace orrery::elastic {
 
-enum class Pause { kSpin, kYield, kSleep };
-
 class Patience {
  public:
   // `ranks` processes of the job share `cores` cores.
   Patience(int ranks, int cores);
 
-  // What to do when nothing has happened for `looks` looks.
-  Pause after(std::uint32_t looks) const {
-    if (looks < spins_) return Pause::kSpin;
-    return looks < spins_ + yields_ ? Pause::kYield : Pause::kSleep;
-  }
+  // Whether it is time to sleep, when nothing has happened for `looks` looks.
+  bool is_over(std::uint32_t looks) const { return looks >= spins_ + yields_; }
+  // Spends a moment: looks again at once, or lets others run. Precondition: !is_over(looks).
+  void spend(std::uint32_t looks) const;
 
  private:
   std::uint32_t spins_;
@@ -29,8 +26,5 @@ class Patience {
 
 // Cores this process may run on.
 int available_cores();
-// Tells the processor that we only wait.
-void relax();
-void yield_core();
 
 }  // namespace orrery::elastic

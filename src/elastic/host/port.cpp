@@ -198,16 +198,7 @@ Peer Port::peer(int rank) const {
 }
 
 void Port::rest(std::uint32_t looks, bool wants_room, const std::function<bool()>& look) {
-  switch (patience_.after(looks)) {
-    case Pause::kSpin:
-      relax();
-      return;
-    case Pause::kYield:
-      yield_core();
-      return;
-    case Pause::kSleep:
-      break;
-  }
+  if (!patience_.is_over(looks)) return patience_.spend(looks);
   SlotControl& mine = segment_.control(slot());
   const std::uint32_t seen = mine.bell.load(std::memory_order_acquire);
   const Sleep reason = wants_room ? Sleep::kForFramesOrRoom : Sleep::kForFrames;

@@ -67,7 +67,7 @@ class Port {
   Peer peer(int rank) const;
 
   // Whether rest() would sleep.
-  bool would_sleep(std::uint32_t looks) const { return patience_.after(looks) == Pause::kSleep; }
+  bool would_sleep(std::uint32_t looks) const { return patience_.is_over(looks); }
   // Spends a moment after `looks` looks without news. `wants_room`: also wakes up when others have read or released.
   // `look` is called once more before sleeping and says whether there is news.
   void rest(std::uint32_t looks, bool wants_room, const std::function<bool()>& look);

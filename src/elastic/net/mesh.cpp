@@ -378,16 +378,7 @@ void Mesh::rest(std::uint32_t looks) {
 }
 
 void Mesh::rest_at_most(std::uint32_t looks, Seconds longest) {
-  switch (patience_.after(looks * kLooksPerPoll)) {
-    case Pause::kSpin:
-      relax();
-      return;
-    case Pause::kYield:
-      yield_core();
-      return;
-    case Pause::kSleep:
-      break;
-  }
+  if (!patience_.is_over(looks * kLooksPerPoll)) return patience_.spend(looks * kLooksPerPoll);
   const Seconds left = std::min(longest, next_beat_ - now());
   const int milliseconds = static_cast<int>(1e3 * left.value()) + 1;
   if (left <= Seconds(0)) return;
