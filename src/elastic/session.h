@@ -23,6 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "elastic/collectives/collectives.h"
 #include "elastic/collectives/operation.h"
 #include "elastic/host/port.h"
 
@@ -33,58 +34,34 @@ struct SessionOptions {
   Staged::Probe probe{};  // called at cut points; for tests
 };
 
-class Session {
+class Session final : public Collectives {
  public:
   // Returns when every member has opened the same epoch (see Port::open).
   static Result<std::unique_ptr<Session>> open(Seat& seat, const SessionOptions& options);
   // Revokes the epoch if operations are unfinished.
-  ~Session();
+  ~Session() override;
 
-  int rank() const { return port_->rank(); }
-  int size() const { return port_->size(); }
-  std::uint64_t epoch() const { return port_->epoch(); }
+  int rank() const override { return port_->rank(); }
+  int size() const override { return port_->size(); }
+  std::uint64_t epoch() const override { return port_->epoch(); }
 
   // At most this many tickets may be out at a time, with at most this many bytes of tensors that are small enough to
   // travel in frames: others may have to keep them. More is kInfeasible.
   static constexpr std::size_t kTicketsMax = 16384;
   static constexpr std::uint64_t kInlineBytesMax = 16 << 20;
 
-  // The combination takes the tensor's place.
-  Result<Ticket> all_reduce(std::string_view name, TensorView tensor, ReduceOp op);
-  // Slice slice_of(count, rank, size) of the combination takes its place in the tensor; the rest is undefined.
-  Result<Ticket> reduce_scatter(std::string_view name, TensorView tensor, ReduceOp op);
-  // On the root, the combination takes the tensor's place; on others the tensor is undefined afterwards.
-  Result<Ticket> reduce(std::string_view name, TensorView tensor, ReduceOp op, int root);
-  // `all` has room for the tensors of all ranks; ours may be in its place there already.
-  Result<Ticket> all_gather(std::string_view name, ConstTensorView tensor, TensorView all);
-  // The same on the root; others give no `all`.
-  Result<Ticket> gather(std::string_view name, ConstTensorView tensor, TensorView all, int root);
-  Result<Ticket> broadcast(std::string_view name, TensorView tensor, int root);
-  Result<Ticket> barrier(std::string_view name);
-  // Whether all ranks gave the same bytes. `agreed` is written by the end of the operation. Compares 128-bit digests.
-  Result<Ticket> consensus(std::string_view name, std::span<const std::byte> bytes, bool& agreed);
-
-  // Returns when the operation has ended, or the epoch.
-  Status wait(Ticket ticket);
-  // Moves everything forward once, without waiting. Whether the operation has ended; it has still to be waited for.
-  Result<bool> poll(Ticket ticket);
-  // Ranks that have not started the operation yet: whom everybody waits for.
-  std::vector<int> missing(Ticket ticket) const;
+  Status wait(Ticket ticket) override;
+  Result<bool> poll(Ticket ticket) override;
+  std::vector<int> missing(Ticket ticket) const override;
 
   // Ends the epoch for everyone.
   void revoke() { port_->revoke(); }
-  bool revoked() const { return port_->revoked(); }
+  bool revoked() const override { return port_->revoked(); }
 
  private:
-  struct Name {
-    std::string text;
-    std::uint32_t started = 0;
-  };
-
   explicit Session(std::unique_ptr<Port> port, Staged::Probe probe);
   Result<Ticket> start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
-                       bool* agreed = nullptr);
-  Result<Name*> find_name(std::string_view name, std::uint64_t hash);
+                       bool* agreed) override;
   Operation* find(OperationKey key) const;
   Operation& find_or_make(OperationKey key);
   Status take(int from, const Frame& frame, std::span<const std::byte> payload);
@@ -99,7 +76,6 @@ class Session {
 
   std::unique_ptr<Port> port_;
   Staged::Probe probe_;
-  std::unordered_map<std::uint64_t, Name> names_;  // by hash64
   std::unordered_map<OperationKey, std::unique_ptr<Operation>, OperationKeyHash> operations_;
   std::vector<std::unique_ptr<Operation>> spare_;
   std::deque<Operation*> unannounced_;  // wait for room, in the order of their start

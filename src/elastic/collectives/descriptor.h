@@ -22,6 +22,8 @@ enum class Collective : std::uint8_t {
 std::string_view to_string(Collective collective);
 
 inline constexpr std::uint64_t kTensorBytesMax = 1ULL << 44;
+// A consensus compares digests of this size.
+inline constexpr std::size_t kDigestBytes = 16;
 
 struct Descriptor {
   Collective collective = Collective::kBarrier;

@@ -11,7 +11,6 @@
 
 #include "elastic/collectives/buffers.h"
 #include "elastic/collectives/direct.h"
-#include "elastic/collectives/request.h"
 #include "elastic/collectives/staged.h"
 #include "elastic/collectives/ticket.h"
 #include "elastic/frame.h"

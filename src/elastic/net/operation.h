@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "elastic/collectives/request.h"
+#include "elastic/collectives/buffers.h"
 #include "elastic/collectives/ticket.h"
 #include "elastic/net/algorithm.h"
 #include "elastic/net/executor.h"

@@ -38,68 +38,14 @@ Session::~Session() {
   mesh_.reset();  // while operations are there to be told what was written
 }
 
-Result<Ticket> Session::all_reduce(std::string_view name, TensorView tensor, ReduceOp op) {
-  return start(name, describe(Collective::kAllReduce, tensor, op), in_place(tensor));
-}
-
-Result<Ticket> Session::reduce_scatter(std::string_view name, TensorView tensor, ReduceOp op) {
-  return start(name, describe(Collective::kReduceScatter, tensor, op), in_place(tensor));
-}
-
-Result<Ticket> Session::reduce(std::string_view name, TensorView tensor, ReduceOp op, int root) {
-  ORRERY_TRY_VOID(check_root(root, size()));
-  return start(name, describe(Collective::kReduce, tensor, op, root), in_place(tensor));
-}
-
-Result<Ticket> Session::all_gather(std::string_view name, ConstTensorView tensor, TensorView all) {
-  ORRERY_TRY_VOID(check_output(tensor, all, size()));
-  return start(name, describe(Collective::kAllGather, tensor),
-               {static_cast<const std::byte*>(tensor.data), static_cast<std::byte*>(all.data)});
-}
-
-Result<Ticket> Session::gather(std::string_view name, ConstTensorView tensor, TensorView all, int root) {
-  ORRERY_TRY_VOID(check_root(root, size()));
-  if (rank() == root) ORRERY_TRY_VOID(check_output(tensor, all, size()));
-  return start(name, describe(Collective::kGather, tensor, ReduceOp::kSum, root),
-               {static_cast<const std::byte*>(tensor.data), static_cast<std::byte*>(all.data)});
-}
-
-Result<Ticket> Session::broadcast(std::string_view name, TensorView tensor, int root) {
-  ORRERY_TRY_VOID(check_root(root, size()));
-  return start(name, describe(Collective::kBroadcast, tensor, ReduceOp::kSum, root), in_place(tensor));
-}
-
-Result<Ticket> Session::barrier(std::string_view name) {
-  return start(name, describe(Collective::kBarrier, {}), {});
-}
-
-Result<Ticket> Session::consensus(std::string_view name, std::span<const std::byte> bytes, bool& agreed) {
-  const auto own = digest(bytes);
-  return start(name, {Collective::kConsensus, DataType::kI8, ReduceOp::kSum, 0, own.size()}, {own.data(), nullptr},
-               &agreed);
-}
-
-Result<Session::Name*> Session::find_name(std::string_view name, std::uint64_t hash) {
-  const auto [entry, is_new] = names_.try_emplace(hash);
-  if (is_new) entry->second.text = name;
-  if (entry->second.text == name) return &entry->second;
-  return Error::invalid(
-      fmt::format("the names \"{}\" and \"{}\" have the same hash; change one", entry->second.text, name));
-}
-
 Result<Ticket> Session::start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
                               bool* agreed) {
   if (revoked()) return mesh_->revoked_error();
-  ORRERY_TRY_VOID(check(descriptor, size()));
-  if (descriptor.bytes() > 0 && buffers.input == nullptr) {
-    return Error::invalid(fmt::format("\"{}\": a tensor of {} elements without memory", name, descriptor.count));
-  }
+  ORRERY_TRY_VOID(check_request(name, descriptor, buffers, size()));
   if (tickets_ >= kTicketsMax) {
     return Error::infeasible(fmt::format("\"{}\": {} operations are unfinished; wait for some first", name, tickets_));
   }
-  const std::uint64_t hash = hash64(name);
-  ORRERY_TRY(Name* const record, find_name(name, hash));
-  const OperationKey key = {hash, record->started++};
+  ORRERY_TRY(const OperationKey key, next_key(name));
   Operation& operation = find_or_make(key);
   for (int from = 0; from < size(); ++from) {
     if (operation.has_announced(from)) ahead_[static_cast<std::size_t>(from)] -= 1;
@@ -283,7 +229,7 @@ Status Session::wait(Ticket ticket) {
   Status status = wait_for([&] { return operation->has_ended(); }, [&] { return check_peers(*operation); });
   tickets_ -= 1;
   operation->is_awaited = false;
-  if (status) status = operation->outcome(names_[ticket.key.name].text);
+  if (status) status = operation->outcome(name_of(ticket.key));
   if (!revoked()) forget_if_over(*operation);
   return status;
 }

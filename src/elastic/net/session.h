@@ -21,6 +21,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "elastic/collectives/collectives.h"
 #include "elastic/net/choice.h"
 #include "elastic/net/operation.h"
 #include "elastic/net/store.h"
@@ -34,33 +35,23 @@ struct SessionOptions {
   Probe probe{};                          // called at certain moments; for tests
 };
 
-class Session final : private Receiver {
+class Session final : public Collectives, private Receiver {
  public:
   // Returns when every rank has opened the same epoch.
   static Result<std::unique_ptr<Session>> open(Door& door, const SessionOptions& options);
   // Revokes the epoch if operations are unfinished.
   ~Session() override;
 
-  int rank() const { return mesh_->rank(); }
-  int size() const { return mesh_->size(); }
-  std::uint64_t epoch() const { return mesh_->epoch(); }
+  int rank() const override { return mesh_->rank(); }
+  int size() const override { return mesh_->size(); }
+  std::uint64_t epoch() const override { return mesh_->epoch(); }
 
   // At most this many tickets may be out at a time; more is kInfeasible.
   static constexpr std::size_t kTicketsMax = 16384;
 
-  // See elastic::Session.
-  Result<Ticket> all_reduce(std::string_view name, TensorView tensor, ReduceOp op);
-  Result<Ticket> reduce_scatter(std::string_view name, TensorView tensor, ReduceOp op);
-  Result<Ticket> reduce(std::string_view name, TensorView tensor, ReduceOp op, int root);
-  Result<Ticket> all_gather(std::string_view name, ConstTensorView tensor, TensorView all);
-  Result<Ticket> gather(std::string_view name, ConstTensorView tensor, TensorView all, int root);
-  Result<Ticket> broadcast(std::string_view name, TensorView tensor, int root);
-  Result<Ticket> barrier(std::string_view name);
-  Result<Ticket> consensus(std::string_view name, std::span<const std::byte> bytes, bool& agreed);
-
-  Status wait(Ticket ticket);
-  Result<bool> poll(Ticket ticket);
-  std::vector<int> missing(Ticket ticket) const;
+  Status wait(Ticket ticket) override;
+  Result<bool> poll(Ticket ticket) override;
+  std::vector<int> missing(Ticket ticket) const override;
 
   // Publishes a tensor for others to pull, and pulls one of theirs (store.h).
   Status publish(std::string_view name, std::uint64_t version, ConstTensorView tensor);
@@ -91,18 +82,12 @@ class Session final : private Receiver {
   void rest(std::uint32_t looks, Seconds longest) { mesh_->rest_at_most(looks, longest); }
   // Ends the epoch for everyone.
   void revoke(const std::string& reason) { mesh_->revoke(reason); }
-  bool revoked() const { return mesh_->revoked(); }
+  bool revoked() const override { return mesh_->revoked(); }
 
  private:
-  struct Name {
-    std::string text;
-    std::uint32_t started = 0;
-  };
-
   Session(std::unique_ptr<Mesh> mesh, const SessionOptions& options);
   Result<Ticket> start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
-                       bool* agreed = nullptr);
-  Result<Name*> find_name(std::string_view name, std::uint64_t hash);
+                       bool* agreed) override;
   Operation* find(OperationKey key) const;
   Operation& find_or_make(OperationKey key);
   void queue(Operation& operation);
@@ -125,7 +110,6 @@ class Session final : private Receiver {
   Choice choice_;
   std::vector<int> parents_;  // of the given tree
   Store store_;
-  std::unordered_map<std::uint64_t, Name> names_;  // by hash64
   std::unordered_map<OperationKey, std::unique_ptr<Operation>, OperationKeyHash> operations_;
   std::vector<std::unique_ptr<Operation>> spare_;
   std::vector<Operation*> queue_;       // have something to do

@@ -1,0 +1,112 @@
+#include "elastic/collectives/collectives.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fmt/format.h>
+
+#include "base/random.h"
+
+namespace orrery::elastic {
+
+namespace {
+
+std::array<std::byte, kDigestBytes> digest(std::span<const std::byte> bytes) {
+  std::uint64_t chain = mix64(bytes.size());
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min(sizeof word, bytes.size() - at));
+    chain = mix64(chain ^ word);
+  }
+  const std::uint64_t plain = hash64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  std::array<std::byte, kDigestBytes> both;
+  std::memcpy(both.data(), &chain, sizeof chain);
+  std::memcpy(both.data() + sizeof chain, &plain, sizeof plain);
+  return both;
+}
+
+Buffers in_place(const TensorView& tensor) {
+  auto* const data = static_cast<std::byte*>(tensor.data);
+  return {data, data};
+}
+
+// kSum and root 0 where they mean nothing, so that descriptions can be compared.
+Descriptor describe(Collective collective, const ConstTensorView& tensor, ReduceOp op = ReduceOp::kSum, int root = 0) {
+  return {collective, tensor.type, op, static_cast<std::uint16_t>(root), tensor.count};
+}
+
+Status check_output(const ConstTensorView& tensor, const TensorView& all, int ranks) {
+  if (all.type != tensor.type || all.count != tensor.count * static_cast<std::size_t>(ranks)) {
+    return Error::invalid(fmt::format("room for {} {}; the tensors of {} ranks are {} {}", all.count,
+                                      to_string(all.type), ranks, tensor.count * static_cast<std::size_t>(ranks),
+                                      to_string(tensor.type)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Ticket> Collectives::all_reduce(std::string_view name, TensorView tensor, ReduceOp op) {
+  return start(name, describe(Collective::kAllReduce, tensor, op), in_place(tensor), nullptr);
+}
+
+Result<Ticket> Collectives::reduce_scatter(std::string_view name, TensorView tensor, ReduceOp op) {
+  return start(name, describe(Collective::kReduceScatter, tensor, op), in_place(tensor), nullptr);
+}
+
+Result<Ticket> Collectives::reduce(std::string_view name, TensorView tensor, ReduceOp op, int root) {
+  ORRERY_TRY_VOID(check_root(root, size()));
+  return start(name, describe(Collective::kReduce, tensor, op, root), in_place(tensor), nullptr);
+}
+
+Result<Ticket> Collectives::all_gather(std::string_view name, ConstTensorView tensor, TensorView all) {
+  ORRERY_TRY_VOID(check_output(tensor, all, size()));
+  return start(name, describe(Collective::kAllGather, tensor),
+               {static_cast<const std::byte*>(tensor.data), static_cast<std::byte*>(all.data)}, nullptr);
+}
+
+Result<Ticket> Collectives::gather(std::string_view name, ConstTensorView tensor, TensorView all, int root) {
+  ORRERY_TRY_VOID(check_root(root, size()));
+  if (rank() == root) ORRERY_TRY_VOID(check_output(tensor, all, size()));
+  return start(name, describe(Collective::kGather, tensor, ReduceOp::kSum, root),
+               {static_cast<const std::byte*>(tensor.data), static_cast<std::byte*>(all.data)}, nullptr);
+}
+
+Result<Ticket> Collectives::broadcast(std::string_view name, TensorView tensor, int root) {
+  ORRERY_TRY_VOID(check_root(root, size()));
+  return start(name, describe(Collective::kBroadcast, tensor, ReduceOp::kSum, root), in_place(tensor), nullptr);
+}
+
+Result<Ticket> Collectives::barrier(std::string_view name) {
+  return start(name, describe(Collective::kBarrier, {}), {}, nullptr);
+}
+
+Result<Ticket> Collectives::consensus(std::string_view name, std::span<const std::byte> bytes, bool& agreed) {
+  const auto own = digest(bytes);
+  return start(name, {Collective::kConsensus, DataType::kI8, ReduceOp::kSum, 0, own.size()}, {own.data(), nullptr},
+               &agreed);
+}
+
+Result<OperationKey> Collectives::next_key(std::string_view name) {
+  const std::uint64_t hash = hash64(name);
+  const auto [entry, is_new] = names_.try_emplace(hash);
+  if (is_new) entry->second.text = name;
+  if (entry->second.text != name) {
+    return Error::invalid(
+        fmt::format("the names \"{}\" and \"{}\" have the same hash; change one", entry->second.text, name));
+  }
+  return OperationKey{hash, entry->second.started++};
+}
+
+Status check_root(int root, int ranks) {
+  if (root >= 0 && root < ranks) return {};
+  return Error::invalid(fmt::format("root {} of {} ranks", root, ranks));
+}
+
+Status check_request(std::string_view name, const Descriptor& descriptor, const Buffers& buffers, int ranks) {
+  ORRERY_TRY_VOID(check(descriptor, ranks));
+  if (descriptor.bytes() == 0 || buffers.input != nullptr) return {};
+  return Error::invalid(fmt::format("\"{}\": a tensor of {} elements without memory", name, descriptor.count));
+}
+
+}  // namespace orrery::elastic
