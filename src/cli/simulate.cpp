@@ -54,6 +54,7 @@ std::string log_csv(const simulate::Workload& workload, const std::vector<RunRes
       std::string machines;
       for (const schedule::Slice& slice : entry.decision.allocation) {
         machines += fmt::format("{}{}:{}", machines.empty() ? "" : " ", slice.machine, slice.gpus);
+        if (slice.servers > 0) machines += fmt::format("+{}", slice.servers);
       }
       table.add({run.policy, schedule::to_seconds(entry.at_ns), std::string(to_string(entry.decision.action)),
                  workload.jobs[static_cast<std::size_t>(entry.decision.job)].id, machines,

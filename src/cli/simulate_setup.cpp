@@ -36,6 +36,7 @@ std::vector<OptionRecord> setup_options() {
       choice_option("scaling", "known", {"known", "fitted"},
                     "what optimus knows of how jobs scale: all, or what trial runs and running jobs show"),
       number_option("trial-noise", 0.05, "error of trial runs, with --scaling fitted").bounds(0, 2),
+      duration_option("trial-time", "10s", "of each of the five trial runs of a model, before its first job works"),
       number_option("serial-share", 0.03, "share of a step on one GPU that more GPUs do not shorten").bounds(0, 1),
       number_option("spread-cost", 0, "slowdown per machine beyond the fewest possible").bounds(0, 10),
       text_option("locality", "", "measured speeds of jobs that are spread over machines").in("FILE.csv"),
@@ -96,6 +97,7 @@ Result<SimulationSetup> load_setup(Context& context, const OptionValues& options
   setup.elastic = options.number("elastic");
   setup.fitted_scaling = options.text("scaling") == "fitted";
   setup.trials.noise = options.number("trial-noise");
+  setup.trials.trial_s = options.duration("trial-time").value();
   if (options.has("locality")) {
     ORRERY_TRY(const std::string text, read("locality"));
     ORRERY_TRY(setup.locality, simulate::LocalityTable::parse(text, options.text("locality")));

@@ -9,17 +9,25 @@ namespace orrery::schedule {
 struct Slice {
   std::int32_t machine = 0;
   std::int32_t gpus = 0;
+  std::int32_t servers = 0;  // parameter servers, which need no GPU
 
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-// In the order in which the machines were chosen; no machine twice, no slice without GPUs.
+// In the order in which the machines were chosen; no machine twice, no slice without a GPU or server.
 using Allocation = std::vector<Slice>;
 
 inline int gpus_in(const Allocation& allocation) {
   int gpus = 0;
   for (const Slice& slice : allocation) gpus += slice.gpus;
   return gpus;
+}
+
+// Of a job without any, workers exchange gradients among themselves.
+inline int servers_in(const Allocation& allocation) {
+  int servers = 0;
+  for (const Slice& slice : allocation) servers += slice.servers;
+  return servers;
 }
 
 }  // namespace orrery::schedule

@@ -11,6 +11,7 @@ ClusterLedger::ClusterLedger(std::vector<MachineView> machines) {
   machines_ = std::move(machines);
   for (MachineView& machine : machines_) {
     machine.free = machine.gpus;
+    machine.servers = machine.servers_free = machine.gpus;
     machine.cpus_free = machine.cpus;
     machine.memory_free = machine.memory;
     gpus_ += machine.gpus;
@@ -80,10 +81,16 @@ Status ClusterLedger::check_take(const Decision& decision) const {
     }
     const MachineView& machine = machines_[static_cast<std::size_t>(slice.machine)];
     const int room = machine.up ? machine.free : 0;
-    if (slice.gpus <= 0 || slice.gpus > room) {
+    if (slice.gpus < 0 || slice.servers < 0 || slice.gpus + slice.servers == 0) {
+      return refuse(decision, fmt::format("nothing is taken of machine {}", slice.machine));
+    }
+    if (slice.gpus > room) {
       return refuse(decision, fmt::format("machine {} has {} GPUs for it, not {}", slice.machine, room, slice.gpus));
     }
-    if (is_typed() && !(speed_on(decision.job, machine.device) > 0)) {
+    if (slice.servers > (machine.up ? machine.servers_free : 0)) {
+      return refuse(decision, fmt::format("machine {} has no room for {} servers", slice.machine, slice.servers));
+    }
+    if (is_typed() && slice.gpus > 0 && !(speed_on(decision.job, machine.device) > 0)) {
       return refuse(decision, fmt::format("it has no speed on the type of machine {}", slice.machine));
     }
   }
@@ -109,8 +116,10 @@ void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
     // A machine nobody uses has no stranded GPUs.
     stranded_ += (is_whole ? 0 : machine.free - taken) - (was_whole ? 0 : machine.free);
     machine.free -= taken;
+    machine.servers_free -= sign * slice.servers;
     free_ -= taken;
     ORRERY_CHECK(machine.free >= 0 && machine.free <= machine.gpus);
+    ORRERY_CHECK(machine.servers_free >= 0 && machine.servers_free <= machine.servers);
     if (!more_than_gpus) continue;
     machine.cpus_free -= sign * f.cpus * share * slice.gpus;
     machine.memory_free -= sign * f.memory * share * slice.gpus;
@@ -146,6 +155,7 @@ double ClusterLedger::type_speed(JobIndex job, const Allocation& allocation) con
   if (!is_typed()) return 1;
   double slowest = allocation.empty() ? 0 : 1e300;
   for (const Slice& slice : allocation) {
+    if (slice.gpus == 0) continue;
     slowest = std::min(slowest, speed_on(job, machines_[static_cast<std::size_t>(slice.machine)].device));
   }
   return slowest;
@@ -241,7 +251,7 @@ void ClusterLedger::set_machine_up(std::int32_t machine, bool up) {
 }
 
 Status ClusterLedger::check_invariants() const {
-  std::vector<int> held(machines_.size(), 0);
+  std::vector<int> held(machines_.size(), 0), servers(machines_.size(), 0);
   for (std::size_t j = 0; j < progress_.size(); ++j) {
     const JobProgress& p = progress_[j];
     const bool running = p.state == JobState::kRunning;
@@ -250,7 +260,10 @@ Status ClusterLedger::check_invariants() const {
     }
     if (p.done_ns < 0 || p.executed_ns < 0) return Error::internal(fmt::format("job {}: negative progress", j));
     if (p.is_guest || p.is_withheld) continue;
-    for (const Slice& slice : p.allocation) held[static_cast<std::size_t>(slice.machine)] += slice.gpus;
+    for (const Slice& slice : p.allocation) {
+      held[static_cast<std::size_t>(slice.machine)] += slice.gpus;
+      servers[static_cast<std::size_t>(slice.machine)] += slice.servers;
+    }
   }
   int free = 0, all = 0, stranded = 0;
   for (std::size_t m = 0; m < machines_.size(); ++m) {
@@ -259,12 +272,16 @@ Status ClusterLedger::check_invariants() const {
     if (machine.up) {
       free += machine.free;
       all += machine.gpus;
-    } else if (held[m] > 0) {
+    } else if (held[m] + servers[m] > 0) {
       return Error::internal(fmt::format("machine {} is down and has jobs", m));
     }
     if (held[m] + machine.free != machine.gpus || machine.free < 0) {
       return Error::internal(
           fmt::format("machine {}: {} of {} GPUs held, {} free", m, held[m], machine.gpus, machine.free));
+    }
+    if (servers[m] + machine.servers_free != machine.servers) {
+      return Error::internal(fmt::format("machine {}: {} of {} servers there, {} free", m, servers[m], machine.servers,
+                                         machine.servers_free));
     }
   }
   if (free != free_ || all != gpus_) return Error::internal("the sum of free GPUs is wrong");

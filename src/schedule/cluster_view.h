@@ -50,7 +50,9 @@ struct JobProgress {
 
 struct MachineView {
   std::int32_t gpus = 0;
-  std::int32_t free = 0;    // GPUs nobody holds; packed jobs count once
+  std::int32_t free = 0;  // GPUs nobody holds; packed jobs count once
+  // Parameter servers it has processors for: as many as GPUs.
+  std::int32_t servers = 0, servers_free = 0;
   std::int32_t device = 0;  // type
   std::int32_t rack = 0;
   double cpus = 0, memory = 0;  // 0: not said

@@ -43,6 +43,8 @@ std::string to_string(const Reason& reason) {
       return fmt::format("best combined score ({:.4g})", a);
     case Why::kMarginalGain:
       return fmt::format("marginal gain of {:.4g} s, from {:.0f} GPUs", a, b);
+    case Why::kServersAndWorkers:
+      return fmt::format("marginal gains give it {:.0f} servers and {:.0f} workers", a, b);
     case Why::kFewerServers:
       return fmt::format("together on {1:.0f} servers instead of {0:.0f}", a, b);
     case Why::kTimeSlice:

@@ -35,27 +35,28 @@ constexpr bool takes_only(Action action) {
 
 // Why, as a kind and up to two figures: cheap to make a million times a second, text only when somebody asks.
 enum class Why : std::uint8_t {
-  kNextInOrder,    // a: place in the order's key, seconds
-  kFitsBeside,     // earlier jobs wait for more GPUs than are free; a: GPUs free
-  kOvertaken,      // a job before it in the order needs the GPUs
-  kQueue,          // a: queue of attained service
-  kServedLeast,    // a: dominant share
-  kAligned,        // a: alignment score
-  kMarginalGain,   // a: gain in seconds per unit of the dominant resource, b: GPUs before
-  kFewerServers,   // a: servers before, b: after
-  kTimeSlice,      // a: seconds it has run in this turn
-  kPackedRates,    // a + b: rates of the two, of running alone
-  kPackedTooSlow,  // the same
-  kIdleGpus,       // a: idle GPUs on its server
-  kMatched,        // a: position from the end of its machine's queue, b: its runtime there
-  kDeadlineFirst,  // a: seconds to spare
-  kMachineFailed,  // a: machine
-  kTooLarge,       // a: GPUs asked for, b: GPUs there are
-  kNotFaster,      // a: rate before it grew, b: after
-  kFastestType,    // a: its speed there
-  kStraggler,      // a: speed of its slowest worker, of the median one
-  kAged,           // a: seconds it has waited
-  kLargerBatch,    // a: batch, of the one it was submitted with, b: what it gains
+  kNextInOrder,        // a: place in the order's key, seconds
+  kFitsBeside,         // earlier jobs wait for more GPUs than are free; a: GPUs free
+  kOvertaken,          // a job before it in the order needs the GPUs
+  kQueue,              // a: queue of attained service
+  kServedLeast,        // a: dominant share
+  kAligned,            // a: alignment score
+  kMarginalGain,       // a: gain in seconds per unit of the dominant resource, b: GPUs before
+  kServersAndWorkers,  // a: servers, b: workers, by marginal gain
+  kFewerServers,       // a: servers before, b: after
+  kTimeSlice,          // a: seconds it has run in this turn
+  kPackedRates,        // a + b: rates of the two, of running alone
+  kPackedTooSlow,      // the same
+  kIdleGpus,           // a: idle GPUs on its server
+  kMatched,            // a: position from the end of its machine's queue, b: its runtime there
+  kDeadlineFirst,      // a: seconds to spare
+  kMachineFailed,      // a: machine
+  kTooLarge,           // a: GPUs asked for, b: GPUs there are
+  kNotFaster,          // a: rate before it grew, b: after
+  kFastestType,        // a: its speed there
+  kStraggler,          // a: speed of its slowest worker, of the median one
+  kAged,               // a: seconds it has waited
+  kLargerBatch,        // a: batch, of the one it was submitted with, b: what it gains
 };
 
 struct Reason {

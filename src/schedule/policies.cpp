@@ -12,6 +12,7 @@
 #include "schedule/policies/gittins.h"
 #include "schedule/policies/online_batch.h"
 #include "schedule/policies/optimus.h"
+#include "schedule/policies/optimus_servers.h"
 #include "schedule/policies/priority.h"
 #include "schedule/policies/sjf.h"
 #include "schedule/policies/srsf.h"
@@ -57,14 +58,41 @@ const TypedOptions kTypedPolicies[] = {
     {.name = "edf", .rule = TypedRule::kDeadline, .preemptive = true},
     {.name = "priority", .rule = TypedRule::kPriority, .preemptive = true},
     {.name = "las", .rule = TypedRule::kAttained, .preemptive = true},
+    {.name = "tiresias", .rule = TypedRule::kAttained, .preemptive = true},
+    {.name = "gittins", .rule = TypedRule::kGittins, .preemptive = true},
 };
-constexpr std::string_view kOneTypeOnly[] = {"gittins", "tiresias", "optimus", "gandiva"};
 
 Error needs_any_placement(std::string_view name) {
   return Error::invalid(
       fmt::format("{} counts GPUs, so it needs a placement that always succeeds; best-fit may "
                   "rather wait, take consolidated",
                   name));
+}
+
+TiresiasOptions tiresias_options(const PolicyInputs& inputs) {
+  TiresiasOptions options;
+  if (inputs.round_s > 0) options.round_s = inputs.round_s;
+  return options;
+}
+
+Result<GittinsIndex> gittins_index(const PolicyInputs& inputs) {
+  auto index = GittinsIndex::make(inputs.service_sample_gpu_s, inputs.las.limits_gpu_s.front());
+  if (!index) return std::move(index).error().with_context("gittins");
+  return index;
+}
+
+Result<TypedOptions> complete(TypedOptions options, const PolicyInputs& inputs) {
+  if (options.name == "tiresias") {
+    const TiresiasOptions rounds = tiresias_options(inputs);
+    options.limits_gpu_s = rounds.limits_gpu_s;
+    options.round_s = rounds.round_s;
+  } else if (options.rule == TypedRule::kAttained || options.rule == TypedRule::kGittins) {
+    options.limits_gpu_s = inputs.las.limits_gpu_s;
+  }
+  if (options.rule == TypedRule::kGittins) {
+    ORRERY_TRY(options.index, gittins_index(inputs));
+  }
+  return options;
 }
 
 }  // namespace
@@ -86,6 +114,7 @@ const std::vector<PolicyInfo>& all_policies() {
       {"allox", "least sum of completion times on several types of GPUs, planned anew at every event"},
       {"hydra", "deadlines first, then completion times, planned anew at every event"},
       {"optimus", "GPUs where they save most time; elastic, in rounds"},
+      {"optimus-ps", "the same with parameter servers and workers, evenly on few machines"},
       {"gandiva", "affinity, time slicing, packing, migration"},
   };
   return kPolicies;
@@ -98,16 +127,14 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
     for (const TypedOptions& known : kTypedPolicies) {
       if (known.name != name) continue;
       if (known.preemptive && may_wait) return needs_any_placement(name);
-      TypedOptions options = known;
-      if (options.rule == TypedRule::kAttained) options.limits_gpu_s = inputs.las.limits_gpu_s;
+      ORRERY_TRY(TypedOptions options, complete(known, inputs));
       return make_typed_order(options, std::move(placer));
     }
-    for (const std::string_view policy : kOneTypeOnly) {
-      if (policy != name) continue;
-      return Error::invalid(
-          fmt::format("{} knows one type of GPU only; these jobs are faster on some than on others", name));
+    if (name == "optimus-ps") {
+      return Error::invalid("optimus-ps knows one type of GPU only; these jobs are faster on some than on others");
     }
-    placer = make_fastest_type_placer(std::move(placer));
+    // Optimus chooses the type itself.
+    if (name != "optimus") placer = make_fastest_type_placer(std::move(placer));
   }
   for (const ListPolicy& policy : kListPolicies) {
     if (policy.name != name) continue;
@@ -118,24 +145,20 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
     return Error::invalid(fmt::format("{} needs a placement that always succeeds, such as consolidated", name));
   }
   if (name == "las") return make_las(inputs.las, std::move(placer));
-  if (name == "tiresias") {
-    TiresiasOptions options;
-    if (inputs.round_s > 0) options.round_s = inputs.round_s;
-    return make_tiresias(options, std::move(placer));
-  }
+  if (name == "tiresias") return make_tiresias(tiresias_options(inputs), std::move(placer));
   if (name == "gittins") {
-    auto index = GittinsIndex::make(inputs.service_sample_gpu_s, inputs.las.limits_gpu_s.front());
-    if (!index) return std::move(index).error().with_context("gittins");
-    return make_gittins(inputs.las, std::move(*index), std::move(placer));
+    ORRERY_TRY(GittinsIndex index, gittins_index(inputs));
+    return make_gittins(inputs.las, std::move(index), std::move(placer));
   }
-  if (name == "optimus") {
-    if (inputs.scaling == nullptr) return Error::invalid("optimus needs a scaling model");
+  if (name == "optimus" || name == "optimus-ps") {
+    if (inputs.scaling == nullptr) return Error::invalid(fmt::format("{} needs a scaling model", name));
     OptimusOptions options;
     if (inputs.round_s > 0) options.round_s = inputs.round_s;
     if (inputs.uncertain_scaling) {
       options.young_factor = 0.95;
       options.young_s = 2 * options.round_s;
     }
+    if (name == "optimus-ps") return make_optimus_servers(options, *inputs.scaling);
     return make_optimus(options, *inputs.scaling, std::move(placer));
   }
   if (name == "gandiva") return make_gandiva({});

@@ -251,7 +251,9 @@ class Engine {
 
   TimeNs resumes_of(JobIndex job) const {
     const Costs& costs = options_.costs;
-    return ledger_.now() + (ledger_.progress(job).starts == 0 ? costs.first_start_ns : costs.resume_ns);
+    if (ledger_.progress(job).starts > 0) return ledger_.now() + costs.resume_ns;
+    const std::vector<TimeNs>& more = options_.first_starts;
+    return ledger_.now() + costs.first_start_ns + (more.empty() ? 0 : more[static_cast<std::size_t>(job)]);
   }
 
   // A job has got GPUs.
@@ -406,7 +408,7 @@ class Engine {
     if (!options_.keep_holdings) return;
     const TimeNs from = held_since_[static_cast<std::size_t>(job)];
     for (const schedule::Slice& slice : ledger_.progress(job).allocation) {
-      result_.holdings.push_back({job, slice.machine, slice.gpus, from, ledger_.now()});
+      if (slice.gpus > 0) result_.holdings.push_back({job, slice.machine, slice.gpus, from, ledger_.now()});
     }
   }
 
@@ -435,6 +437,7 @@ class Engine {
     mix(static_cast<std::uint64_t>(decision.action) << 32 | static_cast<std::uint32_t>(decision.job));
     for (const schedule::Slice& slice : decision.allocation) {
       mix(static_cast<std::uint64_t>(slice.machine) << 32 | static_cast<std::uint32_t>(slice.gpus));
+      if (slice.servers > 0) mix(static_cast<std::uint64_t>(slice.servers));
     }
     if (decision.action == Action::kSetBatch) mix(std::bit_cast<std::uint32_t>(decision.batch_factor));
     result_.decision_hash = hash;

@@ -52,6 +52,8 @@ struct PricePoint {
 
 struct EngineOptions {
   Costs costs{};
+  // What the first start of each job costs beyond that; empty: nothing.
+  std::vector<TimeNs> first_starts{};
   std::vector<Outage> outages{};
   // GPUs that each tenant's jobs may ask for at a time; 0: no limit. A job beyond it is not shown to the policy before
   // earlier ones of its tenant have ended; it comes in the order of submission.

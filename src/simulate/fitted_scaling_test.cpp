@@ -37,6 +37,37 @@ TEST(FittedScaling, WhatARunningJobShowsIsTakenAsItIs) {
   EXPECT_NEAR(fitted.step_s(0, 4), 0.5, 1e-9);
 }
 
+TEST(FittedScaling, WithServersTrialsGiveTheFormulaOfServersAndWorkers) {
+  Workload workload = workload_of({job_of(0, 1000, 2)});
+  workload.jobs[0].facts.gpus_max = 8;
+  schedule::ClusterLedger ledger(std::vector<schedule::MachineView>(1, {.gpus = 8}));
+  ledger.add(workload.jobs[0].facts);
+  const CurveSpeed speed({.serial_share = 0.2});
+  const FittedScaling fitted(ledger, speed, workload, {.trials = 12, .noise = 0, .with_servers = true});
+  const auto known = CurveScaling(ledger, speed).ps_speed(0), learned = fitted.ps_speed(0);
+  ASSERT_TRUE(known && learned);
+  for (int servers = 1; servers <= 8; ++servers) {
+    for (int workers = 1; workers <= 8; ++workers) {
+      EXPECT_NEAR(learned->step_s(servers, workers), known->step_s(servers, workers), 1e-6);
+    }
+  }
+}
+
+TEST(FittedScaling, TheFirstJobOfAModelWaitsForItsTrials) {
+  Workload workload = workload_of({job_of(0, 100, 1), job_of(1000, 100, 1), job_of(2000, 100, 1)});
+  workload.jobs[0].model = workload.jobs[1].model = "resnet50";
+  workload.jobs[2].model = "vgg16";
+  RunSetup setup = setup_of(1, 1);
+  setup.elastic = 1;
+  setup.round_s = 1;
+  setup.fitted_scaling = true;
+  setup.trials = {.trials = 5, .trial_s = 10};
+  for (const char* policy : {"optimus", "optimus-ps"}) {
+    EXPECT_EQ(ends_s(run(workload, setup, policy)), (std::vector<TimeNs>{150, 1100, 2150})) << policy;
+  }
+  EXPECT_EQ(ends_s(run(workload, setup, "fifo")), (std::vector<TimeNs>{100, 1100, 2100}));
+}
+
 TEST(FittedScaling, OptimusIsNearlyAsGoodWithItAsWithTheTrueCurve) {
   const Workload workload = generate({.jobs = 60, .rate_per_h = 12, .mix = Mix::kOptimus, .seed = 3});
   RunSetup setup = setup_of(4, 8);

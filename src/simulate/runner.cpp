@@ -39,6 +39,7 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
   inputs.placement = setup.placement;
   inputs.round_s = setup.round_s;
   inputs.uncertain_scaling = setup.fitted_scaling;
+  const bool is_optimus = policy == "optimus" || policy == "optimus-ps";
   if (policy == "gittins") inputs.service_sample_gpu_s = service_sample(workload);
   EngineOptions engine = setup.engine;
   ORRERY_TRY(engine.speeds, speeds_on(workload, setup.devices));
@@ -52,6 +53,7 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
     if (setup.fitted_scaling) {
       TrialOptions trials = setup.trials;
       trials.seed = engine.seed;
+      trials.with_servers = policy == "optimus-ps";
       scaling = std::make_unique<FittedScaling>(view, curve, workload, trials);
     } else {
       scaling = std::make_unique<CurveScaling>(view, curve);
@@ -59,7 +61,11 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
     inputs.scaling = scaling.get();
     return schedule::make_policy(policy, inputs);
   };
-  if (policy != "optimus") return simulate(workload, setup.machines, speed, make, engine);
+  if (!is_optimus) return simulate(workload, setup.machines, speed, make, engine);
+  if (setup.fitted_scaling) {
+    const TimeNs trials_ns = schedule::from_seconds(setup.trials.trials * setup.trials.trial_s);
+    for (const bool makes_trials : trial_jobs(workload)) engine.first_starts.push_back(makes_trials ? trials_ns : 0);
+  }
   return simulate(made_elastic(workload, setup.elastic), setup.machines, speed, make, engine);
 }
 

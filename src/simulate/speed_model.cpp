@@ -29,7 +29,14 @@ double CurveSpeed::rate(const ClusterView& view, JobIndex job, const Allocation&
 
 double CurveSpeed::scaling(const ClusterView& view, JobIndex job, const Allocation& allocation) const {
   const int gpus = schedule::gpus_in(allocation), asked = view.facts(job).gpus;
+  const int servers = schedule::servers_in(allocation);
+  if (servers > 0) return step_share(asked) / ps_speed().step_s(servers, gpus);
   return gpus == asked ? 1 : step_share(asked) / step_share(gpus);
+}
+
+schedule::PsSpeed CurveSpeed::ps_speed() const {
+  const double serial = options_.serial_share;
+  return {.a = 1 - serial, .b = serial / 2, .c = serial / 2};
 }
 
 double CurveSpeed::packed_share(const ClusterView& view, JobIndex job, JobIndex other) const {
@@ -46,6 +53,10 @@ double CurveSpeed::batch_gain(const ClusterView&, JobIndex, const Allocation& al
 
 double CurveScaling::step_s(JobIndex job, int gpus) const {
   return speed_.step_share(gpus) / speed_.step_share(view_.facts(job).gpus);
+}
+
+std::optional<schedule::PsSpeed> CurveScaling::ps_speed(JobIndex job) const {
+  return speed_.ps_speed().times(1 / speed_.step_share(view_.facts(job).gpus));
 }
 
 double CurveScaling::steps_left(JobIndex job) const {

@@ -29,7 +29,9 @@ struct CurveOptions {
   double noise_scale = 4;          // of gradients, in batches: with f batches a sample is worth (n + 1) / (n + f)
 };
 
-// One scaling curve for all jobs: a step on k GPUs takes (1 - s) / k + s of one on a single GPU. Two jobs that share
+// One scaling curve for all jobs: a step on k GPUs takes (1 - s) / k + s of one on a single GPU. With p parameter
+// servers half of what does not shrink is their work, and grows with the workers each has: (1 - s) / k + s / 2 +
+// s / 2 x k / p, which is the same where servers are as many as workers. Two jobs that share
 // GPUs get all they ask for while their utilisations add up to less than 1, and equal parts of it beyond.
 class CurveSpeed : public SpeedModel {
  public:
@@ -46,6 +48,8 @@ class CurveSpeed : public SpeedModel {
                  const schedule::Allocation& allocation) const;
   // Time of a step on k GPUs, of one on a single GPU.
   double step_share(int gpus) const { return (1 - options_.serial_share) / gpus + options_.serial_share; }
+  // The same with parameter servers.
+  schedule::PsSpeed ps_speed() const;
 
  private:
   CurveOptions options_;
@@ -58,6 +62,7 @@ class CurveScaling : public schedule::ScalingModel {
   CurveScaling(const schedule::ClusterView& view, const CurveSpeed& speed) : view_(view), speed_(speed) {}
 
   double step_s(schedule::JobIndex job, int gpus) const override;
+  std::optional<schedule::PsSpeed> ps_speed(schedule::JobIndex job) const override;
   double steps_left(schedule::JobIndex job) const override;
   int gpus_max(schedule::JobIndex job) const override;
 

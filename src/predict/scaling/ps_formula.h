@@ -29,6 +29,8 @@ class PsFormula {
   static Result<PsFormula> fit(std::span<const PsSample> samples, Synchrony synchrony, BatchRule batch);
 
   double speed(double servers, double workers) const;
+  // Of 1, w / p, w, p and, with a shared batch, 1 / w.
+  std::span<const double> coefficients() const { return fit_.coefficients; }
 
   // Of the candidates the one that fits to all samples but one disagree about most: what to measure next. The samples
   // are those it was fitted on. Precondition: there is a candidate.

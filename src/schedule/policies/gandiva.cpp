@@ -69,11 +69,53 @@ class Gandiva : public Policy {
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
   Entry& entry(JobIndex job) { return entries_[static_cast<std::size_t>(job)]; }
 
+  // The types it runs on, the fastest first; until the next call.
+  const std::vector<std::int32_t>& types_of(JobIndex job) const {
+    static const std::vector<std::int32_t> kAlike = {kAnyType};
+    if (!view_->is_typed()) return kAlike;
+    types_ = view_->types_of(job);
+    return types_;
+  }
+  bool runs_on(JobIndex job, std::int32_t server) {
+    return !view_->is_typed() || view_->speed_on(job, servers_.at(server).type) > 0;
+  }
+
+  // On the fastest type that has room; -1 without any.
+  std::int32_t with_room(JobIndex job) const {
+    for (const std::int32_t type : types_of(job)) {
+      if (const std::int32_t server = servers_.with_room(gpus(job), type); server >= 0) return server;
+    }
+    return -1;
+  }
+
+  // On the type that is least loaded, of equal ones the fastest.
+  std::int32_t to_share(JobIndex job) const {
+    std::int32_t best = -1;
+    for (const std::int32_t type : types_of(job)) {
+      const std::int32_t server = servers_.to_share(gpus(job), type);
+      if (server >= 0 && (best < 0 || servers_.load_share(server) < servers_.load_share(best))) best = server;
+    }
+    return best;
+  }
+
+  bool is_large(JobIndex job) const {
+    const std::vector<std::int32_t>& types = types_of(job);
+    return std::all_of(types.begin(), types.end(),
+                       [&](std::int32_t type) { return gpus(job) > servers_.largest(type); });
+  }
+
+  std::vector<std::int32_t> for_large(JobIndex job) const {
+    for (const std::int32_t type : types_of(job)) {
+      if (auto servers = servers_.for_large(gpus(job), type); !servers.empty()) return servers;
+    }
+    return {};
+  }
+
   // Where a job belongs from now on; it starts with fill() or its turn.
   void come(JobIndex job) {
     const int wanted = gpus(job);
-    if (wanted > servers_.largest()) {
-      entry(job).servers = servers_.for_large(wanted);
+    if (is_large(job)) {
+      entry(job).servers = for_large(job);
       if (entry(job).servers.empty()) queue_.push_back(job);
       for (const std::int32_t server : entry(job).servers) {
         servers_.at(server).large = job;
@@ -81,9 +123,9 @@ class Gandiva : public Policy {
       }
       return;
     }
-    std::int32_t server = servers_.with_room(wanted);
-    if (server < 0 && options_.migration) server = defragment(wanted);
-    if (server < 0) server = servers_.to_share(wanted);
+    std::int32_t server = with_room(job);
+    if (server < 0 && options_.migration) server = defragment(job);
+    if (server < 0) server = to_share(job);
     if (server < 0) {
       queue_.push_back(job);
       return;
@@ -282,12 +324,19 @@ class Gandiva : public Policy {
     return std::find(jobs.begin(), jobs.end(), job) != jobs.end();
   }
 
+  // Its rate, of what it would be alone on this type of device.
+  double rate_alone_share(JobIndex job) const {
+    const JobProgress& progress = view_->progress(job);
+    const auto machine = static_cast<std::size_t>(progress.allocation.front().machine);
+    return progress.rate / view_->speed_on(job, view_->machines()[machine].device);
+  }
+
   // Pairs that shared GPUs for a quantum: was it worth it?
   void judge_packs(GandivaServer& server) {
     for (const JobIndex job : std::vector<JobIndex>(server.running)) {
       const JobProgress& progress = view_->progress(job);
       if (!progress.is_guest || view_->is_protected(job)) continue;
-      const double own = progress.rate, other = view_->progress(progress.partner).rate;
+      const double own = rate_alone_share(job), other = rate_alone_share(progress.partner);
       if (packing_pays(own, other)) continue;
       entry(job).unpackable = true;
       entry(job).runs = false;
@@ -335,7 +384,7 @@ class Gandiva : public Policy {
 
   // Suspended jobs of crowded servers go where GPUs are free.
   void migrate() {
-    if (free_.total() == 0 || servers_.with_room(1) < 0) return;
+    if (free_.total() == 0 || servers_.with_room(1, kAnyType) < 0) return;
     std::vector<std::int32_t> crowded;
     for (std::size_t s = 0; s < servers_.all().size(); ++s) {
       if (servers_.all()[s].over_subscribed()) crowded.push_back(static_cast<std::int32_t>(s));
@@ -347,7 +396,7 @@ class Gandiva : public Policy {
       for (const JobIndex job : std::vector<JobIndex>(servers_.at(from).ring.begin(), servers_.at(from).ring.end())) {
         if (free_.total() == 0) return;
         if (entry(job).changed == call_) continue;
-        const std::int32_t to = servers_.with_room(gpus(job));
+        const std::int32_t to = with_room(job);
         if (to < 0 || to == from || free_.on(to) < gpus(job)) continue;
         const double idle = free_.on(to);
         servers_.remove(from, job, gpus(job));
@@ -359,14 +408,15 @@ class Gandiva : public Policy {
     }
   }
 
-  // Moves small jobs off the server with most free GPUs until `wanted` fit there; -1 if that cannot be done.
-  std::int32_t defragment(int wanted) {
+  // Moves small jobs off the server with most free GPUs until `incoming` fits there; -1 if that cannot be done.
+  std::int32_t defragment(JobIndex incoming) {
+    const int wanted = gpus(incoming);
     std::int32_t target = -1;
     int room = 0;
     for (std::size_t s = 0; s < servers_.all().size(); ++s) {
       const GandivaServer& server = servers_.all()[s];
       room += std::max(0, server.room());
-      if (server.gpus < wanted || server.room() <= 0) continue;
+      if (server.gpus < wanted || server.room() <= 0 || !runs_on(incoming, static_cast<std::int32_t>(s))) continue;
       if (target < 0 || server.room() > servers_.at(target).room()) target = static_cast<std::int32_t>(s);
     }
     if (target < 0 || room < wanted) return -1;
@@ -386,6 +436,7 @@ class Gandiva : public Policy {
       for (std::size_t s = 0; s < rooms.size(); ++s) {
         if (static_cast<std::int32_t>(s) == target || rooms[s] < gpus(job)) continue;
         if (free_.on(static_cast<std::int32_t>(s)) < gpus(job)) continue;
+        if (view_->is_typed() && servers_.all()[s].type != servers_.at(target).type) continue;
         if (tightest < 0 || rooms[s] < rooms[static_cast<std::size_t>(tightest)])
           tightest = static_cast<std::int32_t>(s);
       }
@@ -430,6 +481,7 @@ class Gandiva : public Policy {
   std::vector<Entry> entries_;  // by job
   std::deque<JobIndex> queue_;  // large jobs without servers
   std::vector<JobIndex> chosen_, kept_, shrunk_, alone_;
+  mutable std::vector<std::int32_t> types_;
   bool slicing_ = false;
   bool any_elastic_ = false;  // among the jobs so far
   TimeNs slice_ns_ = 0;

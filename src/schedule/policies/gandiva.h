@@ -14,10 +14,11 @@
 //    shares the GPUs of the running job with lowest utilisation and as many GPUs, if their memory fits together. After
 //    a quantum the pair is undone, for good, unless the sum of their rates exceeds that of time slicing, which is 1.
 // 4. Migration. When jobs leave, suspended jobs of the most over-subscribed servers go to servers with free GPUs.
-// 5. A job larger than any server takes turns with the other jobs of the fewest servers that hold it, least loaded
-// first;
-//    one such job per server, others wait in order.
-// 6. Growing. Elastic jobs use idle GPUs of their server while nobody waits (gandiva_growth.h).
+// 5. A job larger than any server takes turns with the other jobs of the fewest servers that hold it, the least loaded
+//    ones; one such job per server, others wait in order.
+// 6. On several types of devices a job goes to a server of the fastest type with room; without room to the least loaded
+//    one of the types it runs on. Jobs move only among servers of one type for others (defragmentation).
+// 7. Growing. Elastic jobs use idle GPUs of their server while nobody waits (gandiva_growth.h).
 // A job that must not be suspended yet keeps its turn.
 // Ties: the lower server; earlier in the ring. Source: Xiao et al., "Gandiva" (OSDI 2018).
 // O(servers) per event, O(jobs of over-subscribed servers) per quantum.

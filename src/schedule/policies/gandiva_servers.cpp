@@ -8,27 +8,41 @@ namespace orrery::schedule {
 
 namespace {
 
-double load_share(const GandivaServer& server) {
-  return static_cast<double>(server.load + (server.large != kNoJob ? server.gpus : 0)) / std::max(1, server.gpus);
+bool is_of(const GandivaServer& server, std::int32_t type) {
+  return type == kAnyType || server.type == type;
 }
 
 }  // namespace
+
+double GandivaServers::load_share(std::int32_t server) const {
+  const GandivaServer& s = servers_[static_cast<std::size_t>(server)];
+  return static_cast<double>(s.load + (s.large != kNoJob ? s.gpus : 0)) / std::max(1, s.gpus);
+}
+
+// Of all, whether up or not: what is down comes back.
+int GandivaServers::largest(std::int32_t type) const {
+  int most = 0;
+  for (const GandivaServer& server : servers_) {
+    if (is_of(server, type)) most = std::max(most, server.gpus);
+  }
+  return most;
+}
 
 void GandivaServers::update(const ClusterView& view) {
   const auto machines = view.machines();
   servers_.resize(machines.size());
   for (std::size_t m = 0; m < machines.size(); ++m) {
     servers_[m].gpus = machines[m].gpus;
+    servers_[m].type = machines[m].device;
     servers_[m].up = machines[m].up;
-    largest_ = std::max(largest_, machines[m].gpus);
   }
 }
 
-std::int32_t GandivaServers::with_room(int gpus) const {
+std::int32_t GandivaServers::with_room(int gpus, std::int32_t type) const {
   std::int32_t same = -1, empty = -1, any = -1;
   for (std::size_t s = 0; s < servers_.size(); ++s) {
     const GandivaServer& server = servers_[s];
-    if (server.room() < gpus) continue;
+    if (server.room() < gpus || !is_of(server, type)) continue;
     const auto better = [&](std::int32_t than) {
       return than < 0 || server.load < servers_[static_cast<std::size_t>(than)].load;
     };
@@ -39,13 +53,13 @@ std::int32_t GandivaServers::with_room(int gpus) const {
   return same >= 0 ? same : (empty >= 0 ? empty : any);
 }
 
-std::int32_t GandivaServers::to_share(int gpus) const {
+std::int32_t GandivaServers::to_share(int gpus, std::int32_t type) const {
   std::int32_t same = -1, any = -1;
   for (std::size_t s = 0; s < servers_.size(); ++s) {
     const GandivaServer& server = servers_[s];
-    if (server.gpus < gpus || !server.up) continue;
+    if (server.gpus < gpus || !server.up || !is_of(server, type)) continue;
     const auto better = [&](std::int32_t than) {
-      return than < 0 || load_share(server) < load_share(servers_[static_cast<std::size_t>(than)]);
+      return than < 0 || load_share(static_cast<std::int32_t>(s)) < load_share(than);
     };
     if (server.affinity == gpus && better(same)) same = static_cast<std::int32_t>(s);
     if (better(any)) any = static_cast<std::int32_t>(s);
@@ -53,10 +67,11 @@ std::int32_t GandivaServers::to_share(int gpus) const {
   return same >= 0 ? same : any;
 }
 
-std::vector<std::int32_t> GandivaServers::for_large(int gpus) const {
+std::vector<std::int32_t> GandivaServers::for_large(int gpus, std::int32_t type) const {
   std::vector<std::int32_t> order;
   for (std::size_t s = 0; s < servers_.size(); ++s) {
-    if (servers_[s].up && servers_[s].large == kNoJob) order.push_back(static_cast<std::int32_t>(s));
+    if (servers_[s].up && servers_[s].large == kNoJob && is_of(servers_[s], type))
+      order.push_back(static_cast<std::int32_t>(s));
   }
   // The largest first, so that there are few; of these the least loaded.
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {

@@ -8,8 +8,11 @@
 
 namespace orrery::schedule {
 
+inline constexpr std::int32_t kAnyType = -1;
+
 struct GandivaServer {
   int gpus = 0;
+  std::int32_t type = 0;  // of its devices
   bool up = true;
   int affinity = 0;                 // GPUs per job of its class; 0: none
   int load = 0;                     // GPUs of all its jobs, running or not
@@ -29,14 +32,18 @@ class GandivaServers {
 
   std::vector<GandivaServer>& all() { return servers_; }
   GandivaServer& at(std::int32_t server) { return servers_[static_cast<std::size_t>(server)]; }
-  int largest() const { return largest_; }
 
+  // All of one type of devices, or of any.
+  // GPUs of the largest server.
+  int largest(std::int32_t type) const;
   // Steps 1 of gandiva.h without defragmentation: a server with room, or -1.
-  std::int32_t with_room(int gpus) const;
+  std::int32_t with_room(int gpus, std::int32_t type) const;
   // The least loaded server that could hold it when others are suspended; -1 if none is large enough.
-  std::int32_t to_share(int gpus) const;
+  std::int32_t to_share(int gpus, std::int32_t type) const;
   // The fewest servers that together hold `gpus`, none with a large job; empty if there are not enough.
-  std::vector<std::int32_t> for_large(int gpus) const;
+  std::vector<std::int32_t> for_large(int gpus, std::int32_t type) const;
+  // GPUs of all jobs over GPUs of a server.
+  double load_share(std::int32_t server) const;
 
   void add(std::int32_t server, JobIndex job, int gpus);
   void remove(std::int32_t server, JobIndex job, int gpus);
@@ -46,7 +53,6 @@ class GandivaServers {
 
  private:
   std::vector<GandivaServer> servers_;
-  int largest_ = 0;
 };
 
 }  // namespace orrery::schedule

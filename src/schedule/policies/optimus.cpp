@@ -1,13 +1,12 @@
 #include "schedule/policies/optimus.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 
 namespace orrery::schedule {
 
 namespace {
-
-constexpr double kStragglerSpeed = 0.5;  // of the median worker
 
 class Optimus : public Policy {
  public:
@@ -40,38 +39,76 @@ class Optimus : public Policy {
     const JobIndex job = active_[place];
     const int gpus = granted_[place];
     if (gpus + 1 > model_.gpus_max(job)) return 0;
-    const double gain = (model_.step_s(job, gpus) - model_.step_s(job, gpus + 1)) * model_.steps_left(job);
+    double gain = (model_.step_s(job, gpus) - model_.step_s(job, gpus + 1)) * model_.steps_left(job);
+    if (view.is_typed()) gain /= view.speed_on(job, types_[place]);
     return to_seconds(view.executed_ns(job)) < options_.young_s ? gain * options_.young_factor : gain;
   }
 
+  // The type of the devices it runs on; 0 where types do not differ.
+  static std::int32_t type_of(const ClusterView& view, JobIndex running) {
+    if (!view.is_typed()) return 0;
+    const Slice& slice = view.progress(running).allocation.front();
+    return view.machines()[static_cast<std::size_t>(slice.machine)].device;
+  }
+
+  // GPUs of every type; all of them as one where types do not differ.
+  static std::vector<int> gpus_by_type(const ClusterView& view) {
+    if (!view.is_typed()) return {view.gpus()};
+    std::vector<int> gpus(static_cast<std::size_t>(view.types()));
+    for (const MachineView& machine : view.machines()) {
+      if (machine.up) gpus[static_cast<std::size_t>(machine.device)] += machine.gpus;
+    }
+    return gpus;
+  }
+
+  // Step 1 for one job: a type with a GPU left; -1 without any.
+  static std::int32_t first_type(const ClusterView& view, JobIndex job, const std::vector<int>& left) {
+    const auto has_some = [&](std::int32_t type) { return left[static_cast<std::size_t>(type)] > 0; };
+    if (!view.is_typed()) return has_some(0) ? 0 : -1;
+    if (view.is_running(job) && has_some(type_of(view, job))) return type_of(view, job);
+    const std::vector<std::int32_t> types = view.types_of(job);
+    const auto fastest = std::find_if(types.begin(), types.end(), has_some);
+    return fastest == types.end() ? -1 : *fastest;
+  }
+
   void grant(const ClusterView& view) {
-    int left = view.gpus();
+    std::vector<int> left = gpus_by_type(view);
+    const auto left_for = [&](std::size_t place) -> int& { return left[static_cast<std::size_t>(types_[place])]; };
     granted_.assign(active_.size(), 0);
+    types_.assign(active_.size(), 0);
     gains_.assign(active_.size(), 0);
     std::vector<Gain> heap;
     for (std::size_t i = 0; i < active_.size(); ++i) {
       if (!view.is_protected(active_[i])) continue;
       granted_[i] = gpus_in(view.progress(active_[i]).allocation);
-      left -= granted_[i];
+      types_[i] = type_of(view, active_[i]);
+      left_for(i) -= granted_[i];
     }
-    for (std::size_t i = 0; i < active_.size() && left > 0; ++i) {
-      if (granted_[i] > 0) continue;
-      granted_[i] = 1;
-      --left;
-    }
-    if (left == 0) return;
     for (std::size_t i = 0; i < active_.size(); ++i) {
-      if (view.is_protected(active_[i])) continue;
+      if (granted_[i] > 0) continue;
+      const std::int32_t type = first_type(view, active_[i], left);
+      if (type < 0) {
+        if (!view.is_typed()) break;
+        continue;
+      }
+      types_[i] = type;
+      granted_[i] = 1;
+      --left_for(i);
+    }
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      if (granted_[i] == 0 || left_for(i) == 0 || view.is_protected(active_[i])) continue;
       const double gain = gain_of(view, i);
       if (gain > 0) heap.push_back({gain, i});
     }
     std::priority_queue<Gain> queue(std::less<Gain>(), std::move(heap));
-    while (left > 0 && !queue.empty()) {
+    for (int all = std::accumulate(left.begin(), left.end(), 0); all > 0 && !queue.empty();) {
       const Gain top = queue.top();
       queue.pop();
+      if (left_for(top.place) == 0) continue;
       ++granted_[top.place];
       gains_[top.place] = top.gain;
-      --left;
+      --left_for(top.place);
+      --all;
       const double gain = gain_of(view, top.place);
       if (gain > 0) queue.push({gain, top.place});
     }
@@ -84,7 +121,8 @@ class Optimus : public Policy {
       const Allocation& held = view.progress(active_[i]).allocation;
       const int before = gpus_in(held);
       const bool slow = view.is_running(active_[i]) && view.progress(active_[i]).slowest_worker < kStragglerSpeed;
-      if (before == granted_[i] && !slow) continue;
+      const bool same_type = before == 0 || type_of(view, active_[i]) == types_[i];
+      if (before == granted_[i] && same_type && !slow) continue;
       free.give(held);
       if (granted_[i] > 0) {
         changed.push_back(i);
@@ -95,7 +133,7 @@ class Optimus : public Policy {
     std::stable_sort(changed.begin(), changed.end(),
                      [&](std::size_t a, std::size_t b) { return granted_[a] < granted_[b]; });
     for (const std::size_t i : changed) {
-      Allocation allocation = take_gpus(*placer_, view, free, active_[i], granted_[i]);
+      Allocation allocation = take(view, free, i);
       const JobProgress& progress = view.progress(active_[i]);
       const int before = gpus_in(progress.allocation);
       const bool replaces = before == granted_[i];
@@ -109,12 +147,21 @@ class Optimus : public Policy {
     }
   }
 
+  Allocation take(const ClusterView& view, FreeGpus& free, std::size_t place) {
+    if (!view.is_typed()) return take_gpus(*placer_, view, free, active_[place], granted_[place]);
+    FreeGpus of_type = free.of_type(view, types_[place]);
+    Allocation allocation = take_gpus(*placer_, view, of_type, active_[place], granted_[place]);
+    free.take(allocation);
+    return allocation;
+  }
+
   OptimusOptions options_;
   const ScalingModel& model_;
   std::unique_ptr<Placer> placer_;
-  std::vector<JobIndex> active_;  // in order of submission
-  std::vector<int> granted_;      // GPUs, by place in active_
-  std::vector<double> gains_;     // of the last GPU granted
+  std::vector<JobIndex> active_;     // in order of submission
+  std::vector<int> granted_;         // GPUs, by place in active_
+  std::vector<std::int32_t> types_;  // of these GPUs
+  std::vector<double> gains_;        // of the last GPU granted
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 // 3. While GPUs are left, the job with the largest positive gain gets one more.
 // 4. Jobs whose number did not change keep their GPUs, unless a worker has less than half the speed of the median one:
 //    it is replaced. The others are placed by increasing number of GPUs.
+// On several types of devices a job stays on one: that of step 1, where a running job has one GPU of its own type and
+// any other one of the fastest type that has some left. A step takes as much longer as the job is slower there.
 // Jobs that must not be suspended yet keep what they have and are left out of 1 to 3.
 // Ties: in 3 and 4 earlier submission. Source: Peng et al., "Optimus" (EuroSys 2018); petuum/adaptdl osdi21-artifact.
 // O((jobs + GPUs) log jobs) per round.
@@ -20,6 +22,8 @@
 #include "schedule/scaling_model.h"
 
 namespace orrery::schedule {
+
+inline constexpr double kStragglerSpeed = 0.5;  // of the median worker; slower ones are replaced
 
 struct OptimusOptions {
   double round_s = 600;

@@ -34,13 +34,14 @@ const PsDemand& OptimusAllocator::demand_of(std::size_t job, const Grant& what) 
 OptimusAllocator::Grant OptimusAllocator::next_grant(std::size_t j) const {
   const PsJob& job = jobs_[j];
   const PsTasks& tasks = tasks_[j];
-  if (tasks.servers + tasks.workers >= job.tasks_max) return {};
+  const bool full_of_servers = tasks.servers >= job.tasks_max, full_of_workers = tasks.workers >= job.tasks_max;
+  if (full_of_servers && full_of_workers) return {};
   const double now = job.speed.step_s(tasks.servers, tasks.workers);
   const double with_server = job.speed.step_s(tasks.servers + 1, tasks.workers);
   const double with_worker = job.speed.step_s(tasks.servers, tasks.workers + 1);
   const double of_server = job.steps_left * (now - with_server) / dominant_share(job.server) * job.factor;
   const double of_worker = job.steps_left * (now - with_worker) / dominant_share(job.worker) * job.factor;
-  const bool server = of_server >= of_worker;
+  const bool server = !full_of_servers && (of_server >= of_worker || full_of_workers);
   const double gain = server ? of_server : of_worker;
   const double before = chains_[j].empty() ? std::numeric_limits<double>::infinity() : chains_[j].back().key;
   return {std::min(gain, before), server};

@@ -20,27 +20,19 @@
 #include <set>
 #include <vector>
 
+#include "schedule/scaling_model.h"
+
 namespace orrery::schedule {
 
 inline constexpr std::size_t kPsResources = 4;  // CPUs, memory, bandwidth, GPUs; 0: not used
 using PsDemand = std::array<double, kPsResources>;
 
-// Time of a step is a M/w + b + c w/p + d w + e p (synchronous training with global batch M).
-struct PsSpeed {
-  double a = 0, b = 0, c = 0, d = 0, e = 0;
-  double batch = 1;
-
-  double step_s(int servers, int workers) const {
-    return a * batch / workers + b + c * workers / servers + d * workers + e * servers;
-  }
-};
-
 struct PsJob {
   PsSpeed speed;
   double steps_left = 0;
   PsDemand server{}, worker{};
-  int tasks_max = 1 << 20;
-  double factor = 1;  // on gains; 0.95 for young jobs, whose predictions are uncertain
+  int tasks_max = 1 << 20;  // of each kind
+  double factor = 1;        // on gains; 0.95 for young jobs, whose predictions are uncertain
 };
 
 struct PsTasks {

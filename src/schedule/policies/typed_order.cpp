@@ -1,6 +1,7 @@
 #include "schedule/policies/typed_order.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 
@@ -19,6 +20,7 @@ class TypedOrder : public Policy {
 
   std::string_view name() const override { return options_.name; }
   TimeNs wake_at_ns() const override { return wake_ns_; }
+  TimeNs round_ns() const override { return from_seconds(options_.round_s); }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     view_ = &view;
@@ -64,8 +66,10 @@ class TypedOrder : public Policy {
     return view_->machines()[machine].device;
   }
 
+  double attained_gpu_s(JobIndex job) const { return to_seconds(view_->executed_ns(job)) * gpus(job); }
+
   std::size_t queue_of(JobIndex job) const {
-    const double attained = to_seconds(view_->executed_ns(job)) * gpus(job);
+    const double attained = attained_gpu_s(job);
     const auto reached = [&](double limit) { return attained >= limit; };
     return static_cast<std::size_t>(std::count_if(options_.limits_gpu_s.begin(), options_.limits_gpu_s.end(), reached));
   }
@@ -85,6 +89,12 @@ class TypedOrder : public Policy {
         return -static_cast<std::int64_t>(facts.priority * 1e6);
       case TypedRule::kAttained:
         return static_cast<std::int64_t>(queue_of(job));
+      case TypedRule::kGittins: {
+        // The bits of positive doubles are in their order. The higher the index, the sooner its turn.
+        constexpr int kQueueShift = 58;
+        const std::int64_t rank = std::bit_cast<std::int64_t>(options_.index->rank(attained_gpu_s(job))) >> 5;
+        return (static_cast<std::int64_t>(queue_of(job) + 1) << kQueueShift) - 1 - rank;
+      }
     }
     return 0;
   }
@@ -197,7 +207,7 @@ class TypedOrder : public Policy {
 
   TimeNs next_limit() {
     TimeNs next = kNever;
-    if (options_.rule != TypedRule::kAttained) return next;
+    if (options_.limits_gpu_s.empty()) return next;
     for (const JobIndex job : running_) {
       const std::size_t queue = queue_of(job);
       if (queue == options_.limits_gpu_s.size()) continue;

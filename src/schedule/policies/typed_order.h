@@ -3,7 +3,8 @@
 //
 // Assumes: gangs that stay on one type; a speed of every job on every type it runs on (ClusterView::speed_on).
 // 1. Jobs stand in the order of the rule: arrival, work left, work left x GPUs, deadline, priority, or queue
-//    of attained service (executed time x GPUs). Work is counted on the type it is measured on.
+//    of attained service (executed time x GPUs); with Gittins by the index of that service within a queue. Work is
+//    counted on the type it is measured on.
 // 2. Without preemption running jobs keep their GPUs. With it, walk all jobs in order, with all GPUs: a running
 //    job that still fits on its type stays. Jobs that must not be suspended yet stay anyway.
 // 3. Any other job takes the fastest of its types that has room for it: it starts, or moves there if it ran
@@ -15,22 +16,26 @@
 // per event. Source: the fastest free type as fifo_perf of Gavel (OSDI 2020) takes it.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "schedule/placement/placer.h"
+#include "schedule/policies/gittins_index.h"
 #include "schedule/policy.h"
 
 namespace orrery::schedule {
 
-enum class TypedRule { kArrival, kWork, kService, kDeadline, kPriority, kAttained };
+enum class TypedRule { kArrival, kWork, kService, kDeadline, kPriority, kAttained, kGittins };
 
 struct TypedOptions {
   std::string name;
   TypedRule rule = TypedRule::kArrival;
   bool preemptive = false;
-  bool strict = false;                 // nobody passes a job that does not fit
-  std::vector<double> limits_gpu_s{};  // of kAttained
+  bool strict = false;                  // nobody passes a job that does not fit
+  std::vector<double> limits_gpu_s{};   // of kAttained and kGittins; at most 30
+  std::optional<GittinsIndex> index{};  // of kGittins
+  double round_s = 0;                   // 0: at every event
 };
 
 std::unique_ptr<Policy> make_typed_order(const TypedOptions& options, std::unique_ptr<Placer> placer);
