@@ -97,6 +97,12 @@ class Job:
         self.printed, self.said = self.output.read(), self.errors.read()
         return code
 
+    def text(self):
+        """What the job has printed and said so far. The place at which it writes does not move."""
+        return "".join(
+            os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in (self.output, self.errors)
+        )
+
     def close(self):
         self.output.close()
         self.errors.close()

@@ -153,17 +153,24 @@ class Worker:
 
     def allgather_bytes(self, own: Any, name: str = "allgather") -> bytearray:
         """The bytes of all ranks one after another; all give equally many."""
-        mine = bytearray(own)
-        everyone = bytearray(len(mine) * self.size)
-        buffers = [(ctypes.c_char * len(memory)).from_buffer(memory) for memory in (mine, everyone)]
-        ticket = Ticket()
+        mine, everyone = bytearray(own), bytearray(len(own) * self.size)
+        arrays = [memoryview(memory).cast("b") for memory in (mine, everyone)]
+        self.allgather_async(*arrays, name).wait()
+        return everyone
+
+    def allgather_async(self, own: Any, everyone: Any, name: str = "allgather") -> Handle:
+        """The elements of all ranks one after another; all give equally many."""
         self._check_together()
+        mine, room = tensor_of(own), tensor_of(everyone)
+        if room.type != mine.type or room.count != mine.count * self.size:
+            raise Error(f"room for {room.count} elements; {self.size} ranks have {mine.count * self.size}")
+        ticket = Ticket()
         self._check(
             self._library.all_gather(
-                self._own_handle(), name.encode(), buffers[0], len(mine), BYTES, buffers[1], ctypes.byref(ticket)
+                self._own_handle(), name.encode(), mine.address, mine.count, mine.type, room.address, ctypes.byref(ticket)
             )
         )
-        return self._keep(Handle(self, ticket, everyone)).wait()
+        return self._keep(Handle(self, ticket, (own, everyone)))
 
     def barrier(self, name: str = "barrier") -> None:
         ticket = Ticket()
