@@ -67,6 +67,38 @@ class TrainTest(JobTest):
         self.assertGreater(place[0], 1)
         self.expect_nothing_left(job)
 
+    def test_policies_change_the_training_the_same_way_whoever_takes_part(self):
+        alone_log, log = pathlib.Path(self.folder) / "alone", pathlib.Path(self.folder) / "log"
+        batch = 32
+        adapting = [*COMMAND[:-4], "--batch", batch, "--card", 8, "--policy", "gns:384,adascale,schedule:2:60,3:1000"]
+        alone = subprocess.run([str(word) for word in [*adapting, "--log", alone_log]], capture_output=True, text=True,
+                               check=False)
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        steps = [lines[0] for _, lines in sorted(self.steps_of(alone_log).items())]
+        self.assertEqual(steps[0]["end"] - steps[0]["begin"], batch)
+        sizes = {step["end"] - step["begin"] for step in steps if step["end"] < SAMPLES}
+        self.assertIn(2 * batch, sizes, "the noise scale of made-up images is far above the batch")
+        self.assertLessEqual(max(sizes), 384)
+        self.assertGreater(max(step["learning_rate_scale"] for step in steps), 1)
+        self.assertRegex(alone.stderr, rf"after step \d+: batch {2 * batch}")
+
+        job = self.start("-n", 2, "--elastic", "1:3", "--spares", 1, command=[*adapting, "--log", log])
+        self.assertEqual(job.wait(120), 0, job.said)
+        models = {line[1] for line in job.printed_lines(r"\[\d+\] (model .*)")}
+        self.assertEqual(models, {alone.stdout.splitlines()[0]})
+        together = self.steps_of(log)
+        self.assertEqual({line["members"] for line in together[STEPS]}, {3})  # the schedule's
+        for step in steps:
+            for line in together[step["step"]]:
+                for field in ("begin", "end", "learning_rate_scale", "noise_scale", "model"):
+                    self.assertEqual(line[field], step[field], f"{field} of step {step['step']}")
+
+    def test_a_policy_that_does_not_exist_is_refused_by_name(self):
+        command = [str(word) for word in [*COMMAND, "--policy", "gnss"]]
+        refused = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("gnss", refused.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/runs.h"
 #include "cli/trainer.h"
+#include "elastic/policy/shipped.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/terminal.h"
@@ -28,6 +29,7 @@ struct Setup {
   bool is_made_up = false;
 
   std::int64_t card() const { return options.integer("card"); }
+  bool adapts() const { return options.has("policy"); }
   void say(const std::string& text) const { env.terminal.write_error(text + "\n"); }
 };
 
@@ -80,6 +82,41 @@ Result<double> accuracy(const Setup& setup, const std::vector<float>& parameters
   return static_cast<double>(right) / static_cast<double>(seen);
 }
 
+std::string adaptation(const TrainedStep& step) {
+  const std::string noise = step.noise_scale ? fmt::format("{:.0f}", *step.noise_scale) : "-";
+  return fmt::format("  batch {}  rate x{:.3g}  noise scale {}", step.end - step.begin, step.learning_rate_scale,
+                     noise);
+}
+
+// "batch 256, learning_rate_scale 1.8".
+std::string to_text(const elastic::Proposal& proposal) {
+  std::string text;
+  for (const auto& [name, value] : proposal.values) {
+    text += fmt::format("{}{} {:.6g}", text.empty() ? "" : ", ", name, value);
+  }
+  return text;
+}
+
+Result<elastic::PolicySet> policies_of(const OptionValues& options) {
+  std::vector<std::unique_ptr<elastic::Policy>> policies;
+  if (options.has("policy")) {
+    // A comma may also belong to what a policy is told: schedule:2:100,4:200.
+    std::vector<std::string> names;
+    for (const std::string_view part : split(options.text("policy"), ',')) {
+      const bool goes_on = !part.empty() && part.front() >= '0' && part.front() <= '9' && !names.empty();
+      if (goes_on) {
+        names.back() += fmt::format(",{}", part);
+      } else {
+        names.emplace_back(part);
+      }
+    }
+    for (const std::string& name : names) {
+      ORRERY_TRY(policies.emplace_back(), elastic::make_policy(name));
+    }
+  }
+  return elastic::PolicySet(std::move(policies));
+}
+
 // What members report while they train: rank 0 to people, each into its own file.
 class Journal {
  public:
@@ -99,18 +136,25 @@ class Journal {
     if (speaks && is_due) {
       const Seconds time = setup_.env.clock.monotonic();
       const double rate = static_cast<double>(samples_) / (time - start_).value();
-      setup_.say(fmt::format("step {}/{}  pass {}  loss {:.4f}  {:.0f} samples/s  {} members", step.step, steps,
-                             step.pass, step.loss, rate, step.members));
+      setup_.say(fmt::format("step {}/{}  pass {}  loss {:.4f}  {:.0f} samples/s  {} members{}", step.step, steps,
+                             step.pass, step.loss, rate, step.members, setup_.adapts() ? adaptation(step) : ""));
     }
     if (is_due) {
       start_ = setup_.env.clock.monotonic();
       samples_ = 0;
     }
     if (!log_) return {};
-    const nlohmann::ordered_json line = {{"step", step.step}, {"epoch", step.epoch},
-                                         {"pass", step.pass}, {"begin", step.begin},
-                                         {"end", step.end},   {"members", step.members},
-                                         {"loss", step.loss}, {"model", fmt::format("{:016x}", trainer_.digest())}};
+    const nlohmann::ordered_json line = {
+        {"step", step.step},
+        {"epoch", step.epoch},
+        {"pass", step.pass},
+        {"begin", step.begin},
+        {"end", step.end},
+        {"members", step.members},
+        {"loss", step.loss},
+        {"learning_rate_scale", step.learning_rate_scale},
+        {"noise_scale", step.noise_scale ? nlohmann::ordered_json(*step.noise_scale) : nlohmann::ordered_json()},
+        {"model", fmt::format("{:016x}", trainer_.digest())}};
     return log_->append(line.dump() + "\n");
   }
 
@@ -153,6 +197,7 @@ Result<TrainerOptions> trainer_options(const OptionValues& options) {
 Status run_train(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const TrainerOptions how, trainer_options(options));
+  ORRERY_TRY(elastic::PolicySet policies, policies_of(options));
   ORRERY_TRY(const std::string model, model_named(context.env, arguments.words[0]));
   ORRERY_TRY(workload::TrainingGraph single, load_model(context.env, model));
   ORRERY_TRY(const bool is_made_up, data_is_made_up(context.env, options));
@@ -174,10 +219,17 @@ Status run_train(Context& context, const Arguments& arguments) {
     }
   }
   ORRERY_TRY(Journal journal, Journal::open(setup, trainer, trainer.worker().id()));
-  ORRERY_TRY_VOID(trainer.train(steps, [&](const TrainedStep& step) {
+  const auto after_step = [&](const TrainedStep& step) {
     speaks = trainer.worker().rank() == 0;
     return journal.add(step, steps, speaks);
-  }));
+  };
+  const auto adapted = [&](const elastic::Agreement& agreement) {
+    if (!agreement.agreed.empty()) {
+      setup.say(fmt::format("after step {}: {}", trainer.step(), to_text(agreement.agreed)));
+    }
+    for (const std::string& reason : agreement.refused) setup.say("refused: " + reason);
+  };
+  ORRERY_TRY_VOID(trainer.train(steps, after_step, policies, adapted));
   const bool is_last = trainer.worker().view().has(trainer.worker().id()) && trainer.worker().rank() == 0;
   trainer.part();
   return finish(context, setup, trainer, is_last);
@@ -200,12 +252,17 @@ Command train_command() {
        integer_option("card", 16, "samples computed at a time: the least a member can have of a step").bounds(1, 4096),
        number_option("learning-rate", 0.02, "of SGD").bounds(0, 1e3),
        number_option("momentum", 0.9, "of SGD").bounds(0, 1),
+       text_option("policy", "",
+                   "change batch, learning rate or workers while it trains: gns[:BATCH_MAX], "
+                   "gns-workers:PER_WORKER[:WORKERS_MAX], adascale, schedule:SIZE:STEPS,…")
+           .in("NAME,…"),
        integer_option("seed", 1, "of parameters, order and made-up data").bounds(0, 1e15),
        integer_option("threads", 1, "inside operators").bounds(1, 1024),
        integer_option("report", 50, "steps between two lines of progress").bounds(1, 1e9),
        text_option("log", "", "write each committed step to member-N.jsonl in this folder").in("DIR"),
        text_option("output", "", "write the parameters at the end: float32 in the order of the graph").in("FILE")},
-      {"orrery train lenet --steps 300", "orrery train lenet --data made-up --steps 20 --log steps --output lenet.f32"},
+      {"orrery train lenet --steps 300", "orrery train lenet --batch 64 --passes 3 --policy gns:1024,adascale",
+       "orrery train lenet --data made-up --steps 20 --log steps --output lenet.f32"},
       run_train};
 }
 

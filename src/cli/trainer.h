@@ -6,12 +6,16 @@
 //     computed alone, by the same instructions wherever that is.
 //   - Gradients are summed as whole numbers in units of 2^-30, exactly, so their order does not matter.
 //   - They are divided by the samples of the step and take effect by SGD with momentum on all members or on none.
+//   - The noise scale (elastic/monitor/noise_scale.h) is estimated from the gradients of cards, so it is the same, too,
+//     and policies that decide by it decide the same wherever they are asked.
 
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "elastic/job/enlist.h"
+#include "elastic/monitor/noise_scale.h"
+#include "elastic/policy/policy.h"
 #include "profile/executor.h"
 #include "profile/training_data.h"
 
@@ -31,6 +35,8 @@ struct TrainedStep {
   std::uint64_t pass = 0, begin = 0, end = 0;  // positions of its samples in the pass
   std::size_t members = 0;
   double loss = 0;  // mean over its samples, before it
+  double learning_rate_scale = 1;
+  std::optional<double> noise_scale{};  // in samples
 };
 
 class Trainer {
@@ -43,7 +49,9 @@ class Trainer {
   Status join(const env::Variables& variables);
   // Until `steps` are committed or this process is no member any more.
   using AfterStep = std::function<Status(const TrainedStep&)>;
-  Status train(std::uint64_t steps, const AfterStep& after_step);
+  // What the policies agreed on, and what was refused; told on the member that lets it take effect.
+  using Adapted = std::function<void(const elastic::Agreement&)>;
+  Status train(std::uint64_t steps, const AfterStep& after_step, elastic::PolicySet& policies, const Adapted& adapted);
   // Leaves the job. The model stays.
   void part();
 
@@ -60,17 +68,22 @@ class Trainer {
   Status exchange();
   void commit(const elastic::StepCommitted& step);
   Status allocate_buckets();
+  elastic::Observation observe() const;
+  void ask(elastic::PolicySet& policies, elastic::Moment moment, const Adapted& adapted);
+  std::span<std::byte> packed_state();
 
   profile::Executor& executor_;
   const workload::TrainingGraph& graph_;
   const profile::LabelledData& data_;
   TrainerOptions options_;
   std::ptrdiff_t parameters_ = 0;
-  std::vector<float> state_;          // parameters, then their velocities
-  std::vector<std::int64_t> sums_;    // gradients and loss of this step, summed over own cards
+  std::vector<float> state_;          // parameters, then their velocities, then the bytes of noise_
+  std::vector<std::int64_t> sums_;    // gradients, loss and square norms of this step, summed over own cards
+  elastic::NoiseScale noise_{};       // as of the last committed step
   elastic::TrainingProgress before_;  // before the step at hand
   elastic::DataRange cards_{};        // of all ranks in it
   std::size_t members_ = 0;           // that compute it
+  double rate_scale_ = 1;             // of the learning rate, in it
   elastic::TrainingProgress progress_;
   Status committed_{};  // what went wrong in a commit
   AfterStep after_step_;
