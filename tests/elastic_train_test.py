@@ -9,6 +9,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -16,7 +17,10 @@ from elastic_job import JobTest, wait_for  # noqa: E402
 
 ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
 STEPS, BATCH, CARD, SAMPLES = 150, 96, 16, 6000
-COMMAND = [ORRERY, "train", "lenet", "--data", "made-up", "--steps", STEPS, "--batch", BATCH, "--card", CARD]
+ROUNDS = 40
+TRAIN = [ORRERY, "train", "lenet", "--data", "made-up"]
+CARDS = ["--batch", BATCH, "--card", CARD]
+COMMAND = [*TRAIN, "--steps", STEPS, *CARDS]
 
 
 class TrainTest(JobTest):
@@ -30,6 +34,15 @@ class TrainTest(JobTest):
                 step = json.loads(line)
                 steps.setdefault(step["step"], []).append(step)
         return steps
+
+    def expect_each_sample_once(self, steps, passes):
+        """Positions follow each other without a hole; a pass ends where the data end."""
+        place = (0, 0)
+        for _, lines in sorted(steps.items()):
+            self.assertEqual((lines[0]["pass"], lines[0]["begin"]), place)
+            end = lines[0]["end"]
+            place = (place[0] + 1, 0) if end == SAMPLES else (place[0], end)
+        self.assertGreaterEqual(place[0], passes)
 
     def test_the_model_is_that_of_one_process_whoever_took_part(self):
         alone_log, log = pathlib.Path(self.folder) / "alone", pathlib.Path(self.folder) / "log"
@@ -52,25 +65,19 @@ class TrainTest(JobTest):
         self.assertEqual(len(job.printed_lines(r"\[\d+\] accuracy .*")), 1)
 
         expected = self.steps_of(alone_log)
-        used = []
-        for step, lines in sorted(self.steps_of(log).items()):
+        steps = self.steps_of(log)
+        for step, lines in steps.items():
             for line in lines:
                 for field in ("pass", "begin", "end", "model"):
                     self.assertEqual(line[field], expected[step][0][field], f"{field} of step {step}")
-            used.append((lines[0]["pass"], lines[0]["begin"], lines[0]["end"]))
-        self.assertEqual(len(used), STEPS)
-        # Positions follow each other without a hole; a pass ends where the data end.
-        place = (0, 0)
-        for number, begin, end in used:
-            self.assertEqual((number, begin), place)
-            place = (number + 1, 0) if end == SAMPLES else (number, end)
-        self.assertGreater(place[0], 1)
+        self.assertEqual(len(steps), STEPS)
+        self.expect_each_sample_once(steps, passes=2)
         self.expect_nothing_left(job)
 
     def test_policies_change_the_training_the_same_way_whoever_takes_part(self):
         alone_log, log = pathlib.Path(self.folder) / "alone", pathlib.Path(self.folder) / "log"
         batch = 32
-        adapting = [*COMMAND[:-4], "--batch", batch, "--card", 8, "--policy", "gns:384,adascale,schedule:2:60,3:1000"]
+        adapting = [*TRAIN, "--steps", STEPS, "--batch", batch, "--card", 8, "--policy", "gns:384,adascale,schedule:2:60,3:1000"]
         alone = subprocess.run([str(word) for word in [*adapting, "--log", alone_log]], capture_output=True, text=True,
                                check=False)
         self.assertEqual(alone.returncode, 0, alone.stderr)
@@ -92,6 +99,64 @@ class TrainTest(JobTest):
             for line in together[step["step"]]:
                 for field in ("begin", "end", "learning_rate_scale", "noise_scale", "model"):
                     self.assertEqual(line[field], step[field], f"{field} of step {step['step']}")
+
+    def train(self, *options, members, steps):
+        """Under `orrery run`: the steps that were committed, and the job."""
+        log = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        job = self.start("-n", members, command=[*TRAIN, *CARDS, "--steps", steps, *options, "--log", log])
+        self.assertEqual(job.wait(120), 0, job.said)
+        steps = self.steps_of(log)
+        for step, lines in steps.items():
+            self.assertEqual(len({line["model"] for line in lines}), 1, f"models after step {step} differ")
+        self.expect_nothing_left(job)
+        return steps, job
+
+    def expect_learned(self, job):
+        accuracies = job.printed_lines(r"\[\d+\] accuracy ([\d.]+) .*")
+        self.assertEqual(len(accuracies), 1)
+        self.assertGreater(float(accuracies[0][1]), 90)
+
+    def test_members_with_models_of_their_own_agree_after_every_round(self):
+        for strategy in ("local", "pair"):
+            with self.subTest(strategy):
+                steps, job = self.train("--strategy", strategy, "--period", 4, members=3, steps=ROUNDS)
+                self.assertEqual({line["strategy"] for lines in steps.values() for line in lines}, {strategy})
+                self.assertEqual({len(lines) for lines in steps.values()}, {3})
+                self.assertEqual(steps[1][0]["end"], 4 * BATCH)
+                self.expect_learned(job)
+
+    def test_strategies_change_between_two_steps_on_all_members(self):
+        plan = "synchronous:30,pair:10,local:10,synchronous"
+        steps, job = self.train("--strategy", plan, "--period", 3, members=3, steps=80)
+        of = {step: {line["strategy"] for line in lines} for step, lines in steps.items()}
+        self.assertTrue(all(len(names) == 1 for names in of.values()), of)
+        order = []
+        for _, names in sorted(of.items()):
+            if not order or order[-1] != min(names):
+                order.append(min(names))
+        self.assertEqual(order, ["synchronous", "pair", "local", "synchronous"])
+        self.expect_learned(job)
+
+    def test_gossip_goes_on_when_a_member_dies_in_the_middle_of_a_round(self):
+        log = pathlib.Path(self.folder) / "log"
+        job = self.start("-n", 3, "--elastic", "1:3",
+                         command=[*TRAIN, *CARDS, "--steps", ROUNDS, "--strategy", "pair", "--period", 4, "--log", log])
+        self.assertTrue(wait_for(lambda: log.exists() and len(self.steps_of(log)) >= 5, 60), job.events())
+        os.kill(job.pid_of(2), signal.SIGKILL)
+        self.assertEqual(job.wait(120), 0, job.said)
+        steps = self.steps_of(log)
+        self.assertEqual(len(steps[ROUNDS]), 2)
+        self.expect_each_sample_once(steps, passes=2)
+        self.expect_learned(job)
+
+    def test_a_strategy_that_makes_no_sense_is_refused(self):
+        for options, word in ((["--strategy", "gossip"], "gossip"), (["--strategy", "pair:0,local"], "pair:0"),
+                              (["--strategy", "pair:10"], "pair:10"), (["--slow", "2"], "MEMBER:FACTOR"),
+                              (["--strategy", "pair", "--policy", "gns"], "synchronous")):
+            command = [str(word) for word in [*COMMAND, *options]]
+            refused = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual(refused.returncode, 2, options)
+            self.assertIn(word, refused.stderr)
 
     def test_a_policy_that_does_not_exist_is_refused_by_name(self):
         command = [str(word) for word in [*COMMAND, "--policy", "gnss"]]

@@ -45,6 +45,8 @@ class Optimizer:
 
     A gradient that is not finite is reported, and the step changes nothing but the place in the data.
     model: its buffers (running means) go to members that join, too.
+    watches: noise scale, variance and gradients that are not finite. It can be changed between two steps, on all members at
+    the same one; without it the monitor keeps what it knew.
     """
 
     def __init__(
@@ -54,8 +56,10 @@ class Optimizer:
         batch: int,
         seed: int = 0,
         model: torch.nn.Module | None = None,
+        watches: bool = True,
     ):
         self.inner = optimizer
+        self.watches = watches
         self._parameters = [p for group in optimizer.param_groups for p in group["params"]]
         for parameter in self._parameters:
             if parameter.dtype != torch.float32 or parameter.device.type != "cpu":
@@ -124,7 +128,7 @@ class Optimizer:
                 view.zero_()
             elif parameter.grad.data_ptr() != view.data_ptr():
                 view.copy_(parameter.grad)
-        square = float(torch.dot(self._flat, self._flat)) if own > 0 else 0.0
+        square = float(torch.dot(self._flat, self._flat)) if own > 0 and self.watches else 0.0
         not_finite = 0
         if not math.isfinite(square):
             not_finite = int((~torch.isfinite(self._flat)).sum())
@@ -162,7 +166,8 @@ class Optimizer:
                 self._say(f"{ranks[bad[0]].not_finite:.0f} elements of the gradient of rank {bad[0]} are not finite")
             return
         monitor.loss = sum(rank.loss * rank.samples for rank in ranks) / batch
-        self._observe([rank for rank in ranks if rank.samples > 0], batch)
+        if self.watches:
+            self._observe([rank for rank in ranks if rank.samples > 0], batch)
         for parameter, view in zip(self._parameters, self._views):
             parameter.grad = view
         rates = [group["lr"] for group in self.inner.param_groups]

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -97,6 +99,57 @@ std::string to_text(const elastic::Proposal& proposal) {
   return text;
 }
 
+// From 1 to a billion.
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+  const std::optional<double> number = parse_number(text);
+  if (!number || !(*number >= 1 && *number <= 1e9) || *number != std::floor(*number)) return std::nullopt;
+  return static_cast<std::uint64_t>(*number);
+}
+
+constexpr std::pair<std::string_view, Strategy> kStrategies[] = {
+    {"synchronous", Strategy::kSynchronous}, {"local", Strategy::kLocal}, {"pair", Strategy::kPair}};
+
+std::string_view name_of(Strategy strategy) {
+  for (const auto& [name, known] : kStrategies) {
+    if (known == strategy) return name;
+  }
+  return "";
+}
+
+// A strategy until a step.
+struct StrategyPart {
+  Strategy strategy = Strategy::kSynchronous;
+  std::uint64_t until_step = 0;
+};
+
+// "synchronous:500,pair": 500 steps, then others to the end.
+Result<std::vector<StrategyPart>> strategies_of(const OptionValues& options) {
+  const std::string& text = options.text("strategy");
+  const auto wrong = [&] {
+    return Error::invalid(
+        fmt::format("--strategy: expected NAME:STEPS,…,NAME of synchronous, local and pair, not {}", quote(text)));
+  };
+  std::vector<StrategyPart> plan;
+  const auto parts = split(text, ',');
+  std::uint64_t step = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto words = split(parts[i], ':');
+    const bool is_last = i + 1 == parts.size();
+    const auto known = std::find_if(std::begin(kStrategies), std::end(kStrategies),
+                                    [&](const auto& strategy) { return strategy.first == words[0]; });
+    if (known == std::end(kStrategies) || words.size() != (is_last ? 1U : 2U)) return wrong();
+    if (is_last) {
+      step = std::numeric_limits<std::uint64_t>::max();
+    } else {
+      const std::optional<std::uint64_t> count = whole_number(words[1]);
+      if (!count) return wrong();
+      step += *count;
+    }
+    plan.push_back({known->second, step});
+  }
+  return plan;
+}
+
 Result<elastic::PolicySet> policies_of(const OptionValues& options) {
   std::vector<std::unique_ptr<elastic::Policy>> policies;
   if (options.has("policy")) {
@@ -129,38 +182,52 @@ class Journal {
     return journal;
   }
 
-  Status add(const TrainedStep& step, std::uint64_t steps, bool speaks) {
+  Status add(const TrainedStep& step, bool speaks) {
     samples_ += step.end - step.begin;
     const bool is_due =
-        step.step % static_cast<std::uint64_t>(setup_.options.integer("report")) == 0 || step.step == steps;
+        step.step % static_cast<std::uint64_t>(setup_.options.integer("report")) == 0 || step.ends_training;
     if (speaks && is_due) {
       const Seconds time = setup_.env.clock.monotonic();
       const double rate = static_cast<double>(samples_) / (time - start_).value();
-      setup_.say(fmt::format("step {}/{}  pass {}  loss {:.4f}  {:.0f} samples/s  {} members{}", step.step, steps,
-                             step.pass, step.loss, rate, step.members, setup_.adapts() ? adaptation(step) : ""));
+      setup_.say(fmt::format("{}  loss {:.4f}  {:.0f} samples/s  {} members{}", place_of(step), step.loss, rate,
+                             step.members, setup_.adapts() ? adaptation(step) : ""));
     }
     if (is_due) {
       start_ = setup_.env.clock.monotonic();
       samples_ = 0;
     }
     if (!log_) return {};
-    const nlohmann::ordered_json line = {
+    nlohmann::ordered_json line = {
+        {"time_s", setup_.env.clock.wall().value()},
         {"step", step.step},
         {"epoch", step.epoch},
         {"pass", step.pass},
         {"begin", step.begin},
         {"end", step.end},
         {"members", step.members},
+        {"repeats", step.repeats},
+        {"strategy", name_of(step.strategy)},
         {"loss", step.loss},
         {"learning_rate_scale", step.learning_rate_scale},
         {"noise_scale", step.noise_scale ? nlohmann::ordered_json(*step.noise_scale) : nlohmann::ordered_json()},
         {"model", fmt::format("{:016x}", trainer_.digest())}};
+    if (speaks && step.ends_pass && setup_.options.flag("evaluate")) {
+      ORRERY_TRY(const double share, accuracy(setup_, trainer_.parameters()));
+      line["accuracy"] = share;
+    }
     return log_->append(line.dump() + "\n");
   }
 
  private:
   Journal(const Setup& setup, const Trainer& trainer)
       : setup_(setup), trainer_(trainer), start_(setup.env.clock.monotonic()) {}
+
+  // "step 20/30  pass 1", "step 20  pass 1/3".
+  std::string place_of(const TrainedStep& step) const {
+    const OptionValues& options = setup_.options;
+    if (options.has("steps")) return fmt::format("step {}/{}  pass {}", step.step, options.integer("steps"), step.pass);
+    return fmt::format("step {}  pass {}/{}", step.step, step.pass + 1, options.integer("passes"));
+  }
 
   const Setup& setup_;
   const Trainer& trainer_;
@@ -190,6 +257,19 @@ Result<TrainerOptions> trainer_options(const OptionValues& options) {
   trainer.seed = static_cast<std::uint64_t>(options.integer("seed"));
   trainer.learning_rate = options.number("learning-rate");
   trainer.momentum = options.number("momentum");
+  trainer.period = static_cast<std::uint64_t>(options.integer("period"));
+  trainer.pace = options.duration("pace");
+  if (options.has("slow")) {
+    const auto words = split(options.text("slow"), ':');
+    const std::optional<std::uint64_t> member = whole_number(words[0]);
+    const std::optional<double> factor = words.size() == 2 ? parse_number(words[1]) : std::nullopt;
+    if (!member || !factor || !(*factor >= 1 && *factor <= 1000)) {
+      return Error::invalid(
+          fmt::format("--slow: expected MEMBER:FACTOR, such as 2:3, not {}", quote(options.text("slow"))));
+    }
+    trainer.slow_member = *member;
+    trainer.slowdown = *factor;
+  }
   if (trainer.batch % trainer.card == 0) return trainer;
   return Error::invalid(fmt::format("--batch {} is no multiple of --card {}", trainer.batch, trainer.card));
 }
@@ -198,6 +278,10 @@ Status run_train(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const TrainerOptions how, trainer_options(options));
   ORRERY_TRY(elastic::PolicySet policies, policies_of(options));
+  ORRERY_TRY(const std::vector<StrategyPart> plan, strategies_of(options));
+  if (options.has("policy") && (plan.size() > 1 || plan.front().strategy != Strategy::kSynchronous)) {
+    return Error::invalid("policies are asked in synchronous steps only; give --policy or another --strategy");
+  }
   ORRERY_TRY(const std::string model, model_named(context.env, arguments.words[0]));
   ORRERY_TRY(workload::TrainingGraph single, load_model(context.env, model));
   ORRERY_TRY(const bool is_made_up, data_is_made_up(context.env, options));
@@ -205,15 +289,17 @@ Status run_train(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const workload::TrainingGraph graph, setup.graph.with_batch(setup.card()));
   ORRERY_TRY(const auto executor, open_executor(setup, graph));
   ORRERY_TRY(const auto data, open_data(setup, ImageSet::kTraining));
-  Trainer trainer(*executor, graph, *data, how);
+  Trainer trainer(*executor, graph, *data, how, context.env.clock);
+  trainer.set_strategy(plan.front().strategy);
   ORRERY_TRY_VOID(trainer.join(context.env.variables));
-  const auto steps = options.has("steps")
-                         ? static_cast<std::uint64_t>(options.integer("steps"))
-                         : static_cast<std::uint64_t>(options.integer("passes")) * trainer.steps_per_pass();
+  TrainingGoal goal;
+  std::uint64_t& count = options.has("steps") ? goal.steps : goal.passes;
+  const char* const unit = options.has("steps") ? "steps" : "passes";
+  count = static_cast<std::uint64_t>(options.integer(unit));
   bool speaks = trainer.worker().rank() == 0;
   if (speaks && trainer.step() == 0) {
-    setup.say(fmt::format("{} on {} {} images, {} per step, {} steps", model, data->samples(),
-                          is_made_up ? "made-up" : "Fashion-MNIST", how.batch, steps));
+    setup.say(fmt::format("{} on {} {} images, {} per step, {} {}", model, data->samples(),
+                          is_made_up ? "made-up" : "Fashion-MNIST", how.batch, count, unit));
     if (is_made_up && options.text("data") == "auto") {
       setup.say("Fashion-MNIST is not installed (Debian package dataset-fashion-mnist): the images are made up");
     }
@@ -221,7 +307,10 @@ Status run_train(Context& context, const Arguments& arguments) {
   ORRERY_TRY(Journal journal, Journal::open(setup, trainer, trainer.worker().id()));
   const auto after_step = [&](const TrainedStep& step) {
     speaks = trainer.worker().rank() == 0;
-    return journal.add(step, steps, speaks);
+    const auto part =
+        std::find_if(plan.begin(), plan.end(), [&](const StrategyPart& one) { return step.step < one.until_step; });
+    trainer.set_strategy(part->strategy);
+    return journal.add(step, speaks);
   };
   const auto adapted = [&](const elastic::Agreement& agreement) {
     if (!agreement.agreed.empty()) {
@@ -229,7 +318,7 @@ Status run_train(Context& context, const Arguments& arguments) {
     }
     for (const std::string& reason : agreement.refused) setup.say("refused: " + reason);
   };
-  ORRERY_TRY_VOID(trainer.train(steps, after_step, policies, adapted));
+  ORRERY_TRY_VOID(trainer.train(goal, after_step, policies, adapted));
   const bool is_last = trainer.worker().view().has(trainer.worker().id()) && trainer.worker().rank() == 0;
   trainer.part();
   return finish(context, setup, trainer, is_last);
@@ -252,6 +341,17 @@ Command train_command() {
        integer_option("card", 16, "samples computed at a time: the least a member can have of a step").bounds(1, 4096),
        number_option("learning-rate", 0.02, "of SGD").bounds(0, 1e3),
        number_option("momentum", 0.9, "of SGD").bounds(0, 1),
+       text_option(
+           "strategy", "synchronous",
+           "how members make one model: synchronous, local or pair; NAME:STEPS,… changes it after so many steps")
+           .in("NAME"),
+       integer_option("period", 8, "steps of local and pair between two averages of the models: one step of the job")
+           .bounds(1, 1e6),
+       duration_option(
+           "pace", "0s",
+           "for experiments: a card takes this long at least, as if every member had a processor of its own")
+           .bounds(0, 60),
+       text_option("slow", "", "for experiments: this member takes so many times as long").in("MEMBER:FACTOR"),
        text_option("policy", "",
                    "change batch, learning rate or workers while it trains: gns[:BATCH_MAX], "
                    "gns-workers:PER_WORKER[:WORKERS_MAX], adascale, schedule:SIZE:STEPS,…")
@@ -259,6 +359,7 @@ Command train_command() {
        integer_option("seed", 1, "of parameters, order and made-up data").bounds(0, 1e15),
        integer_option("threads", 1, "inside operators").bounds(1, 1024),
        integer_option("report", 50, "steps between two lines of progress").bounds(1, 1e9),
+       flag_option("evaluate", "also after every pass: the share of test images it gets right, in the log of rank 0"),
        text_option("log", "", "write each committed step to member-N.jsonl in this folder").in("DIR"),
        text_option("output", "", "write the parameters at the end: float32 in the order of the graph").in("FILE")},
       {"orrery train lenet --steps 300", "orrery train lenet --batch 64 --passes 3 --policy gns:1024,adascale",

@@ -32,7 +32,8 @@ void ArenaBuffer::reset() {
   size_ = 0;
 }
 
-Arena::Arena(Seat& seat) : base_(seat.segment().arena(seat.slot())), bytes_(seat.segment().options().arena_bytes) {
+Arena::Arena(Seat& seat)
+    : segment_(seat.segment()), base_(segment_.arena(seat.slot())), bytes_(segment_.options().arena_bytes) {
   if (bytes_ > 0) holes_[0] = bytes_;
 }
 
@@ -58,6 +59,18 @@ std::uint64_t Arena::free_bytes() const {
   std::uint64_t sum = 0;
   for (const auto& [at, size] : holes_) sum += size;
   return sum;
+}
+
+std::uint64_t Arena::place_of(const ArenaBuffer& buffer) const {
+  return static_cast<std::uint64_t>(buffer.data() - segment_.arenas());
+}
+
+Result<std::byte*> Arena::at(std::uint64_t place, std::size_t bytes) const {
+  const std::uint64_t all = segment_.arenas_bytes();
+  if (place > all || bytes > all - place) {
+    return Error::invalid(fmt::format("{} bytes at {} are outside of arenas of {} bytes", bytes, place, all));
+  }
+  return segment_.arenas() + place;
 }
 
 void Arena::release(std::byte* data, std::size_t size) {

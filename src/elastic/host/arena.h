@@ -42,10 +42,16 @@ class Arena {
   Result<ArenaBuffer> allocate(std::size_t bytes);
   std::uint64_t free_bytes() const;
 
+  // Names a buffer for other ranks of the host, whose arenas are elsewhere in their memory.
+  std::uint64_t place_of(const ArenaBuffer& buffer) const;
+  // Where the `bytes` at a place that another rank named are here. kInvalidArgument outside of all arenas.
+  Result<std::byte*> at(std::uint64_t place, std::size_t bytes) const;
+
  private:
   friend class ArenaBuffer;
   void release(std::byte* data, std::size_t size);
 
+  Segment& segment_;
   std::byte* base_;
   std::uint64_t bytes_;
   std::map<std::uint64_t, std::uint64_t> holes_;  // offset -> bytes; never adjacent

@@ -1,0 +1,28 @@
+#pragma once
+// What adapting is worth, one experiment a file. Each prints a table with its bars and, given a folder, draws a figure.
+
+#include <functional>
+#include <string>
+
+#include "adapt/training.h"
+
+namespace orrery::bench {
+
+struct Bench {
+  env::Env env;
+  std::string folder;  // of figures; empty: none
+  double scale = 1;    // of how long it takes; below 1 the bars mean nothing
+
+  void say(const std::string& text) const;
+  Status draw(const std::string& name, const std::string& svg) const;
+};
+
+// Whether all bars were met. An error if it could not be carried out.
+using Experiment = Result<bool> (*)(const Bench& bench);
+
+Result<bool> slow_member(const Bench& bench);    // one member three times slower: gossip beside synchronous steps
+Result<bool> growing_batch(const Bench& bench);  // a batch that grows with the noise scale beside fixed ones
+Result<bool> spot_machines(const Bench& bench);  // members come and go as an hour of spot machines has it
+Result<bool> half_an_hour(const Bench& bench);   // members come, leave and die for half an hour while a policy adapts
+
+}  // namespace orrery::bench

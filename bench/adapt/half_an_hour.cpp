@@ -1,0 +1,96 @@
+// Half an hour in which every two seconds a member is killed, told to leave or added, while policies change batch and
+// learning rate. Beside it the same training by three members whom nobody disturbs. Members compute at a pace (a card
+// takes 50 ms at least), so that the half hour is one of waiting, not of two overloaded cores.
+//
+// Bar: as many test images right, within 0.3 points. In fact the models are the same.
+
+#include <csignal>
+#include <fmt/format.h>
+
+#include "adapt/experiments.h"
+#include "base/random.h"
+#include "elastic/job/jobs.h"
+#include "env/clock.h"
+
+namespace orrery::bench {
+
+namespace {
+
+constexpr double kTime_s = 1800, kPace_s = 0.05, kMembers = 3, kCard = 16, kImages = 60'000;
+constexpr double kPoints = 0.3;
+constexpr Seconds kBetween{2};
+
+struct Events {
+  int killed = 0, drained = 0, resized = 0;
+};
+
+// One random event, unless the job is too small for it.
+void disturb(const Bench& bench, const TrainingJob& job, Random& random, Events& events) {
+  const auto ask = [&](const elastic::AskLauncher& question) {
+    return elastic::ask_launcher(bench.env.files, job.name(), question, Seconds(10));
+  };
+  const auto status = ask({.wish = elastic::Wish::kStatus});
+  if (!status || status->step == 0) return;
+  std::vector<elastic::ProcessStatus> members;
+  for (const auto& process : status->processes) {
+    if (process.state == elastic::ProcessState::kMember) members.push_back(process);
+  }
+  const std::uint64_t kind = random.below(3);
+  if (kind < 2 && members.size() >= 3) {
+    const elastic::ProcessStatus& member = members[random.below(members.size())];
+    if (kind == 0) {
+      ::kill(static_cast<pid_t>(member.process), SIGKILL);
+      ++events.killed;
+    } else if (ask({.wish = elastic::Wish::kDrain, .member = member.member})) {
+      ++events.drained;
+    }
+  } else if (ask({.wish = elastic::Wish::kResize, .size = 2 + random.below(4)})) {
+    ++events.resized;
+  }
+}
+
+}  // namespace
+
+Result<bool> half_an_hour(const Bench& bench) {
+  const double cards = bench.scale * kTime_s * kMembers / kPace_s;
+  const std::string passes = fmt::format("{:.0f}", std::max(1.0, cards * kCard / kImages));
+  std::vector<std::string> train = {"--data", "fashion-mnist", "--card", "16",       "--batch",
+                                    "64",     "--passes",      passes,   "--policy", "gns:1024,adascale"};
+  ORRERY_TRY(TrainingJob calm_job, TrainingJob::start(bench.env, {"-n", "3"}, "lenet", train));
+  ORRERY_TRY(const Training calm, calm_job.finish(Seconds(7200)));
+
+  train.insert(train.end(), {"--pace", fmt::format("{}s", kPace_s)});
+  ORRERY_TRY(TrainingJob job,
+             TrainingJob::start(bench.env, {"-n", "3", "--elastic", "1:5", "--spares", "1", "--replace", "1000000"},
+                                "lenet", train));
+  Random random(1);
+  Events events;
+  const Seconds start = bench.env.clock.monotonic();
+  while (job.runs()) {
+    bench.env.clock.sleep(kBetween);
+    disturb(bench, job, random, events);
+  }
+  const double taken_s = (bench.env.clock.monotonic() - start).value();
+  ORRERY_TRY(const Training churned, job.finish(Seconds(60)));
+
+  double longest_s = 0;
+  std::uint64_t lost = 0;
+  for (std::size_t i = 0; i < churned.steps.size(); ++i) {
+    lost += churned.steps[i].repeats;
+    if (i > 0) longest_s = std::max(longest_s, churned.steps[i].time_s - churned.steps[i - 1].time_s);
+  }
+  bench.say("| training | steps | images | right |\n|---|---:|---:|---:|");
+  for (const auto& [name, training] : {std::pair("calm", &calm), std::pair("disturbed", &churned)}) {
+    bench.say(fmt::format("| {} | {} | {} | {:.2f} % |", name, training->steps.back().step, training->samples(),
+                          100 * training->accuracy));
+  }
+  const double apart = 100 * std::abs(churned.accuracy - calm.accuracy);
+  bench.say(
+      fmt::format("\n{:.0f} s: {} killed, {} told to leave, {} resized; {} steps begun in vain by some member, longest "
+                  "time between two steps {:.2f} s",
+                  taken_s, events.killed, events.drained, events.resized, lost, longest_s));
+  bench.say(fmt::format("Apart by {:.2f} points (bar {}): {}", apart, kPoints, apart <= kPoints ? "meets" : "misses"));
+  return apart <= kPoints;
+}
+
+}  // namespace orrery::bench

@@ -1,0 +1,57 @@
+#pragma once
+// Trainings of `orrery train` under `orrery run` as a benchmark sees them: started, disturbed, and read from their
+// logs.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "env/env.h"
+#include "env/processes.h"
+
+namespace orrery::bench {
+
+// A committed step, from the log of the member with the lowest number that committed it.
+struct LoggedStep {
+  double time_s = 0;  // since the first
+  std::uint64_t step = 0, samples = 0, members = 0;
+  std::uint64_t repeats = 0;  // by all members together
+  double loss = 0;
+  double noise_scale = 0;  // 0: not known
+  double accuracy = 0;     // of the test images; 0: not looked at
+};
+
+struct Training {
+  std::vector<LoggedStep> steps;
+  double accuracy = 0;  // of the test images, at the end
+
+  std::uint64_t samples() const;
+  // Committed samples per second between two shares of the steps, so that start and end do not count.
+  double samples_per_s(double from = 0.1, double to = 0.9) const;
+};
+
+// A job of several processes, alone on the machine as far as it knows. Its log is removed with it.
+class TrainingJob {
+ public:
+  // `run` and `train`: options of the two commands; `model` is what is trained.
+  static Result<TrainingJob> start(env::Env env, const std::vector<std::string>& run, const std::string& model,
+                                   const std::vector<std::string>& train);
+  ~TrainingJob();
+  TrainingJob(TrainingJob&&) = default;
+  TrainingJob& operator=(TrainingJob&&) = default;
+
+  const std::string& name() const { return name_; }
+  // Waits for the end. An error if it did not end well.
+  Result<Training> finish(Seconds time_max);
+  // Whether it still runs; takes in what it prints meanwhile.
+  bool runs();
+
+ private:
+  TrainingJob(std::string name, std::string folder, std::unique_ptr<env::Process> launcher)
+      : name_(std::move(name)), folder_(std::move(folder)), launcher_(std::move(launcher)) {}
+
+  std::string name_, folder_;
+  std::unique_ptr<env::Process> launcher_;
+};
+
+}  // namespace orrery::bench

@@ -1,0 +1,158 @@
+// Rounds of several steps of the optimizer, which every member makes with a model of its own; at the end of a round the
+// models are averaged, and the round commits as a whole.
+//
+//   local   Each member has an equal part of the round's cards (local SGD, Stich 2019).
+//   pair    Members take cards from one heap, as many as they can, so a slow one holds nobody up for longer than one
+//           step of its own. After every step a member moves to the middle between its model and that of another one,
+//           drawn at random, without waiting for it (pair averaging: AD-PSGD, Lian et al. 2018; KungFu, OSDI'20).
+//           Models and the heap are in memory that all members reach, so they have to be on one host.
+//
+// The average is the same on all members. It depends on who took part and, with pair, on who was how fast.
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/random.h"
+#include "cli/step_rule.h"
+
+namespace orrery::cli {
+
+namespace {
+
+// Others may read what is written; a value is old or new, never half of each.
+float shared_load(float& value) {
+  return std::atomic_ref<float>(value).load(std::memory_order_relaxed);
+}
+void shared_store(float& value, float to) {
+  std::atomic_ref<float>(value).store(to, std::memory_order_relaxed);
+}
+
+class AveragedRounds : public StepRule {
+ public:
+  AveragedRounds(const Learner& learner, Strategy strategy)
+      : learner_(learner),
+        is_pair_(strategy == Strategy::kPair),
+        parameters_(static_cast<std::size_t>(learner.parameters)),
+        random_(Random(learner.options.seed).split("pairs").split(learner.worker->id())) {}
+
+  Status allocate() {
+    auto& arena = learner_.worker->arena();
+    // Parameters, velocities, and the sum of the losses.
+    auto own = arena.allocate((2 * parameters_ + 1) * sizeof(float));
+    if (!own) return std::move(own).error().with_context("the model does not fit (`orrery run --arena`)");
+    own_ = std::move(*own);
+    ORRERY_TRY(heap_, arena.allocate(sizeof(std::uint64_t)));
+    return {};
+  }
+
+  Status compute(const StepAtHand& step) override {
+    for (std::size_t i = 0; i < 2 * parameters_; ++i) shared_store(model()[i], learner_.state[i]);
+    model()[2 * parameters_] = 0;
+    if (is_pair_) ORRERY_TRY_VOID(meet());
+    const elastic::Permutation order = step.order(learner_.options.card);
+    const elastic::View& view = learner_.worker->view();
+    members_ = view.members.size();
+    // So that all members together use the batch of a step.
+    const std::uint64_t at_a_time =
+        std::max<std::uint64_t>(1, learner_.options.batch / learner_.options.card / members_);
+    const std::vector<std::uint64_t> shares(members_, 1);
+    const elastic::DataRange mine =
+        is_pair_ ? step.cards
+                 : elastic::split_batch(step.cards, shares)[static_cast<std::size_t>(learner_.worker->rank())];
+    for (std::uint64_t next = mine.begin;;) {
+      const std::uint64_t begin = is_pair_ ? step.cards.begin + heap().fetch_add(at_a_time) : next;
+      if (begin >= mine.end) break;
+      next = std::min(begin + at_a_time, mine.end);
+      ORRERY_TRY_VOID(learn({begin, next}, order, step.rate_scale));
+      if (is_pair_) move_to_the_middle();
+    }
+    ORRERY_TRY_VOID(put_back());
+    auto& session = learner_.worker->session();
+    ORRERY_TRY(const elastic::Ticket ticket,
+               session.all_reduce("models", {own_.data(), 2 * parameters_ + 1, elastic::DataType::kF32},
+                                  elastic::ReduceOp::kSum));
+    return session.wait(ticket);
+  }
+
+  StepFigures commit(const StepAtHand& step) override {
+    const auto weight = 1 / static_cast<float>(members_);
+    for (std::size_t i = 0; i < 2 * parameters_; ++i) learner_.state[i] = weight * model()[i];
+    return {.loss = static_cast<double>(model()[2 * parameters_]) / static_cast<double>(step.cards.size())};
+  }
+
+ private:
+  float* model() { return reinterpret_cast<float*>(own_.data()); }
+  std::atomic_ref<std::uint64_t> heap() { return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(shared_heap_)); }
+
+  // Where the models of the others are, and the heap of the first one. All begin together.
+  Status meet() {
+    auto& worker = *learner_.worker;
+    if (worker.rank() == 0) *reinterpret_cast<std::uint64_t*>(heap_.data()) = 0;
+    const std::uint64_t own[2] = {worker.arena().place_of(own_), worker.arena().place_of(heap_)};
+    const auto ranks = worker.view().members.size();
+    std::vector<std::uint64_t> all(2 * ranks);
+    ORRERY_TRY(const elastic::Ticket ticket,
+               worker.session().all_gather("places", {own, 2, elastic::DataType::kI64},
+                                           {all.data(), all.size(), elastic::DataType::kI64}));
+    ORRERY_TRY_VOID(worker.session().wait(ticket));
+    peers_.clear();
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      if (static_cast<int>(rank) == worker.rank()) continue;
+      ORRERY_TRY(std::byte* const place, worker.arena().at(all[2 * rank], own_.size()));
+      peers_.push_back(reinterpret_cast<float*>(place));
+    }
+    ORRERY_TRY(shared_heap_, worker.arena().at(all[1], sizeof(std::uint64_t)));
+    return {};
+  }
+
+  // One step of the optimizer, of this member alone.
+  Status learn(const elastic::DataRange& cards, const elastic::Permutation& order, double rate_scale) {
+    ORRERY_TRY_VOID(learner_.executor.set_parameters({model(), parameters_}));
+    sum_.assign(parameters_, 0);
+    for (std::uint64_t card = cards.begin; card < cards.end; ++card) {
+      ORRERY_TRY(const double loss, learner_.compute_card(card, order, gradient_));
+      for (std::size_t i = 0; i < parameters_; ++i) sum_[i] += gradient_[i];
+      model()[2 * parameters_] += static_cast<float>(loss);
+    }
+    const float weight = 1 / static_cast<float>(cards.size());
+    const auto momentum = static_cast<float>(learner_.options.momentum);
+    const auto rate = static_cast<float>(rate_scale * learner_.options.learning_rate);
+    float* const velocities = model() + parameters_;
+    for (std::size_t i = 0; i < parameters_; ++i) {
+      velocities[i] = momentum * velocities[i] + weight * sum_[i];
+      shared_store(model()[i], model()[i] - rate * velocities[i]);
+    }
+    return {};
+  }
+
+  void move_to_the_middle() {
+    if (peers_.empty()) return;
+    float* const peer = peers_[random_.below(peers_.size())];
+    for (std::size_t i = 0; i < parameters_; ++i) {
+      shared_store(model()[i], 0.5F * (model()[i] + shared_load(peer[i])));
+    }
+  }
+
+  // What was learned is in own_; the executor's parameters are those of the last committed step again.
+  Status put_back() { return learner_.executor.set_parameters(std::span(learner_.state).first(parameters_)); }
+
+  Learner learner_;
+  bool is_pair_;
+  std::size_t parameters_;
+  Random random_;
+  std::size_t members_ = 1;
+  elastic::ArenaBuffer own_, heap_;
+  std::vector<float*> peers_;
+  std::byte* shared_heap_ = nullptr;
+  std::vector<float> gradient_, sum_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<StepRule>> make_averaged_rounds(const Learner& learner, Strategy strategy) {
+  auto rule = std::make_unique<AveragedRounds>(learner, strategy);
+  ORRERY_TRY_VOID(rule->allocate());
+  return std::unique_ptr<StepRule>(std::move(rule));
+}
+
+}  // namespace orrery::cli

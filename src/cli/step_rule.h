@@ -1,0 +1,74 @@
+#pragma once
+// How the members of a training make one step of the job out of their own parts of it.
+//
+// A rule computes and exchanges with results aside; they take effect in commit(), on all members or on none. After it
+// all members have the same model, whatever the rule.
+
+#include <memory>
+
+#include "elastic/monitor/noise_scale.h"
+#include "elastic/worker.h"
+#include "profile/executor.h"
+#include "profile/training_data.h"
+
+namespace orrery::cli {
+
+struct TrainerOptions {
+  std::uint64_t card = 16;    // samples; what the executor's graph takes at a time
+  std::uint64_t batch = 128;  // samples per step of the optimizer, a multiple of that
+  std::uint64_t seed = 1;     // of the order of samples
+  double learning_rate = 0.02;
+  double momentum = 0.9;
+  std::uint64_t period = 8;  // steps of the optimizer between two averages of the models
+  // For experiments: a card takes this long at least, and so many times as long on one of the members.
+  Seconds pace{0};
+  std::uint64_t slow_member = 0;
+  double slowdown = 1;
+};
+
+// What rules work on, all of it borrowed.
+struct Learner {
+  profile::Executor& executor;
+  const workload::TrainingGraph& graph;
+  const profile::LabelledData& data;
+  const TrainerOptions& options;
+  env::Clock& clock;
+  std::vector<float>& state;  // parameters, then their velocities, then more
+  std::ptrdiff_t parameters = 0;
+  elastic::Worker* worker = nullptr;
+
+  // The mean loss of a card's samples; `gradient` becomes their mean gradient.
+  Result<double> compute_card(std::uint64_t card, const elastic::Permutation& order,
+                              std::vector<float>& gradient) const;
+};
+
+// The step at hand.
+struct StepAtHand {
+  elastic::TrainingProgress before;
+  elastic::DataRange cards;  // of all ranks
+  double rate_scale = 1;     // of the learning rate
+
+  // Cards are positions in the order of all samples, so they hold others in every pass.
+  elastic::Permutation order(std::uint64_t card_samples) const;
+};
+
+struct StepFigures {
+  double loss = 0;                              // mean over its samples
+  std::optional<elastic::NoiseSample> noise{};  // if the rule can tell
+};
+
+class StepRule {
+ public:
+  virtual ~StepRule() = default;
+  // kUnavailable if the view is over.
+  virtual Status compute(const StepAtHand& step) = 0;
+  virtual StepFigures commit(const StepAtHand& step) = 0;
+};
+
+enum class Strategy { kSynchronous, kLocal, kPair };
+
+Result<std::unique_ptr<StepRule>> make_synchronous_steps(const Learner& learner);
+// kLocal or kPair.
+Result<std::unique_ptr<StepRule>> make_averaged_rounds(const Learner& learner, Strategy strategy);
+
+}  // namespace orrery::cli

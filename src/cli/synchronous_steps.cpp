@@ -1,0 +1,139 @@
+// Synchronous SGD: one step of the optimizer with the gradient of all samples.
+//
+//   - Ranks share the cards of the step; each card's gradient is computed alone, by the same instructions wherever
+//     that is.
+//   - Gradients are summed as whole numbers in units of 2^-30, exactly, so their order does not matter.
+//   - They are divided by the samples of the step and take effect by SGD with momentum.
+// So the model after a step does not depend on who took part: it is that of one process, to the last bit.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+
+#include "cli/step_rule.h"
+
+namespace orrery::cli {
+
+namespace {
+
+constexpr std::size_t kBucketElements = 16 << 10;
+constexpr double kUnits = 1 << 30;       // per one
+constexpr double kLargestSum = 1 << 20;  // of one card; leaves room for thousands of cards
+// After the gradients: the loss, and the sum of the square norms of the cards' gradients.
+constexpr std::size_t kFigures = 2;
+
+Result<std::int64_t> in_units(double value) {
+  // Also false for what is no number.
+  if (!(std::abs(value) < kLargestSum)) {
+    return Error::invalid("the training diverges: a gradient or loss is too large; try a smaller --learning-rate");
+  }
+  return std::llrint(value * kUnits);
+}
+
+class SynchronousSteps : public StepRule {
+ public:
+  explicit SynchronousSteps(const Learner& learner)
+      : learner_(learner), sums_(static_cast<std::size_t>(learner.parameters) + kFigures) {}
+
+  Status allocate() {
+    for (std::size_t at = 0; at < sums_.size(); at += kBucketElements) {
+      const std::size_t elements = std::min(kBucketElements, sums_.size() - at);
+      auto bucket = learner_.worker->arena().allocate(elements * sizeof(std::int64_t));
+      if (!bucket) return std::move(bucket).error().with_context("gradients do not fit (`orrery run --arena`)");
+      buckets_.push_back(std::move(*bucket));
+    }
+    return {};
+  }
+
+  Status compute(const StepAtHand& step) override {
+    std::fill(sums_.begin(), sums_.end(), 0);
+    const elastic::Permutation order = step.order(learner_.options.card);
+    const elastic::DataRange mine = learner_.worker->own_samples();
+    for (std::uint64_t card = mine.begin; card < mine.end; ++card) ORRERY_TRY_VOID(add_card(card, order));
+    return exchange();
+  }
+
+  StepFigures commit(const StepAtHand& step) override {
+    for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      std::memcpy(sums_.data() + i * kBucketElements, buckets_[i].data(), buckets_[i].size());
+    }
+    const auto cards = static_cast<double>(step.cards.size());
+    const double samples = cards * static_cast<double>(learner_.options.card);
+    float* const parameters = learner_.state.data();
+    float* const velocities = parameters + learner_.parameters;
+    const auto momentum = static_cast<float>(learner_.options.momentum);
+    const auto rate = static_cast<float>(step.rate_scale * learner_.options.learning_rate);
+    double mean_square = 0;
+    for (std::ptrdiff_t i = 0; i < learner_.parameters; ++i) {
+      const auto gradient =
+          static_cast<float>(static_cast<double>(sums_[static_cast<std::size_t>(i)]) / kUnits / samples);
+      mean_square += static_cast<double>(gradient) * static_cast<double>(gradient);
+      velocities[i] = momentum * velocities[i] + gradient;
+      parameters[i] -= rate * velocities[i];
+    }
+    const auto figures = std::span(sums_).last(kFigures);
+    return {.loss = static_cast<double>(figures[0]) / kUnits / samples,
+            .noise = elastic::NoiseSample{.local_square = static_cast<double>(figures[1]) / kUnits / cards,
+                                          .inverse_batch = 1 / static_cast<double>(learner_.options.card),
+                                          .mean_square = mean_square,
+                                          .batch = samples}};
+  }
+
+ private:
+  Status add_card(std::uint64_t card, const elastic::Permutation& order) {
+    ORRERY_TRY(const double loss, learner_.compute_card(card, order, gradient_));
+    const auto weight = static_cast<double>(learner_.options.card);
+    double square = 0;
+    for (std::size_t i = 0; i < gradient_.size(); ++i) {
+      const auto gradient = static_cast<double>(gradient_[i]);
+      ORRERY_TRY(const std::int64_t units, in_units(weight * gradient));
+      sums_[i] += units;
+      square += gradient * gradient;
+    }
+    const auto figures = std::span(sums_).last(kFigures);
+    ORRERY_TRY(const std::int64_t loss_units, in_units(weight * loss));
+    ORRERY_TRY(const std::int64_t square_units, in_units(square));
+    figures[0] += loss_units;
+    figures[1] += square_units;
+    return {};
+  }
+
+  Status exchange() {
+    std::vector<elastic::Ticket> tickets;
+    Status status;
+    auto& session = learner_.worker->session();
+    for (std::size_t i = 0; i < buckets_.size() && status; ++i) {
+      std::memcpy(buckets_[i].data(), sums_.data() + i * kBucketElements, buckets_[i].size());
+      const auto ticket =
+          session.all_reduce(fmt::format("gradients {}", i),
+                             {buckets_[i].data(), buckets_[i].size() / sizeof(std::int64_t), elastic::DataType::kI64},
+                             elastic::ReduceOp::kSum);
+      if (ticket) {
+        tickets.push_back(*ticket);
+      } else {
+        status = ticket.error();
+      }
+    }
+    for (const elastic::Ticket& ticket : tickets) {
+      const Status ended = session.wait(ticket);
+      if (status) status = ended;
+    }
+    return status;
+  }
+
+  Learner learner_;
+  std::vector<float> gradient_;
+  std::vector<std::int64_t> sums_;             // gradients and figures of this step, summed over own cards
+  std::vector<elastic::ArenaBuffer> buckets_;  // the same, summed over all ranks
+};
+
+}  // namespace
+
+Result<std::unique_ptr<StepRule>> make_synchronous_steps(const Learner& learner) {
+  auto rule = std::make_unique<SynchronousSteps>(learner);
+  ORRERY_TRY_VOID(rule->allocate());
+  return std::unique_ptr<StepRule>(std::move(rule));
+}
+
+}  // namespace orrery::cli
