@@ -149,10 +149,24 @@ class TrainTest(JobTest):
         self.expect_each_sample_once(steps, passes=2)
         self.expect_learned(job)
 
+    def test_a_slow_member_changes_the_strategy_and_nobody_waits_for_it(self):
+        steps, job = self.train("--policy", "straggler", "--period", 4, "--pace", "5ms", "--slow", "2:4", members=3,
+                                steps=ROUNDS)
+        self.assertEqual({line["strategy"] for line in steps[1]}, {"synchronous"})
+        self.assertEqual({line["strategy"] for line in steps[ROUNDS]}, {"pair"})
+        self.expect_learned(job)
+
+    def test_more_workers_are_asked_for_while_they_bring_more(self):
+        log = pathlib.Path(self.folder) / "log"
+        job = self.start("-n", 1, "--elastic", "1:3", "--spares", 1,
+                         command=[*TRAIN, *CARDS, "--steps", 300, "--policy", "goodput:3:96", "--pace", "20ms", "--log", log])
+        self.assertEqual(job.wait(120), 0, job.said)
+        self.assertEqual({line["members"] for line in self.steps_of(log)[300]}, {3})
+
     def test_a_strategy_that_makes_no_sense_is_refused(self):
         for options, word in ((["--strategy", "gossip"], "gossip"), (["--strategy", "pair:0,local"], "pair:0"),
                               (["--strategy", "pair:10"], "pair:10"), (["--slow", "2"], "MEMBER:FACTOR"),
-                              (["--strategy", "pair", "--policy", "gns"], "synchronous")):
+                              (["--strategy", "pair:9,local", "--policy", "gns"], "one --strategy")):
             command = [str(word) for word in [*COMMAND, *options]]
             refused = subprocess.run(command, capture_output=True, text=True, check=False)
             self.assertEqual(refused.returncode, 2, options)

@@ -59,25 +59,31 @@ class AveragedRounds : public StepRule {
     const elastic::DataRange mine =
         is_pair_ ? step.cards
                  : elastic::split_batch(step.cards, shares)[static_cast<std::size_t>(learner_.worker->rank())];
+    const Seconds start = learner_.clock.monotonic();
+    std::uint64_t cards = 0;
     for (std::uint64_t next = mine.begin;;) {
       const std::uint64_t begin = is_pair_ ? step.cards.begin + heap().fetch_add(at_a_time) : next;
       if (begin >= mine.end) break;
       next = std::min(begin + at_a_time, mine.end);
       ORRERY_TRY_VOID(learn({begin, next}, order, step.rate_scale));
+      cards += next - begin;
       if (is_pair_) move_to_the_middle();
     }
+    ORRERY_TRY_VOID(pulses_.send(learner_, step, learner_.clock.monotonic() - start, cards));
     ORRERY_TRY_VOID(put_back());
     auto& session = learner_.worker->session();
     ORRERY_TRY(const elastic::Ticket ticket,
                session.all_reduce("models", {own_.data(), 2 * parameters_ + 1, elastic::DataType::kF32},
                                   elastic::ReduceOp::kSum));
-    return session.wait(ticket);
+    ORRERY_TRY_VOID(session.wait(ticket));
+    return pulses_.receive(learner_);
   }
 
   StepFigures commit(const StepAtHand& step) override {
     const auto weight = 1 / static_cast<float>(members_);
     for (std::size_t i = 0; i < 2 * parameters_; ++i) learner_.state[i] = weight * model()[i];
-    return {.loss = static_cast<double>(model()[2 * parameters_]) / static_cast<double>(step.cards.size())};
+    return {.loss = static_cast<double>(model()[2 * parameters_]) / static_cast<double>(step.cards.size()),
+            .pulses = {pulses_.by_rank().begin(), pulses_.by_rank().end()}};
   }
 
  private:
@@ -145,6 +151,7 @@ class AveragedRounds : public StepRule {
   std::vector<float*> peers_;
   std::byte* shared_heap_ = nullptr;
   std::vector<float> gradient_, sum_;
+  Pulses pulses_;
 };
 
 }  // namespace

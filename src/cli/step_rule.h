@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "elastic/monitor/noise_scale.h"
+#include "elastic/policy/proposal.h"
 #include "elastic/worker.h"
 #include "profile/executor.h"
 #include "profile/training_data.h"
@@ -42,19 +43,43 @@ struct Learner {
                               std::vector<float>& gradient) const;
 };
 
+// What every member tells all others in a step, so that all of them know the same.
+struct Pulse {
+  double card_s = 0;  // computing time of a card; 0: it had none
+  double step_s = 0;  // what the step before took, from commit to commit; 0: not known
+  double wall_s = 0;  // its clock
+};
+
 // The step at hand.
 struct StepAtHand {
   elastic::TrainingProgress before;
   elastic::DataRange cards;  // of all ranks
   double rate_scale = 1;     // of the learning rate
+  double last_step_s = 0;    // see Pulse
 
   // Cards are positions in the order of all samples, so they hold others in every pass.
   elastic::Permutation order(std::uint64_t card_samples) const;
 };
 
+// Gathers the pulses of all members while the rule does other things.
+class Pulses {
+ public:
+  // The computing of `cards` has ended now.
+  Status send(const Learner& learner, const StepAtHand& step, Seconds computing, std::uint64_t cards);
+  Status receive(const Learner& learner);
+  // By rank, when received.
+  std::span<const Pulse> by_rank() const { return all_; }
+
+ private:
+  Pulse own_{};
+  std::vector<Pulse> all_;
+  std::optional<elastic::Ticket> ticket_;
+};
+
 struct StepFigures {
   double loss = 0;                              // mean over its samples
   std::optional<elastic::NoiseSample> noise{};  // if the rule can tell
+  std::vector<Pulse> pulses{};                  // by rank
 };
 
 class StepRule {
@@ -66,6 +91,12 @@ class StepRule {
 };
 
 enum class Strategy { kSynchronous, kLocal, kPair };
+inline constexpr std::pair<std::string_view, Strategy> kStrategies[] = {
+    {elastic::kSynchronousStrategy, Strategy::kSynchronous},
+    {elastic::kLocalStrategy, Strategy::kLocal},
+    {elastic::kPairStrategy, Strategy::kPair}};
+std::string_view name_of(Strategy strategy);
+std::optional<Strategy> strategy_named(std::string_view name);
 
 Result<std::unique_ptr<StepRule>> make_synchronous_steps(const Learner& learner);
 // kLocal or kPair.

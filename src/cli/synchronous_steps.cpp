@@ -50,8 +50,11 @@ class SynchronousSteps : public StepRule {
     std::fill(sums_.begin(), sums_.end(), 0);
     const elastic::Permutation order = step.order(learner_.options.card);
     const elastic::DataRange mine = learner_.worker->own_samples();
+    const Seconds start = learner_.clock.monotonic();
     for (std::uint64_t card = mine.begin; card < mine.end; ++card) ORRERY_TRY_VOID(add_card(card, order));
-    return exchange();
+    ORRERY_TRY_VOID(pulses_.send(learner_, step, learner_.clock.monotonic() - start, mine.size()));
+    ORRERY_TRY_VOID(exchange());
+    return pulses_.receive(learner_);
   }
 
   StepFigures commit(const StepAtHand& step) override {
@@ -77,7 +80,8 @@ class SynchronousSteps : public StepRule {
             .noise = elastic::NoiseSample{.local_square = static_cast<double>(figures[1]) / kUnits / cards,
                                           .inverse_batch = 1 / static_cast<double>(learner_.options.card),
                                           .mean_square = mean_square,
-                                          .batch = samples}};
+                                          .batch = samples},
+            .pulses = {pulses_.by_rank().begin(), pulses_.by_rank().end()}};
   }
 
  private:
@@ -124,6 +128,7 @@ class SynchronousSteps : public StepRule {
 
   Learner learner_;
   std::vector<float> gradient_;
+  Pulses pulses_;
   std::vector<std::int64_t> sums_;             // gradients and figures of this step, summed over own cards
   std::vector<elastic::ArenaBuffer> buckets_;  // the same, summed over all ranks
 };

@@ -96,6 +96,7 @@ std::string to_text(const elastic::Proposal& proposal) {
   for (const auto& [name, value] : proposal.values) {
     text += fmt::format("{}{} {:.6g}", text.empty() ? "" : ", ", name, value);
   }
+  if (!proposal.strategy.empty()) text += fmt::format("{}strategy {}", text.empty() ? "" : ", ", proposal.strategy);
   return text;
 }
 
@@ -104,16 +105,6 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
   const std::optional<double> number = parse_number(text);
   if (!number || !(*number >= 1 && *number <= 1e9) || *number != std::floor(*number)) return std::nullopt;
   return static_cast<std::uint64_t>(*number);
-}
-
-constexpr std::pair<std::string_view, Strategy> kStrategies[] = {
-    {"synchronous", Strategy::kSynchronous}, {"local", Strategy::kLocal}, {"pair", Strategy::kPair}};
-
-std::string_view name_of(Strategy strategy) {
-  for (const auto& [name, known] : kStrategies) {
-    if (known == strategy) return name;
-  }
-  return "";
 }
 
 // A strategy until a step.
@@ -135,9 +126,8 @@ Result<std::vector<StrategyPart>> strategies_of(const OptionValues& options) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto words = split(parts[i], ':');
     const bool is_last = i + 1 == parts.size();
-    const auto known = std::find_if(std::begin(kStrategies), std::end(kStrategies),
-                                    [&](const auto& strategy) { return strategy.first == words[0]; });
-    if (known == std::end(kStrategies) || words.size() != (is_last ? 1U : 2U)) return wrong();
+    const std::optional<Strategy> known = strategy_named(words[0]);
+    if (!known || words.size() != (is_last ? 1U : 2U)) return wrong();
     if (is_last) {
       step = std::numeric_limits<std::uint64_t>::max();
     } else {
@@ -145,7 +135,7 @@ Result<std::vector<StrategyPart>> strategies_of(const OptionValues& options) {
       if (!count) return wrong();
       step += *count;
     }
-    plan.push_back({known->second, step});
+    plan.push_back({*known, step});
   }
   return plan;
 }
@@ -279,8 +269,8 @@ Status run_train(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const TrainerOptions how, trainer_options(options));
   ORRERY_TRY(elastic::PolicySet policies, policies_of(options));
   ORRERY_TRY(const std::vector<StrategyPart> plan, strategies_of(options));
-  if (options.has("policy") && (plan.size() > 1 || plan.front().strategy != Strategy::kSynchronous)) {
-    return Error::invalid("policies are asked in synchronous steps only; give --policy or another --strategy");
+  if (options.has("policy") && plan.size() > 1) {
+    return Error::invalid("with --policy give one --strategy; policies can change it (straggler, strategy-by-size)");
   }
   ORRERY_TRY(const std::string model, model_named(context.env, arguments.words[0]));
   ORRERY_TRY(workload::TrainingGraph single, load_model(context.env, model));
@@ -307,9 +297,11 @@ Status run_train(Context& context, const Arguments& arguments) {
   ORRERY_TRY(Journal journal, Journal::open(setup, trainer, trainer.worker().id()));
   const auto after_step = [&](const TrainedStep& step) {
     speaks = trainer.worker().rank() == 0;
-    const auto part =
-        std::find_if(plan.begin(), plan.end(), [&](const StrategyPart& one) { return step.step < one.until_step; });
-    trainer.set_strategy(part->strategy);
+    if (plan.size() > 1) {
+      const auto part =
+          std::find_if(plan.begin(), plan.end(), [&](const StrategyPart& one) { return step.step < one.until_step; });
+      trainer.set_strategy(part->strategy);
+    }
     return journal.add(step, speaks);
   };
   const auto adapted = [&](const elastic::Agreement& agreement) {
@@ -352,9 +344,11 @@ Command train_command() {
            "for experiments: a card takes this long at least, as if every member had a processor of its own")
            .bounds(0, 60),
        text_option("slow", "", "for experiments: this member takes so many times as long").in("MEMBER:FACTOR"),
-       text_option("policy", "",
-                   "change batch, learning rate or workers while it trains: gns[:BATCH_MAX], "
-                   "gns-workers:PER_WORKER[:WORKERS_MAX], adascale, schedule:SIZE:STEPS,…")
+       text_option(
+           "policy", "",
+           "change batch, learning rate, workers or strategy while it trains: gns[:BATCH_MAX], "
+           "gns-workers:PER_WORKER[:WORKERS_MAX], adascale, goodput[:WORKERS_MAX[:BATCH_MAX]], straggler[:FACTOR], "
+           "strategy-by-size:MEMBERS_MAX, schedule:SIZE:STEPS,…, timetable:SIZE:SECONDS,…")
            .in("NAME,…"),
        integer_option("seed", 1, "of parameters, order and made-up data").bounds(0, 1e15),
        integer_option("threads", 1, "inside operators").bounds(1, 1024),

@@ -15,8 +15,8 @@ using elastic::StepOutcome;
 
 namespace {
 
-constexpr std::size_t kNoiseFloats = sizeof(elastic::NoiseScale) / sizeof(float);
-static_assert(std::is_trivially_copyable_v<elastic::NoiseScale>);
+constexpr std::size_t kWatchFloats = sizeof(TrainingWatch) / sizeof(float);
+static_assert(std::is_trivially_copyable_v<TrainingWatch>);
 
 // Of the view: which Strategy.
 constexpr const char* kStrategyParameter = "strategy";
@@ -24,6 +24,10 @@ constexpr const char* kStrategyParameter = "strategy";
 double parameter_of(const elastic::View& view, const char* name, double otherwise) {
   const auto found = view.parameters.find(name);
   return found == view.parameters.end() ? otherwise : found->second;
+}
+
+Strategy strategy_of(const elastic::View& view) {
+  return static_cast<Strategy>(static_cast<int>(parameter_of(view, kStrategyParameter, 0)));
 }
 
 }  // namespace
@@ -43,6 +47,39 @@ Result<double> Learner::compute_card(std::uint64_t card, const elastic::Permutat
   return loss;
 }
 
+Status Pulses::send(const Learner& learner, const StepAtHand& step, Seconds computing, std::uint64_t cards) {
+  own_ = {.card_s = cards > 0 ? computing.value() / static_cast<double>(cards) : 0,
+          .step_s = step.last_step_s,
+          .wall_s = learner.clock.wall().value()};
+  all_.resize(learner.worker->view().members.size());
+  constexpr std::size_t kNumbers = sizeof(Pulse) / sizeof(double);
+  ORRERY_TRY(ticket_,
+             learner.worker->session().all_gather("pulses", {&own_, kNumbers, elastic::DataType::kF64},
+                                                  {all_.data(), kNumbers * all_.size(), elastic::DataType::kF64}));
+  return {};
+}
+
+Status Pulses::receive(const Learner& learner) {
+  return learner.worker->session().wait(*ticket_);
+}
+
+void TrainingWatch::add(const StepFigures& figures, double batch) {
+  // A step of one card says nothing about noise; nor does one without numbers.
+  if (figures.noise) (void)noise.add(*figures.noise);
+  std::vector<elastic::RankTime> times;
+  double step_s = 0;
+  for (const Pulse& pulse : figures.pulses) {
+    if (pulse.card_s > 0) times.push_back({.compute_s = pulse.card_s, .communication_s = 0});
+    step_s = std::max(step_s, pulse.step_s);
+  }
+  straggler_index.add(elastic::straggler_index(times));
+  // It is that of the step before, of the same members. A round of several steps of the optimizer has no noise.
+  if (step_s > 0 && figures.noise) step_time.add(static_cast<double>(figures.pulses.size()), last_batch, step_s);
+  last_batch = batch;
+  now_s = figures.pulses.front().wall_s;
+  if (begun_s == 0) begun_s = now_s;
+}
+
 elastic::Permutation StepAtHand::order(std::uint64_t card_samples) const {
   const elastic::DataCursor& cursor = before.cursor;
   return elastic::order_of(
@@ -55,33 +92,51 @@ Trainer::Trainer(profile::Executor& executor, const workload::TrainingGraph& gra
   ORRERY_CHECK(options.card > 0 && options.batch > 0 && options.batch % options.card == 0);
 }
 
-std::uint64_t Trainer::cards_per_step(Strategy strategy) const {
-  return options_.batch / options_.card * (strategy == Strategy::kSynchronous ? 1 : options_.period);
+std::string_view name_of(Strategy strategy) {
+  for (const auto& [name, known] : kStrategies) {
+    if (known == strategy) return name;
+  }
+  return "";
+}
+
+std::optional<Strategy> strategy_named(std::string_view name) {
+  for (const auto& [known, strategy] : kStrategies) {
+    if (known == name) return strategy;
+  }
+  return std::nullopt;
+}
+
+std::uint64_t Trainer::cards_per_step() const {
+  return elastic::batch_of(worker_->view()) / steps_per_round(strategy_of(worker_->view()));
+}
+
+std::map<std::string, double> Trainer::parameters_for(Strategy strategy, std::uint64_t cards) const {
+  return {{elastic::kBatchValue, static_cast<double>(cards * steps_per_round(strategy))},
+          {kStrategyParameter, static_cast<double>(strategy)}};
 }
 
 Status Trainer::join(const env::Variables& variables) {
   ORRERY_TRY(state_, learner_.executor.parameters());
   learner_.parameters = static_cast<std::ptrdiff_t>(state_.size());
-  state_.resize(2 * state_.size() + kNoiseFloats);
+  state_.resize(2 * state_.size() + kWatchFloats);
   // The unit of the data is a card. A few samples may be left over at the end; every other one is used once per pass.
   const std::uint64_t samples = learner_.data.samples(), cards = samples / options_.card;
   if (cards == 0) {
     return Error::invalid(fmt::format("{} samples are fewer than one card of {}", samples, options_.card));
   }
-  const auto strategy = static_cast<double>(strategy_), per_step = static_cast<double>(cards_per_step(strategy_));
-  elastic::Training training{cards, options_.seed, {{elastic::kBatchValue, per_step}, {kStrategyParameter, strategy}}};
+  const elastic::Training training{cards, options_.seed, parameters_for(strategy_, options_.batch / options_.card)};
   ORRERY_TRY(elastic::WorkerOptions options, elastic::enlist(variables, training));
   options.commit = [this](const elastic::StepCommitted& step) { commit(step); };
   options.state = [this] { return packed_state(); };
   ORRERY_TRY(worker_, elastic::Worker::start(std::move(options)));
-  std::memcpy(static_cast<void*>(&noise_), state_.data() + 2 * learner_.parameters, sizeof noise_);
+  std::memcpy(static_cast<void*>(&watch_), state_.data() + 2 * learner_.parameters, sizeof watch_);
   learner_.worker = worker_.get();
   progress_ = worker_->progress();
   return learner_.executor.set_parameters(std::span(state_).first(static_cast<std::size_t>(learner_.parameters)));
 }
 
 std::span<std::byte> Trainer::packed_state() {
-  std::memcpy(state_.data() + 2 * learner_.parameters, &noise_, sizeof noise_);
+  std::memcpy(state_.data() + 2 * learner_.parameters, &watch_, sizeof watch_);
   return std::as_writable_bytes(std::span(state_));
 }
 
@@ -98,14 +153,13 @@ std::uint64_t Trainer::digest() const {
 void Trainer::set_strategy(Strategy strategy) {
   if (worker_ == nullptr) {
     strategy_ = strategy;
-  } else if (worker_->rank() == 0 && strategy != strategy_) {
-    worker_->set_parameter(kStrategyParameter, static_cast<double>(strategy));
-    worker_->set_parameter(elastic::kBatchValue, static_cast<double>(cards_per_step(strategy)));
+  } else if (worker_->rank() == 0 && strategy != strategy_of(worker_->view())) {
+    for (const auto& [name, value] : parameters_for(strategy, cards_per_step())) worker_->set_parameter(name, value);
   }
 }
 
 Status Trainer::follow_view() {
-  const auto strategy = static_cast<Strategy>(static_cast<int>(parameter_of(worker_->view(), kStrategyParameter, 0)));
+  const Strategy strategy = strategy_of(worker_->view());
   if (rule_ != nullptr && strategy == strategy_) return {};
   strategy_ = strategy;
   // The memory of the old rule is free for the new one.
@@ -119,8 +173,11 @@ void Trainer::commit(const elastic::StepCommitted& step) {
   const StepFigures figures = rule_->commit(step_);
   committed_ = learner_.executor.set_parameters(std::span(state_).first(static_cast<std::size_t>(learner_.parameters)));
   progress_ = step.progress;
-  // A step of one card says nothing about noise; nor does one without numbers.
-  if (figures.noise) (void)noise_.add(*figures.noise);
+  watch_.add(figures, static_cast<double>(step_.cards.size() * options_.card));
+  const bool is_even = attempts_ == 1 && last_commit_ > Seconds(0);
+  const Seconds now = learner_.clock.monotonic();
+  last_step_s_ = is_even ? (now - last_commit_).value() : 0;
+  last_commit_ = now;
   if (!committed_ || !after_step_) return;
   committed_ = after_step_({.epoch = step.epoch,
                             .step = step.progress.step,
@@ -134,7 +191,7 @@ void Trainer::commit(const elastic::StepCommitted& step) {
                             .strategy = strategy_,
                             .loss = figures.loss,
                             .learning_rate_scale = step_.rate_scale,
-                            .noise_scale = noise_.value()});
+                            .noise_scale = watch_.noise.value()});
 }
 
 elastic::Observation Trainer::observe() const {
@@ -142,11 +199,16 @@ elastic::Observation Trainer::observe() const {
   observation.step = progress_.step;
   observation.pass = progress_.cursor.pass;
   observation.workers = static_cast<double>(members_);
-  observation.batch = static_cast<double>(elastic::batch_of(worker_->view()) * options_.card);
+  observation.batch = static_cast<double>(cards_per_step() * options_.card);
   observation.first_batch = static_cast<double>(options_.batch);
   observation.learning_rate_scale = step_.rate_scale;
-  observation.gradient_square = noise_.gradient_square.value();
-  observation.noise = noise_.noise.value();
+  observation.gradient_square = watch_.noise.gradient_square.value();
+  observation.noise = watch_.noise.noise.value();
+  observation.elapsed_s = watch_.now_s - watch_.begun_s;
+  observation.strategy = name_of(strategy_of(worker_->view()));
+  for (const auto& [name, strategy] : kStrategies) observation.strategies.emplace_back(name);
+  observation.straggler_index = watch_.straggler_index.value();
+  observation.step_time = watch_.step_time;
   return observation;
 }
 
@@ -156,9 +218,13 @@ void Trainer::ask(elastic::PolicySet& policies, elastic::Moment moment, const Ad
   if (agreement.agreed.empty() && agreement.refused.empty()) return;
   if (worker_->rank() == 0) adapted(agreement);
   // The job counts in cards.
-  if (const auto batch = agreement.agreed.values.find(elastic::kBatchValue); batch != agreement.agreed.values.end()) {
-    batch->second = std::max(1.0, std::floor(batch->second / static_cast<double>(options_.card)));
-  }
+  std::map<std::string, double>& values = agreement.agreed.values;
+  const auto batch = values.find(elastic::kBatchValue);
+  const std::uint64_t cards =
+      batch == values.end() ? cards_per_step()
+                            : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(batch->second) / options_.card);
+  const Strategy strategy = strategy_named(agreement.agreed.strategy).value_or(strategy_of(worker_->view()));
+  for (const auto& [name, value] : parameters_for(strategy, cards)) values[name] = value;
   elastic::apply(agreement.agreed, *worker_);
 }
 
@@ -168,6 +234,7 @@ Status Trainer::train(const TrainingGoal& goal, const AfterStep& after_step, ela
   goal_ = goal;
   after_step_ = after_step;
   ask(policies, Moment::kBeforeTrain, adapted);
+  std::uint64_t last_epoch = 0;
   for (bool is_new_pass = true; !is_over();) {
     if (is_new_pass) ask(policies, Moment::kBeforeEpoch, adapted);
     ask(policies, Moment::kBeforeStep, adapted);
@@ -176,7 +243,9 @@ Status Trainer::train(const TrainingGoal& goal, const AfterStep& after_step, ela
     const elastic::TrainingProgress before = worker_->progress();
     step_ = {.before = before,
              .cards = elastic::next_batch(before.cursor, elastic::batch_of(view)),
-             .rate_scale = parameter_of(view, elastic::kLearningRateScale, 1)};
+             .rate_scale = parameter_of(view, elastic::kLearningRateScale, 1),
+             .last_step_s = view.epoch == last_epoch ? last_step_s_ : 0};
+    last_epoch = view.epoch;
     members_ = view.members.size();
     ++attempts_;
     ORRERY_TRY(const StepOutcome outcome, worker_->finish_step(rule_->compute(step_)));

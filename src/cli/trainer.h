@@ -36,6 +36,17 @@ struct TrainedStep {
   std::optional<double> noise_scale{};  // in samples
 };
 
+// What the members know of their training, the same on all of them. Plain numbers, so that those who join get it.
+struct TrainingWatch {
+  elastic::NoiseScale noise{};
+  elastic::Ema straggler_index{.decay = 0.9};
+  elastic::StepTimeFit step_time{};
+  double begun_s = 0, now_s = 0;  // by the clock of the first rank
+  double last_batch = 0;          // of the last step
+
+  void add(const StepFigures& figures, double batch);
+};
+
 class Trainer {
  public:
   // Everything that is given outlives the trainer.
@@ -62,7 +73,14 @@ class Trainer {
   std::uint64_t digest() const;
 
  private:
-  std::uint64_t cards_per_step(Strategy strategy) const;
+  // Steps of the optimizer in one of the job.
+  std::uint64_t steps_per_round(Strategy strategy) const {
+    return strategy == Strategy::kSynchronous ? 1 : options_.period;
+  }
+  // Of the view: for a step of the optimizer.
+  std::uint64_t cards_per_step() const;
+  // What of the view says how the next rounds are.
+  std::map<std::string, double> parameters_for(Strategy strategy, std::uint64_t cards) const;
   bool is_over() const { return progress_.step >= goal_.steps || progress_.cursor.pass >= goal_.passes; }
   // The rule of the view's strategy.
   Status follow_view();
@@ -72,13 +90,15 @@ class Trainer {
   std::span<std::byte> packed_state();
 
   TrainerOptions options_;
-  std::vector<float> state_;  // parameters, then their velocities, then the bytes of noise_
+  std::vector<float> state_;  // parameters, then their velocities, then the bytes of watch_
   Learner learner_;
   Strategy strategy_ = Strategy::kSynchronous;  // of the step at hand
   StepAtHand step_{};
-  std::size_t members_ = 0;      // that compute it
-  std::uint64_t attempts_ = 0;   // at it
-  elastic::NoiseScale noise_{};  // as of the last committed step
+  std::size_t members_ = 0;     // that compute it
+  std::uint64_t attempts_ = 0;  // at it
+  TrainingWatch watch_{};       // as of the last committed step
+  Seconds last_commit_{0};
+  double last_step_s_ = 0;  // from the commit before to the last one; 0: not in one go
   elastic::TrainingProgress progress_;
   TrainingGoal goal_{};
   Status committed_{};  // what went wrong in a commit

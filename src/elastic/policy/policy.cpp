@@ -53,7 +53,7 @@ Agreement PolicySet::ask(Moment moment, const Observation& observation) {
       at = policies_.erase(at);
     }
   }
-  Agreement agreement = merge(voices);
+  Agreement agreement = merge(voices, observation.strategies);
   agreement.refused.insert(agreement.refused.begin(), refused.begin(), refused.end());
   return agreement;
 }

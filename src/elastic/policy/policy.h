@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "elastic/monitor/step_time.h"
+#include "elastic/monitor/step_time_fit.h"
 #include "elastic/policy/proposal.h"
 
 namespace orrery::elastic {
@@ -30,6 +31,12 @@ struct Observation {
   // Nothing as long as they are not known.
   std::optional<double> gradient_square{}, noise{};  // |G|² and S of monitor/noise_scale.h
   StepTime time{};                                   // of the last step, here
+  double elapsed_s = 0;                              // since the training began
+  std::string strategy = kSynchronousStrategy;       // now
+  std::vector<std::string> strategies{};             // that the program can; empty: synchronous steps only
+  // Nothing as long as they are not known.
+  std::optional<double> straggler_index{};  // over recent steps: how much longer the slowest takes than the median
+  StepTimeFit step_time{};                  // what steps of other sizes would take
 
   std::optional<double> noise_scale() const;
 };

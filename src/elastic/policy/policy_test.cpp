@@ -6,8 +6,11 @@
 #include "elastic/policy/adascale.h"
 #include "elastic/policy/gns_batch.h"
 #include "elastic/policy/gns_workers.h"
+#include "elastic/policy/goodput.h"
 #include "elastic/policy/schedule.h"
 #include "elastic/policy/shipped.h"
+#include "elastic/policy/straggler.h"
+#include "elastic/policy/strategy_by_size.h"
 
 namespace orrery::elastic {
 namespace {
@@ -176,7 +179,110 @@ TEST(Schedule, HasPhases) {
   EXPECT_EQ(workers(100'000, 4), 1);
 }
 
+TEST(Schedule, ByTheTime) {
+  Schedule policy({{2, 100}, {4, 200}}, Schedule::By::kSecond);
+  const auto workers = [&](double elapsed_s, std::uint64_t step) {
+    const Proposal proposal = policy.after_step({.step = step, .workers = 1, .elapsed_s = elapsed_s});
+    return proposal.empty() ? 0 : proposal.values.at(kWorkersValue);
+  };
+  EXPECT_EQ(workers(99.9, 10), 2);
+  EXPECT_EQ(workers(100.1, 20), 4);
+  EXPECT_EQ(workers(100.1, 21), 0);
+  EXPECT_EQ(workers(1e6, 30), 4);
+}
+
+Observation with_straggler(const char* strategy, double index) {
+  return {.step = 10, .strategy = strategy, .straggler_index = index};
+}
+
+TEST(Straggler, ChangesTheStrategyWithDistanceBetweenItsLimits) {
+  Straggler policy({.slow = 1.5, .even = 1.2});
+  EXPECT_EQ(policy.after_step(with_straggler("synchronous", 1.6)), (Proposal{{}, "pair"}));
+  EXPECT_TRUE(policy.after_step(with_straggler("synchronous", 1.4)).empty());
+  EXPECT_TRUE(policy.after_step(with_straggler("pair", 1.4)).empty());
+  EXPECT_EQ(policy.after_step(with_straggler("pair", 1.1)), (Proposal{{}, "synchronous"}));
+  EXPECT_TRUE(policy.after_step({.step = 10}).empty());  // not known
+}
+
+TEST(StrategyBySize, LocalStepsForManyMembers) {
+  StrategyBySize policy(4);
+  EXPECT_TRUE(policy.after_step({.workers = 4}).empty());
+  EXPECT_EQ(policy.after_step({.workers = 5}), (Proposal{{}, "local"}));
+  EXPECT_EQ(policy.after_step({.workers = 4, .strategy = "local"}), (Proposal{{}, "synchronous"}));
+}
+
+TEST(PolicySet, StrategiesAreRefusedUnlessTheProgramOffersThem) {
+  std::vector<std::unique_ptr<Policy>> policies;
+  policies.push_back(std::make_unique<Fixed>("a", Proposal{{}, "pair"}));
+  PolicySet set(std::move(policies));
+  EXPECT_EQ(set.ask(Moment::kAfterStep, {}).refused,
+            std::vector<std::string>{"a: unknown strategy \"pair\"; there is \"synchronous\""});
+  EXPECT_EQ(set.ask(Moment::kAfterStep, {.strategies = {"synchronous", "pair"}}).agreed, (Proposal{{}, "pair"}));
+}
+
+TEST(Merge, RefusesStrategiesThatContradictEachOther) {
+  const Voice voices[] = {{"a", {{}, "pair"}}, {"b", {{}, "synchronous"}}};
+  const std::string offered[] = {"synchronous", "pair"};
+  const Agreement agreement = merge(voices, offered);
+  EXPECT_TRUE(agreement.agreed.empty());
+  EXPECT_EQ(agreement.refused, std::vector<std::string>{"strategy: a says pair, b says synchronous"});
+}
+
+// T = 0.01 + 0.001 B / n + 0.002 n.
+double true_step_s(double workers, double batch) {
+  return 0.01 + 0.001 * batch / workers + 0.002 * workers;
+}
+
+TEST(StepTimeFit, FindsTheTermsWhenSizesVary) {
+  StepTimeFit fit;
+  EXPECT_FALSE(fit.time_s(1, 64));
+  for (int i = 0; i < 100; ++i) {
+    for (const double workers : {1, 2, 3}) {
+      for (const double batch : {64, 128, 256}) fit.add(workers, batch, true_step_s(workers, batch));
+    }
+  }
+  EXPECT_NEAR(*fit.time_s(4, 512), true_step_s(4, 512), 0.01 * true_step_s(4, 512));
+  EXPECT_NEAR(*fit.time_s(8, 64), true_step_s(8, 64), 0.05 * true_step_s(8, 64));
+}
+
+TEST(StepTimeFit, TakesAllTimeForComputingUntilSizesVary) {
+  StepTimeFit fit;
+  for (int i = 0; i < 100; ++i) fit.add(2, 64, 0.1);
+  EXPECT_NEAR(*fit.time_s(2, 64), 0.1, 1e-3);
+  EXPECT_NEAR(*fit.time_s(4, 64), 0.05, 2e-3);
+  fit.add(0, 64, 0.1), fit.add(1, -1, 0.1), fit.add(1, 64, 0), fit.add(1, 64, std::nan(""));  // left out
+  EXPECT_NEAR(*fit.time_s(2, 64), 0.1, 1e-3);
+}
+
+// At n = 1, B = 64 and φ = 1000: 64 / 0.076 = 842 samples/s. Two workers: 64 / 0.046; twice the batch with them:
+// 128 / 0.078 · 1064 / 1128 = 1548, the best of the nine.
+TEST(Goodput, GrowsWhereItBringsMostAndStopsWhereItDoesNot) {
+  Observation observation = noisy(1000, 64, 1);
+  observation.step = 50;
+  for (const double workers : {1, 2, 3}) {
+    for (const double batch : {64, 128}) observation.step_time.add(workers, batch, true_step_s(workers, batch));
+  }
+  Goodput policy({.workers_max = 4, .batch_max = 256});
+  EXPECT_EQ(policy.after_step(observation), (Proposal{{{kBatchValue, 128}, {kWorkersValue, 2}}, {}}));
+  Goodput alone({.workers_max = 1, .batch_max = 64});
+  EXPECT_TRUE(alone.after_step(observation).empty());
+  observation.step = 51;
+  EXPECT_TRUE(policy.after_step(observation).empty());
+  // A training without noise gains nothing from larger batches.
+  Observation calm = noisy(1, 64, 4);
+  calm.step = 50;
+  calm.step_time = observation.step_time;
+  EXPECT_TRUE(policy.after_step(calm).values.count(kBatchValue) == 0);
+}
+
 TEST(Shipped, ByName) {
+  EXPECT_EQ((*make_policy("goodput:4:512"))->name(), "goodput");
+  EXPECT_EQ((*make_policy("straggler:2"))->name(), "straggler");
+  EXPECT_EQ((*make_policy("strategy-by-size:8"))->name(), "strategy-by-size");
+  EXPECT_EQ((*make_policy("timetable:2:100,3:50"))->name(), "timetable");
+  for (const char* const text : {"goodput:0", "goodput:1:2:3", "straggler:1", "straggler:x", "strategy-by-size"}) {
+    EXPECT_FALSE(make_policy(text)) << text;
+  }
   EXPECT_EQ((*make_policy("gns"))->name(), "gns");
   EXPECT_EQ((*make_policy("gns-workers:16:4"))->name(), "gns-workers");
   EXPECT_EQ((*make_policy("adascale"))->name(), "adascale");
@@ -188,7 +294,9 @@ TEST(Shipped, ByName) {
 
 TEST(Shipped, MistakesAreNamed) {
   const auto error = [](const std::string& text) { return make_policy(text).error().to_string(); };
-  EXPECT_EQ(error("gsn"), "policy \"gsn\": there is gns, gns-workers, adascale and schedule; did you mean \"gns\"?");
+  EXPECT_EQ(error("gsn"),
+            "policy \"gsn\": there is gns, gns-workers, adascale, schedule, timetable, goodput, straggler, "
+            "strategy-by-size; did you mean \"gns\"?");
   EXPECT_EQ(error("gns:-1"), "policy \"gns:-1\": batch must be a whole number from 1 to 1000000000000, not -1");
   EXPECT_EQ(error("gns:big"), "policy \"gns:big\": \"big\" is no number");
   for (const char* const text :

@@ -51,12 +51,18 @@ Status check_value(const std::string& name, double value) {
   return {};
 }
 
-Status check_strategy(const std::string& name) {
-  if (name == kSynchronousStrategy) return {};
-  return Error::invalid(fmt::format("unknown strategy {}; there is \"{}\"", quote(name), kSynchronousStrategy));
+Status check_strategy(const std::string& name, Strategies offered) {
+  static const std::string kDefault[] = {kSynchronousStrategy};
+  if (offered.empty()) offered = kDefault;
+  std::string names;
+  for (const std::string& one : offered) {
+    if (name == one) return {};
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", quote(one));
+  }
+  return Error::invalid(fmt::format("unknown strategy {}; there is {}", quote(name), names));
 }
 
-Agreement merge(std::span<const Voice> voices) {
+Agreement merge(std::span<const Voice> voices, Strategies offered) {
   Agreement agreement;
   std::map<std::string, Poll<double>> values;
   Poll<std::string> strategy;
@@ -69,7 +75,7 @@ Agreement merge(std::span<const Voice> voices) {
       sound ? values[name].add(voice.who, value) : refuse(voice.who, sound);
     }
     if (voice.proposal.strategy.empty()) continue;
-    const Status sound = check_strategy(voice.proposal.strategy);
+    const Status sound = check_strategy(voice.proposal.strategy, offered);
     sound ? strategy.add(voice.who, voice.proposal.strategy) : refuse(voice.who, sound);
   }
   for (const auto& [name, poll] : values) {
@@ -79,7 +85,11 @@ Agreement merge(std::span<const Voice> voices) {
       agreement.refused.push_back(fmt::format("{}: {}", name, poll.reason()));
     }
   }
-  agreement.agreed.strategy = strategy.first().value_or("");
+  if (strategy.reason().empty()) {
+    agreement.agreed.strategy = strategy.first().value_or("");
+  } else {
+    agreement.refused.push_back("strategy: " + strategy.reason());
+  }
   return agreement;
 }
 

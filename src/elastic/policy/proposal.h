@@ -21,7 +21,10 @@ namespace orrery::elastic {
 inline constexpr const char* kWorkersValue = "workers";                   // of the job; a wish to the launcher
 inline constexpr const char* kBatchValue = "batch";                       // samples per step of the whole job
 inline constexpr const char* kLearningRateScale = "learning_rate_scale";  // over that of the first batch
-inline constexpr const char* kSynchronousStrategy = "synchronous";        // the only one that there is yet
+// Strategies: how members make one model. Programs say which of them they can.
+inline constexpr const char* kSynchronousStrategy = "synchronous";  // every step with the gradients of all
+inline constexpr const char* kLocalStrategy = "local";              // models of their own, averaged now and then
+inline constexpr const char* kPairStrategy = "pair";                // models of their own, averaged in pairs
 inline constexpr double kWorkersMax = 1024, kBatchMax = 1e12, kScaleMax = 1e6;
 inline constexpr std::size_t kValueNameMax = 31;
 
@@ -45,7 +48,9 @@ struct Agreement {
 };
 
 Status check_value(const std::string& name, double value);
-Status check_strategy(const std::string& name);
-Agreement merge(std::span<const Voice> voices);
+using Strategies = std::span<const std::string>;
+Status check_strategy(const std::string& name, Strategies offered);
+// `offered`: strategies that the program can; empty: synchronous steps only.
+Agreement merge(std::span<const Voice> voices, Strategies offered = {});
 
 }  // namespace orrery::elastic

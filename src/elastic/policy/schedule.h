@@ -1,9 +1,9 @@
 #pragma once
 // The number of workers by the step: "2:100,4:200" is two workers for 100 steps, then four for 200 and from then on
-// (KungFu's step_based_schedule).
+// (KungFu's step_based_schedule); or by the time, for machines whose coming and going is known: two for 100 seconds.
 //
 // Procedure: at the first step of a phase, and every tenth after it, propose its workers unless there are as many. The
-// repetition makes up for workers that died and for wishes that nobody heard.
+// repetition makes up for workers that died and for wishes that nobody heard. By the time it is every tenth step.
 
 #include <vector>
 
@@ -15,18 +15,20 @@ class Schedule : public Policy {
  public:
   struct Phase {
     double workers = 1;
-    std::uint64_t steps = 1;
+    std::uint64_t length = 1;  // steps, or seconds
     friend bool operator==(const Phase&, const Phase&) = default;
   };
 
+  enum class By { kStep, kSecond };
   // At least one phase.
-  explicit Schedule(std::vector<Phase> phases);
-  std::string name() const override { return "schedule"; }
+  explicit Schedule(std::vector<Phase> phases, By by = By::kStep);
+  std::string name() const override { return by_ == By::kStep ? "schedule" : "timetable"; }
   Proposal before_train(const Observation& observation) override { return after_step(observation); }
   Proposal after_step(const Observation& observation) override;
 
  private:
   std::vector<Phase> phases_;
+  By by_;
 };
 
 // Refuses what is no such list, and numbers of workers that make no sense.

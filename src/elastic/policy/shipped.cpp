@@ -6,7 +6,10 @@
 #include "elastic/policy/adascale.h"
 #include "elastic/policy/gns_batch.h"
 #include "elastic/policy/gns_workers.h"
+#include "elastic/policy/goodput.h"
 #include "elastic/policy/schedule.h"
+#include "elastic/policy/straggler.h"
+#include "elastic/policy/strategy_by_size.h"
 
 namespace orrery::elastic {
 
@@ -39,17 +42,44 @@ Made make_gns_workers(const Words& words) {
   return std::make_unique<GnsWorkers>(options);
 }
 
+Made make_goodput(const Words& words) {
+  if (words.size() > 3) return Error::invalid("it is goodput[:WORKERS_MAX[:BATCH_MAX]]");
+  GoodputOptions options;
+  ORRERY_TRY(options.workers_max, number_at(words, 1, kWorkersValue, options.workers_max));
+  ORRERY_TRY(options.batch_max, number_at(words, 2, kBatchValue, options.batch_max));
+  return std::make_unique<Goodput>(options);
+}
+
+Made make_straggler(const Words& words) {
+  if (words.size() > 2) return Error::invalid("it is straggler or straggler:FACTOR");
+  StragglerOptions options;
+  ORRERY_TRY(options.slow, number_at(words, 1, "factor", options.slow));
+  if (options.slow <= options.even) return Error::invalid(fmt::format("the factor must be above {}", options.even));
+  return std::make_unique<Straggler>(options);
+}
+
+Made make_strategy_by_size(const Words& words) {
+  if (words.size() != 2) return Error::invalid("it is strategy-by-size:MEMBERS_MAX");
+  ORRERY_TRY(const double members_max, number_at(words, 1, kWorkersValue, 1));
+  return std::make_unique<StrategyBySize>(members_max);
+}
+
 Made make_by_words(const std::string& text) {
   const Words words = split(text, ':');
   if (words[0] == "gns") return make_gns_batch(words);
   if (words[0] == "gns-workers") return make_gns_workers(words);
   if (text == "adascale") return std::make_unique<AdaScale>(AdaScaleOptions{});
-  if (words[0] == "schedule") {
+  if (words[0] == "goodput") return make_goodput(words);
+  if (words[0] == "straggler") return make_straggler(words);
+  if (words[0] == "strategy-by-size") return make_strategy_by_size(words);
+  if (words[0] == "schedule" || words[0] == "timetable") {
     ORRERY_TRY(auto phases, parse_phases(text.substr(std::min(text.size(), words[0].size() + 1))));
-    return std::make_unique<Schedule>(std::move(phases));
+    const auto by = words[0] == "schedule" ? Schedule::By::kStep : Schedule::By::kSecond;
+    return std::make_unique<Schedule>(std::move(phases), by);
   }
-  const Words names = {"gns", "gns-workers", "adascale", "schedule"};
-  return Error::not_found("there is gns, gns-workers, adascale and schedule" + did_you_mean(words[0], names));
+  const Words names = {"gns",       "gns-workers", "adascale",  "schedule",
+                       "timetable", "goodput",     "straggler", "strategy-by-size"};
+  return Error::not_found(fmt::format("there is {}{}", fmt::join(names, ", "), did_you_mean(words[0], names)));
 }
 
 }  // namespace

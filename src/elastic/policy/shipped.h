@@ -5,6 +5,13 @@
 //   gns-workers:PER_WORKER[:WORKERS_MAX]   gns_workers.h
 //   adascale                               adascale.h
 //   schedule:SIZE:STEPS,…                  schedule.h
+//   timetable:SIZE:SECONDS,…               schedule.h
+//   goodput[:WORKERS_MAX[:BATCH_MAX]]      goodput.h
+//   straggler[:FACTOR]                     straggler.h
+//   strategy-by-size:MEMBERS_MAX           strategy_by_size.h
+//
+// The last four need what only `orrery train` observes; elsewhere the last three propose nothing, and the timetable stays
+// at its beginning.
 
 #include "elastic/policy/policy.h"
 
