@@ -21,6 +21,50 @@ TEST_F(SimulateTest, ComparesPolicies) {
   EXPECT_EQ(rows, again);
 }
 
+TEST_F(SimulateTest, WhatifSaysWhatChangesAreWorth) {
+  write_trace();
+  const auto rows =
+      json_of("simulate whatif jobs.csv --cluster 1x2 policy=first-fit cluster=2x2 cluster=2x2+policy=first-fit");
+  ASSERT_EQ(rows.size(), 4u);
+  // fifo: 10, 14 and 16 s after submission; first-fit: 10, 14 and 3; with two more GPUs nobody waits: 10, 5 and 3.
+  EXPECT_EQ(rows[0]["change"], "as it is");
+  EXPECT_NEAR(rows[0]["mean_s"].get<double>(), 40.0 / 3, 1e-9);
+  EXPECT_NEAR(rows[1]["mean_s"].get<double>(), 27.0 / 3, 1e-9);
+  EXPECT_NEAR(rows[1]["mean_change"].get<double>(), 27.0 / 40 - 1, 1e-9);
+  EXPECT_NEAR(rows[2]["mean_s"].get<double>(), 18.0 / 3, 1e-9);
+  EXPECT_NEAR(rows[2]["saved_s_per_gpu"].get<double>(), (40.0 - 18) / 3 / 2, 1e-9);
+  EXPECT_EQ(rows[2]["mean_s"], rows[3]["mean_s"]);
+  EXPECT_EQ(rows[2]["gpus"], 4);
+  EXPECT_TRUE(rows[1]["saved_s_per_gpu"].is_null());
+}
+
+TEST_F(SimulateTest, WhatifIsTheSameRunAsSimulateWithThatOption) {
+  write_trace();
+  const auto rows = json_of(
+      "simulate whatif jobs.csv --cluster 1x2 --policy srtf prediction-error=0.7 mtbf=20s+repair=2s --threads 3");
+  const auto errors = json_of("simulate jobs.csv --cluster 1x2 --policy srtf --prediction-error 0.7");
+  const auto failures = json_of("simulate jobs.csv --cluster 1x2 --policy srtf --mtbf 20s --repair 2s");
+  EXPECT_EQ(rows[1]["mean_s"], errors[0]["mean_s"]);
+  EXPECT_EQ(rows[2]["mean_s"], failures[0]["mean_s"]);
+}
+
+TEST_F(SimulateTest, WhatifAsksTheUsualQuestionsByItselfAndRefusesOthers) {
+  write_trace();
+  const auto rows = json_of("simulate whatif jobs.csv --cluster 4x2");
+  ASSERT_EQ(rows.size(), 7u);
+  EXPECT_EQ(rows[1]["change"], "cluster=5x2");
+  const auto error = [&](const std::string& change) {
+    const Outcome outcome = call("simulate whatif jobs.csv --cluster 1x2 " + change);
+    EXPECT_EQ(outcome.exit_code, kBadInput) << change;
+    return outcome.errors;
+  };
+  EXPECT_NE(error("polcy=srtf").find("did you mean \"policy\""), std::string::npos);
+  EXPECT_NE(error("srtf").find("OPTION=VALUE"), std::string::npos);
+  EXPECT_NE(error("policy=strf").find("policy=strf"), std::string::npos);
+  EXPECT_NE(error("cluster=0x0").find("cluster=0x0"), std::string::npos);
+  EXPECT_NE(error("mtbf=soon").find("soon"), std::string::npos);
+}
+
 TEST_F(SimulateTest, WritesReportJobsLogAndPlots) {
   write_trace();
   const Outcome outcome = call(
@@ -66,7 +110,8 @@ TEST_F(SimulateTest, JobsRunOnTheTypesOfTheCluster) {
   EXPECT_NEAR(rows[0]["mean_s"].get<double>(), 20, 1e-9);
   EXPECT_NEAR(rows[1]["mean_s"].get<double>(), 16, 1e-9);
   EXPECT_NE(call("simulate jobs.csv --cluster T4=1x1 --policy fifo").errors.find("V100"), std::string::npos);
-  EXPECT_NE(call("simulate jobs.csv --cluster V100=1x1 --policy gandiva").exit_code, kDone);
+  EXPECT_EQ(call("simulate jobs.csv --cluster V100=1x1 --policy gandiva").exit_code, kDone);
+  EXPECT_NE(call("simulate jobs.csv --cluster V100=1x1 --policy optimus-ps").exit_code, kDone);
   EXPECT_NE(call("simulate jobs.csv --cluster V100=x --policy fifo").errors.find("TYPE=MACHINESxGPUS"),
             std::string::npos);
 }
