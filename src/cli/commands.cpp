@@ -37,6 +37,7 @@ const std::vector<Command>& all_commands() {
                                                  evaluate_command(),
                                                  simulate_command(),
                                                  simulate_compare_command(),
+                                                 simulate_estimate_command(),
                                                  simulate_whatif_command(),
                                                  workload_show_command(),
                                                  workload_convert_command(),

@@ -40,6 +40,7 @@ Command trace_convert_command();
 Command bursts_command();
 Command simulate_command();
 Command simulate_compare_command();
+Command simulate_estimate_command();
 Command simulate_whatif_command();
 Command workload_show_command();
 Command workload_convert_command();

@@ -65,6 +65,38 @@ TEST_F(SimulateTest, WhatifAsksTheUsualQuestionsByItselfAndRefusesOthers) {
   EXPECT_NE(error("mtbf=soon").find("soon"), std::string::npos);
 }
 
+// Two GPUs: a has both and 5 s to go, give or take; b waits for it, c for b.
+TEST_F(SimulateTest, EstimatesStartsOfAQueueAndExplainsThem) {
+  write("queue.csv", "id,submit_s,duration_s,gpus,executed_s\na,0,10,2,5\nb,1,10,2,\nc,2,10,1,\nd,3,10,9,\n");
+  const auto rows = json_of("simulate estimate queue.csv --cluster 1x2 --error 0.05");
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0]["state"], "runs");
+  EXPECT_TRUE(rows[0]["start_s"].is_null());
+  EXPECT_NEAR(rows[0]["end_s"].get<double>(), 5, 0.5);
+  EXPECT_NEAR(rows[1]["start_s"].get<double>(), 5, 0.5);
+  EXPECT_LT(rows[1]["start_low_s"].get<double>(), rows[1]["start_high_s"].get<double>());
+  EXPECT_NEAR(rows[2]["start_s"].get<double>(), 15, 1);
+  EXPECT_EQ(rows[3]["state"], "never starts");
+  const Outcome outcome = call("simulate estimate queue.csv --cluster 1x2 --error 0.05 --explain b");
+  EXPECT_EQ(outcome.exit_code, kDone) << outcome.errors;
+  EXPECT_NE(outcome.output.find("b asks for 2 GPUs; 0 of 2 are free"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("it waits for a (2 GPUs, running)"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("with one more machine it would start in"), std::string::npos) << outcome.output;
+  EXPECT_NE(call("simulate estimate queue.csv --cluster 1x2 --explain x").exit_code, kDone);
+  EXPECT_NE(call("simulate estimate queue.csv --cluster 1x2 --replay 5 --explain b").exit_code, kDone);
+}
+
+TEST_F(SimulateTest, EstimatesLearnFromAHistory) {
+  ASSERT_EQ(call("workload generate --jobs 400 --rate 60 --out past.csv").exit_code, kDone);
+  write("queue.csv", "id,submit_s,duration_s,gpus,executed_s\na,0,1,16,60\nb,1,1,16,\n");
+  const auto rows = json_of("simulate estimate queue.csv --cluster 2x8 --history past.csv --draws 50");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_GT(rows[1]["start_s"].get<double>(), 60);  // not the second that the file says
+  const auto score = json_of("simulate estimate past.csv --cluster 2x8 --replay 40 --draws 20");
+  EXPECT_EQ(score[0]["cases"], 40);
+  EXPECT_GT(score[0]["by_mean_error_s"].get<double>(), 0);
+}
+
 TEST_F(SimulateTest, WritesReportJobsLogAndPlots) {
   write_trace();
   const Outcome outcome = call(

@@ -47,7 +47,9 @@ class Engine {
     const Random random = Random(options.seed).split("prediction");
     for (std::size_t j = 0; j < count; ++j) {
       JobFacts facts = workload.jobs[j].facts;
-      if (options.prediction_sigma > 0) {
+      if (!options.predicted_ns.empty()) {
+        facts.work_ns = options.predicted_ns[j];
+      } else if (options.prediction_sigma > 0) {
         const double factor = std::exp(options.prediction_sigma * random.split(j).normal());
         facts.work_ns = static_cast<TimeNs>(std::min(static_cast<double>(facts.work_ns) * factor, 4e18));
       }

@@ -67,6 +67,8 @@ struct EngineOptions {
   // How fast jobs of each class (JobFacts::speed_class) are on each type of device; empty: types do not differ.
   std::vector<std::vector<double>> speeds{};
   TimeNs round_ns = 0;  // the policy is asked at multiples of this only; 0: as it says itself
+  // What policies take for the work of each job; empty: as the next line says.
+  std::vector<TimeNs> predicted_ns{};
   // Predicted work is true work times exp(N(0, sigma)), by job and seed.
   double prediction_sigma = 0;
   std::uint64_t seed = 1;

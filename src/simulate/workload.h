@@ -19,6 +19,7 @@ struct TraceJob {
   std::string model;  // what it trains; empty: not said
   // Its work_ns is how long the job really runs on the GPUs it asks for.
   JobFacts facts;
+  TimeNs executed_ns = 0;  // in a snapshot of a queue: how long it has been running; 0: it waits
 };
 
 struct Workload {

@@ -31,6 +31,7 @@ bool read_own(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.memory = row.number_or("memory_gib", 0);
   job.gpu_utilisation = row.number_or("gpu_utilisation", 1);
   job.gpu_memory_share = row.number_or("gpu_memory_share", 1);
+  job.executed_s = row.number_or("executed_s", 0);
   return true;
 }
 

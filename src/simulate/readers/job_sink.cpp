@@ -45,6 +45,9 @@ std::string fault_of(const RawJob& job) {
   if (!(job.gpu_memory_share > 0 && job.gpu_memory_share <= 1)) {
     return out_of_range("gpu_memory_share", job.gpu_memory_share, "above 0, at most 1");
   }
+  if (!(job.executed_s >= 0 && job.executed_s <= schedule::kSecondsMax)) {
+    return out_of_range("executed", job.executed_s, "seconds");
+  }
   return {};
 }
 
@@ -74,6 +77,7 @@ Status JobSink::add(std::size_t line, const RawJob& job) {
   added.facts.gpu_utilisation = job.gpu_utilisation;
   added.facts.gpu_memory_share = job.gpu_memory_share;
   added.facts.tenant = tenant_of(job.tenant);
+  added.executed_ns = schedule::from_seconds(job.executed_s);
   if (!job.typed.empty()) added.facts.speed_class = class_of(job.typed, job.duration_s);
   const std::size_t count = file_.workload.jobs.size();
   if (count > 1 && added.facts.submit_ns < file_.workload.jobs[count - 2].facts.submit_ns) file_.out_of_order = true;

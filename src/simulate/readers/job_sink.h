@@ -34,6 +34,7 @@ struct RawJob {
   double deadline_s = -1;  // below 0: none
   double cpus = 0, memory = 0;
   double gpu_utilisation = 1, gpu_memory_share = 1;
+  double executed_s = 0;
 
   // The duration becomes that on the fastest type.
   void add_typed(std::string device, double seconds) {

@@ -161,7 +161,8 @@ Status read_jsonl(std::string_view text, JobSink& sink) {
                                                        {"cpus", &job.cpus},
                                                        {"memory_gib", &job.memory},
                                                        {"gpu_utilisation", &job.gpu_utilisation},
-                                                       {"gpu_memory_share", &job.gpu_memory_share}};
+                                                       {"gpu_memory_share", &job.gpu_memory_share},
+                                                       {"executed_s", &job.executed_s}};
     for (const auto& field : numbers) sound = take(object, field.first, *field.second) && sound;
     for (const auto& field : object.items()) {
       if (!field.key().starts_with(kTypedDuration)) continue;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -28,6 +29,9 @@ Table table_of(const Workload& workload) {
                                  {"memory_gib", "memory", CellFormat::kNumber},
                                  {"gpu_utilisation", "utilisation", CellFormat::kNumber},
                                  {"gpu_memory_share", "memory share", CellFormat::kNumber}};
+  const bool is_snapshot =
+      std::ranges::any_of(workload.jobs, [](const TraceJob& job) { return job.executed_ns > 0; });
+  if (is_snapshot) columns.push_back({"executed_s", "executed", CellFormat::kNumber});
   for (const std::string& device : workload.devices) {
     columns.push_back({"duration_s." + device, device, CellFormat::kNumber});
   }
@@ -48,6 +52,7 @@ Table table_of(const Workload& workload) {
                                facts.memory,
                                facts.gpu_utilisation,
                                facts.gpu_memory_share};
+    if (is_snapshot) cells.emplace_back(schedule::to_seconds(job.executed_ns));
     for (std::size_t d = 0; d < workload.devices.size(); ++d) cells.push_back(typed_duration(workload, facts, d));
     table.add(std::move(cells));
   }

@@ -1,0 +1,294 @@
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/simulate_setup.h"
+#include "cli/workloads.h"
+#include "simulate/estimate/duration_history.h"
+#include "simulate/estimate/start_replay.h"
+
+namespace orrery::cli {
+
+namespace {
+
+using simulate::QueuedJob;
+using simulate::StartEstimate;
+
+// Evenly spread over a log-logistic distribution around a duration: close to log-normal, with a simple inverse.
+std::shared_ptr<const simulate::RunTimes> spread_around(double duration_s, double sigma) {
+  constexpr int kPoints = 200;
+  std::vector<double> durations;
+  for (int i = 0; i < kPoints; ++i) {
+    // Of this scale, its logarithm has the standard deviation sigma.
+    const double share = (i + 0.5) / kPoints;
+    constexpr double kPi = 3.14159265358979323846;
+    durations.push_back(duration_s * std::exp(sigma * std::sqrt(3.0) / kPi * std::log(share / (1 - share))));
+  }
+  return std::make_shared<const simulate::RunTimes>(simulate::RunTimes{durations, {durations}, duration_s});
+}
+
+struct Queue {
+  simulate::Workload workload;
+  std::vector<QueuedJob> jobs;
+  std::optional<simulate::Workload> history{};
+};
+
+// Durations of a trace by the names of its tenants, which the queue numbers differently.
+simulate::DurationHistory durations_of(const simulate::Workload& trace, const std::vector<std::string>& tenants) {
+  simulate::DurationHistory history;
+  for (const simulate::TraceJob& job : trace.jobs) {
+    simulate::JobFacts facts = job.facts;
+    const std::string& tenant = trace.tenants[static_cast<std::size_t>(facts.tenant)];
+    const auto found = std::find(tenants.begin(), tenants.end(), tenant);
+    facts.tenant = found == tenants.end() ? -1 : static_cast<std::int32_t>(found - tenants.begin());
+    history.add(facts, schedule::to_seconds(facts.work_ns));
+  }
+  return history;
+}
+
+Result<Queue> load_queue(Context& context, const std::string& path, const OptionValues& options) {
+  ORRERY_TRY(simulate::WorkloadFile file, load_workload(context, path, options));
+  Queue queue{std::move(file.workload), {}};
+  std::optional<simulate::DurationHistory> history;
+  if (options.has("history")) {
+    ORRERY_TRY(simulate::WorkloadFile past, load_workload(context, options.text("history"), options));
+    if (past.workload.jobs.empty()) return Error::invalid("--history has no jobs");
+    history = durations_of(past.workload, queue.workload.tenants);
+    queue.history = std::move(past.workload);
+  }
+  for (const simulate::TraceJob& job : queue.workload.jobs) {
+    if (history && job.executed_ns > 0) history->add_running(job.facts, schedule::to_seconds(job.executed_ns));
+  }
+  for (const simulate::TraceJob& job : queue.workload.jobs) {
+    QueuedJob queued{job, schedule::to_seconds(job.executed_ns), nullptr};
+    queued.times = history ? history->alike(job.facts)
+                           : spread_around(schedule::to_seconds(job.facts.work_ns), options.number("error"));
+    queue.jobs.push_back(std::move(queued));
+  }
+  return queue;
+}
+
+std::string time_text(double seconds) {
+  return format_seconds(Seconds(seconds));
+}
+std::string time_text(simulate::TimeNs time) {
+  return time_text(schedule::to_seconds(time));
+}
+
+std::string span_text(const simulate::Quantiles& times) {
+  return fmt::format("in {} ({} to {})", time_text(times.middle), time_text(times.low), time_text(times.high));
+}
+
+// What would let a job start earlier, each tried in one run with median run times.
+struct Remedy {
+  std::string what;
+  std::vector<QueuedJob> jobs;
+  simulate::RunSetup setup;
+  std::string policy;
+};
+
+std::vector<Remedy> remedies(const Queue& queue, const simulate::RunSetup& setup, const std::string& policy,
+                             std::size_t job) {
+  std::vector<Remedy> all;
+  const int gpus = queue.jobs[job].job.facts.gpus;
+  if (gpus > 1) {
+    Remedy smaller{fmt::format("asking for {} GPUs instead of {}, and taking twice as long", gpus / 2, gpus),
+                   queue.jobs, setup, policy};
+    smaller.jobs[job].job.facts.gpus = gpus / 2;
+    simulate::RunTimes twice = *queue.jobs[job].times;
+    for (double& duration : twice.all) duration *= 2;
+    smaller.jobs[job].times = std::make_shared<const simulate::RunTimes>(std::move(twice));
+    all.push_back(std::move(smaller));
+  }
+  Remedy larger{"one more machine", queue.jobs, setup, policy};
+  larger.setup.machines.push_back(setup.machines.front());
+  larger.setup.machines.back().free = larger.setup.machines.back().gpus;
+  all.push_back(std::move(larger));
+  for (const char* const other : {"first-fit", "sjf"}) {
+    if (policy != other) all.push_back({fmt::format("policy {}", other), queue.jobs, setup, other});
+  }
+  return all;
+}
+
+Status explain(Context& context, const Queue& queue, const simulate::RunSetup& setup, const std::string& policy,
+               std::size_t job, const StartEstimate& estimate) {
+  const QueuedJob& asked = queue.jobs[job];
+  int busy = 0, all = 0, waiting_before = 0, waiting_gpus = 0;
+  for (const schedule::MachineView& machine : setup.machines) all += machine.gpus;
+  for (std::size_t j = 0; j < queue.jobs.size(); ++j) {
+    const int gpus = queue.jobs[j].job.facts.gpus;
+    if (queue.jobs[j].executed_s > 0) {
+      busy += gpus;
+    } else if (j < job) {
+      ++waiting_before;
+      waiting_gpus += gpus;
+    }
+  }
+  context.print(
+      fmt::format("\n{} asks for {} GPUs; {} of {} are free, and {} jobs that ask for {} GPUs came before it.\n",
+                  asked.job.id, asked.job.facts.gpus, std::max(0, all - busy), all, waiting_before, waiting_gpus));
+  if (asked.executed_s > 0) {
+    context.print(fmt::format("It runs, and ends {}.\n", span_text(estimate.end_s)));
+    return {};
+  }
+  if (estimate.never) {
+    context.print("It never starts: no set of GPUs of this cluster is large enough, or its policy does not take it.\n");
+    return {};
+  }
+  context.print(fmt::format("It starts {}, and ends {}.\n", span_text(estimate.start_s), span_text(estimate.end_s)));
+  constexpr double kMedian = 0.5;
+  ORRERY_TRY(const simulate::RunResult run, simulate::run_queue(queue.jobs, queue.workload, setup, policy, kMedian));
+  const simulate::TimeNs start = run.jobs[job].first_start_ns;
+  // The last ends before it starts are what it waits for.
+  std::vector<std::size_t> blockers;
+  for (std::size_t j = 0; j < queue.jobs.size(); ++j) {
+    if (j != job && run.jobs[j].end_ns <= start) blockers.push_back(j);
+  }
+  std::ranges::sort(blockers, std::greater(), [&](std::size_t j) { return run.jobs[j].end_ns; });
+  constexpr std::size_t kShown = 3;
+  for (std::size_t i = 0; i < std::min(kShown, blockers.size()); ++i) {
+    const QueuedJob& blocker = queue.jobs[blockers[i]];
+    context.print(fmt::format("  it waits for {} ({} GPUs, {}), which ends in {}\n", blocker.job.id,
+                              blocker.job.facts.gpus, blocker.executed_s > 0 ? "running" : "waiting",
+                              time_text(run.jobs[blockers[i]].end_ns)));
+  }
+  for (const Remedy& remedy : remedies(queue, setup, policy, job)) {
+    const auto tried = simulate::run_queue(remedy.jobs, queue.workload, remedy.setup, remedy.policy, kMedian);
+    if (!tried || tried->jobs[job].first_start_ns >= start) continue;
+    context.print(fmt::format("  with {} it would start in {} instead of {}\n", remedy.what,
+                              time_text(tried->jobs[job].first_start_ns), time_text(start)));
+  }
+  return {};
+}
+
+Table table_of(const Queue& queue, const std::vector<StartEstimate>& estimates) {
+  Table table({{"job", "job"},
+               {"gpus", "GPUs", CellFormat::kInteger},
+               {"state", "state"},
+               {"start_s", "starts in", CellFormat::kSeconds},
+               {"start_low_s", "from", CellFormat::kSeconds},
+               {"start_high_s", "to", CellFormat::kSeconds},
+               {"end_s", "ends in", CellFormat::kSeconds},
+               {"end_low_s", "from", CellFormat::kSeconds},
+               {"end_high_s", "to", CellFormat::kSeconds}});
+  for (std::size_t j = 0; j < estimates.size(); ++j) {
+    const QueuedJob& job = queue.jobs[j];
+    const StartEstimate& one = estimates[j];
+    const bool runs = job.executed_s > 0;
+    const auto start = [&](double seconds) { return runs || one.never ? Cell() : Cell(seconds); };
+    const auto end = [&](double seconds) { return one.never ? Cell() : Cell(seconds); };
+    table.add({job.job.id, std::int64_t{job.job.facts.gpus},
+               runs        ? "runs"
+               : one.never ? "never starts"
+                           : "waits",
+               start(one.start_s.middle), start(one.start_s.low), start(one.start_s.high), end(one.end_s.middle),
+               end(one.end_s.low), end(one.end_s.high)});
+  }
+  return table;
+}
+
+simulate::EstimateOptions estimate_options(const OptionValues& options) {
+  return {.draws = static_cast<int>(options.integer("draws")),
+          .seed = static_cast<std::uint64_t>(options.integer("seed")),
+          .threads = static_cast<int>(options.integer("threads"))};
+}
+
+// How much wider than the draws say intervals have to be, by what the history would have needed.
+double stretch_by(const simulate::Workload& history, const simulate::RunSetup& setup, const OptionValues& options) {
+  constexpr std::size_t kCases = 200;
+  const auto cases = simulate::replay_starts(history, setup, options.text("policy"), kCases, estimate_options(options));
+  // Where nobody waited, or jobs were suspended, nothing can be learned.
+  return cases ? std::max(1.0, simulate::stretch_of(*cases, simulate::EstimateOptions{}.level)) : 1;
+}
+
+Status run_replay(Context& context, const std::string& path, const OptionValues& options) {
+  if (options.has("explain") || options.has("history")) {
+    return Error::invalid(
+        "--replay learns from the trace itself, and explains no job; leave out --history and --explain");
+  }
+  ORRERY_TRY(const simulate::WorkloadFile file, load_workload(context, path, options));
+  ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
+  ORRERY_TRY(const SimulationSetup setups, load_setup(context, options, cluster, file.workload));
+  ORRERY_TRY(const std::vector<simulate::StartCase> cases,
+             simulate::replay_starts(file.workload, setups.base, options.text("policy"),
+                                     static_cast<std::size_t>(options.integer("replay")), estimate_options(options)));
+  const simulate::StartScore score = simulate::score_of(cases);
+  Table table({{"cases", "cases", CellFormat::kInteger},
+               {"waited_s", "median wait", CellFormat::kSeconds},
+               {"error_s", "median error", CellFormat::kSeconds},
+               {"by_mean_error_s", "median error by means", CellFormat::kSeconds},
+               {"ratio", "of that", CellFormat::kPercent},
+               {"inside", "inside 80 % interval", CellFormat::kPercent}});
+  table.add({static_cast<std::int64_t>(score.cases), score.waited_s, score.error_s, score.by_mean_error_s,
+             score.by_mean_error_s > 0 ? Cell(score.error_s / score.by_mean_error_s) : Cell(), score.inside});
+  if (for_people(options)) {
+    context.print(fmt::format("{} on {} under {}: estimates at submission beside what then happened\n\n",
+                              file.workload.name, cluster.text, options.text("policy")));
+  }
+  return context.print_table(table, options);
+}
+
+Status run_estimate(Context& context, const Arguments& arguments) {
+  const OptionValues& options = arguments.options;
+  if (options.has("replay")) return run_replay(context, arguments.words[0], options);
+  ORRERY_TRY(const Queue queue, load_queue(context, arguments.words[0], options));
+  ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
+  ORRERY_TRY(const SimulationSetup setups, load_setup(context, options, cluster, queue.workload));
+  const std::string& policy = options.text("policy");
+  std::optional<std::size_t> asked;
+  if (options.has("explain")) {
+    const std::string& id = options.text("explain");
+    const auto found = std::ranges::find(queue.jobs, id, [](const QueuedJob& job) { return job.job.id; });
+    if (found == queue.jobs.end()) return Error::not_found(fmt::format("--explain: no job {} in the queue", quote(id)));
+    asked = static_cast<std::size_t>(found - queue.jobs.begin());
+  }
+  ORRERY_TRY(std::vector<StartEstimate> estimates,
+             simulate::estimate_starts(queue.jobs, queue.workload, setups.base, policy, estimate_options(options)));
+  const double stretch = queue.history ? stretch_by(*queue.history, setups.base, options) : 1;
+  for (StartEstimate& one : estimates) {
+    one.start_s = simulate::stretched(one.start_s, stretch);
+    one.end_s = simulate::stretched(one.end_s, stretch);
+  }
+  if (for_people(options)) {
+    context.print(
+        fmt::format("{} jobs on {} under {}; intervals are to hold 80 %\n\n", queue.jobs.size(), cluster.text, policy));
+  }
+  ORRERY_TRY_VOID(context.print_table(table_of(queue, estimates), options));
+  if (!asked || !for_people(options)) return {};
+  return explain(context, queue, setups.base, policy, *asked, estimates[*asked]);
+}
+
+}  // namespace
+
+Command simulate_estimate_command() {
+  return {
+      "simulate estimate",
+      "QUEUE",
+      1,
+      1,
+      "when the jobs of a queue start and end, with intervals, and what a job waits for",
+      join(join({text_option("cluster", "32x8", "MACHINESxGPUS, TYPE=MACHINESxGPUS,…, or a cluster file").in("CLUSTER"),
+                 text_option("policy", "fifo", "`orrery simulate --help` names all").in("NAME"),
+                 text_option("history", "",
+                             "jobs that have ended: run times are drawn from those like each; without it "
+                             "from duration_s and --error")
+                     .in("TRACE"),
+                 number_option("error", 0.5, "of duration_s: standard deviation of the logarithm").bounds(0.001, 5),
+                 text_option("explain", "", "say what this job waits for and what would help").in("JOB"),
+                 optional_integer("replay",
+                                  "instead: QUEUE is a trace; estimate so many of its jobs when they were "
+                                  "submitted, and compare with what then happened")
+                     .bounds(1, 1e6),
+                 integer_option("draws", 100, "simulations, each with other run times").bounds(1, 1e5),
+                 integer_option("threads", 2, "simulations at a time").bounds(1, 256),
+                 integer_option("seed", 1, "of run times").bounds(0, 1e15)},
+                join(setup_options(), workload_options())),
+           table_options()),
+      {"orrery simulate estimate queue.csv --cluster 32x8 --history last-month.csv --explain job-17",
+       "orrery simulate estimate last-month.csv --cluster 32x8 --replay 300"},
+      run_estimate};
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,47 @@
+#pragma once
+// How good start estimates would have been: a trace is played, and at the submission of some jobs that had to wait, the
+// estimate made from what was known then is compared with when the job did start.
+//
+// Known then: who ran since when, who waited in which order, and how long jobs ran that had ended. Jobs are drawn from
+// those that waited for kWaitMin_s at least, after a tenth of the trace, which only teaches. The rival takes the mean
+// of jobs like each for its run time, and simulates forward once.
+//
+// What jobs do in common (a group that goes on holiday, a deadline) no draw knows, so intervals of draws are too
+// narrow. A replay shows by how much: with w = log(1 + wait), an interval is stretched around its middle by the factor
+// with which four of five of the cases before would have been inside. Cases whose jobs had not started when a job was
+// submitted do not count for it.
+
+#include "simulate/estimate/start_times.h"
+
+namespace orrery::simulate {
+
+struct StartCase {
+  JobIndex job = 0;
+  double submit_s = 0;
+  double waited_s = 0;     // what happened
+  Quantiles drawn_s{};     // ours, as it comes from the draws
+  Quantiles estimate_s{};  // ours, stretched
+  double by_mean_s = 0;    // the rival's
+  double stretch = 1;      // by the cases before
+  bool is_inside() const { return waited_s >= estimate_s.low && waited_s <= estimate_s.high; }
+};
+
+struct StartScore {
+  std::size_t cases = 0;
+  double error_s = 0, by_mean_error_s = 0;  // medians of |estimate - truth|
+  double waited_s = 0;                      // median
+  double inside = 0;                        // share of cases
+};
+
+inline constexpr double kWaitMin_s = 60;
+
+// An error for policies that suspend jobs: what ran for how long is not known of them here.
+Result<std::vector<StartCase>> replay_starts(const Workload& workload, const RunSetup& setup, const std::string& policy,
+                                             std::size_t cases, const EstimateOptions& options);
+// The factor by which intervals like those of the cases have to be stretched to hold `level`; 1 without cases enough.
+double stretch_of(std::span<const StartCase> cases, double level);
+Quantiles stretched(const Quantiles& interval, double stretch);
+// Precondition: there is a case.
+StartScore score_of(const std::vector<StartCase>& cases);
+
+}  // namespace orrery::simulate

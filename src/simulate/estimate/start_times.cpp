@@ -1,0 +1,109 @@
+#include "simulate/estimate/start_times.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "base/statistics.h"
+
+namespace orrery::simulate {
+
+namespace {
+
+constexpr double kLeast_s = 1e-3;
+
+// The queue as a workload: who runs comes first. `place` says which job is where.
+struct Forward {
+  Workload workload;
+  std::vector<std::size_t> place;
+  RunSetup setup;
+};
+
+Forward make_forward(const std::vector<QueuedJob>& jobs, const Workload& like, const RunSetup& setup) {
+  Forward forward;
+  forward.setup = setup;
+  forward.workload.tenants = like.tenants;
+  forward.workload.devices = like.devices;
+  forward.workload.speeds = like.speeds;
+  for (std::size_t j = 0; j < jobs.size(); ++j) forward.place.push_back(j);
+  std::stable_partition(forward.place.begin(), forward.place.end(),
+                        [&](std::size_t j) { return jobs[j].executed_s > 0; });
+  for (const std::size_t j : forward.place) {
+    TraceJob job = jobs[j].job;
+    // Who runs keeps its GPUs: the policy sees the others when it has started those.
+    job.facts.submit_ns = jobs[j].executed_s > 0 ? 0 : 1;
+    forward.workload.jobs.push_back(std::move(job));
+    const double expected = longer_than(jobs[j].times->all, jobs[j].executed_s, 0.5) - jobs[j].executed_s;
+    forward.setup.engine.predicted_ns.push_back(schedule::from_seconds(std::max(kLeast_s, expected)));
+  }
+  return forward;
+}
+
+// With one run time for every job, that `draw` gives.
+template <class Draw>
+Result<RunResult> run_with(Forward forward, const std::vector<QueuedJob>& jobs, const std::string& policy, Draw draw) {
+  for (std::size_t i = 0; i < forward.place.size(); ++i) {
+    const QueuedJob& job = jobs[forward.place[i]];
+    const double left = draw(forward.place[i]) - job.executed_s;
+    const double bounded = std::clamp(left, kLeast_s, schedule::kSecondsMax / 1e3);
+    forward.workload.jobs[i].facts.work_ns = schedule::from_seconds(bounded);
+  }
+  ORRERY_TRY(RunResult run, run_policy(forward.workload, forward.setup, policy));
+  std::vector<JobOutcome> outcomes(jobs.size());
+  for (std::size_t i = 0; i < forward.place.size(); ++i) outcomes[forward.place[i]] = run.jobs[i];
+  run.jobs = std::move(outcomes);
+  return run;
+}
+
+Quantiles quantiles_of(const std::vector<double>& values, double level) {
+  return {quantile(values, (1 - level) / 2), median(values), quantile(values, (1 + level) / 2)};
+}
+
+}  // namespace
+
+Result<RunResult> run_queue(const std::vector<QueuedJob>& jobs, const Workload& like, const RunSetup& setup,
+                            const std::string& policy, double share) {
+  return run_with(make_forward(jobs, like, setup), jobs, policy,
+                  [&](std::size_t j) { return longer_than(jobs[j].times->all, jobs[j].executed_s, share); });
+}
+
+Result<std::vector<StartEstimate>> estimate_starts(const std::vector<QueuedJob>& jobs, const Workload& like,
+                                                   const RunSetup& setup, const std::string& policy,
+                                                   const EstimateOptions& options) {
+  const Forward forward = make_forward(jobs, like, setup);
+  const Random random = Random(options.seed).split("durations");
+  const auto draws = static_cast<std::size_t>(options.draws);
+  std::vector<std::vector<JobOutcome>> outcomes(draws);
+  std::vector<Status> done(draws);
+  run_parallel(draws, options.threads, [&](std::size_t draw) {
+    const Random of_draw = random.split(draw);
+    const double when = of_draw.split("stretch").uniform();
+    auto run = run_with(forward, jobs, policy, [&](std::size_t j) {
+      const auto& stretches = jobs[j].times->stretches;
+      const auto stretch = static_cast<std::size_t>(when * static_cast<double>(stretches.size()));
+      return longer_than(stretches[stretch], jobs[j].executed_s, of_draw.split(j).uniform());
+    });
+    if (run) {
+      outcomes[draw] = std::move(run->jobs);
+    } else {
+      done[draw] = std::move(run).error();
+    }
+  });
+  for (const Status& status : done) ORRERY_TRY_VOID(status);
+  std::vector<StartEstimate> estimates(jobs.size());
+  std::vector<double> starts(draws), ends(draws);
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    for (std::size_t draw = 0; draw < draws; ++draw) {
+      const JobOutcome& outcome = outcomes[draw][j];
+      estimates[j].never = estimates[j].never || outcome.end_ns == kNever;
+      starts[draw] = schedule::to_seconds(outcome.first_start_ns);
+      ends[draw] = schedule::to_seconds(outcome.end_ns);
+    }
+    if (estimates[j].never) continue;
+    estimates[j].start_s = quantiles_of(starts, options.level);
+    estimates[j].end_s = quantiles_of(ends, options.level);
+  }
+  return estimates;
+}
+
+}  // namespace orrery::simulate
