@@ -50,7 +50,12 @@ Result<RunResult> run_with(Forward forward, const std::vector<QueuedJob>& jobs, 
   }
   ORRERY_TRY(RunResult run, run_policy(forward.workload, forward.setup, policy));
   std::vector<JobOutcome> outcomes(jobs.size());
-  for (std::size_t i = 0; i < forward.place.size(); ++i) outcomes[forward.place[i]] = run.jobs[i];
+  for (std::size_t i = 0; i < forward.place.size(); ++i) {
+    JobOutcome& outcome = outcomes[forward.place[i]] = run.jobs[i];
+    if (outcome.end_ns == kNever) continue;
+    outcome.first_start_ns -= forward.workload.jobs[i].facts.submit_ns;
+    outcome.end_ns -= forward.workload.jobs[i].facts.submit_ns;
+  }
   run.jobs = std::move(outcomes);
   return run;
 }
