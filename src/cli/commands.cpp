@@ -15,6 +15,7 @@ const std::vector<Command>& all_commands() {
                                                  dataset_check_command(),
                                                  dataset_jobs_command(),
                                                  compare_command(),
+                                                 choose_command(),
                                                  whatif_command(),
                                                  job_check_command(),
                                                  job_schema_command(),

@@ -26,6 +26,7 @@ Command dataset_show_command();
 Command dataset_check_command();
 Command dataset_jobs_command();
 Command compare_command();
+Command choose_command();
 Command whatif_command();
 Command fit_command();
 Command observe_command();
