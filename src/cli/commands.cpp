@@ -42,6 +42,8 @@ const std::vector<Command>& all_commands() {
                                                  workload_convert_command(),
                                                  workload_generate_command(),
                                                  plan_command(),
+                                                 plan_loop_command(),
+                                                 plan_prototype_command(),
                                                  run_command(),
                                                  jobs_command(),
                                                  resize_command(),

@@ -45,6 +45,8 @@ Command workload_show_command();
 Command workload_convert_command();
 Command workload_generate_command();
 Command plan_command();
+Command plan_loop_command();
+Command plan_prototype_command();
 Command run_command();
 Command jobs_command();
 Command resize_command();

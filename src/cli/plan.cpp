@@ -4,9 +4,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/planners.h"
 #include "env/files.h"
-#include "env/terminal.h"
-#include "plan/planner.h"
 
 namespace orrery::cli {
 
@@ -139,12 +138,8 @@ Status run_plan(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const std::string text, context.env.files.read(path, plan::kInstanceBytesMax));
   ORRERY_TRY(const Instance instance, plan::read_instance(text, path));
   const Objective objective = objective_of(options.text("objective"));
-  plan::PlannerOptions how;
-  how.limit = options.duration("time-limit");
-  how.solver = context.env.variables.get("ORRERY_CBC").value_or("cbc");
-  how.scratch = context.env.variables.get("TMPDIR").value_or("/tmp");
-  how.heuristic_only = options.flag("heuristic");
-  ORRERY_TRY(const PlanReport report, plan::make_plan(instance, objective, how, context.env));
+  ORRERY_TRY(const PlanReport report,
+             plan::make_plan(instance, objective, planner_options(context, options), context.env));
   if (options.has("explain") && !options.text("explain").empty()) {
     ORRERY_TRY(const Table table, explanation(instance, objective, report.plan, options.text("explain")));
     context.print(options.flag("json") ? table.to_json() + "\n" : table.to_text());
@@ -164,12 +159,11 @@ Command plan_command() {
       0,
       0,
       "which machines to rent for which jobs, with the cost and a bound no plan can beat",
-      {text_option("instance", "", "jobs, VM types and prices (docs/plan.md)").in("FILE").required(),
-       choice_option("objective", "wait", {"wait", "rho", "first_end"}, "what a postponed job costs"),
-       duration_option("time-limit", "60s", "to answer within").bounds(0.01, 86400),
-       flag_option("heuristic", "do not ask the solver: a plan and its bound only"),
-       text_option("explain", "", "what every choice would cost this job, and which was taken").in("JOB"),
-       flag_option("json", "print JSON")},
+      join({text_option("instance", "", "jobs, VM types and prices (docs/plan.md)").in("FILE").required(),
+            choice_option("objective", "wait", {"wait", "rho", "first_end"}, "what a postponed job costs"),
+            text_option("explain", "", "what every choice would cost this job, and which was taken").in("JOB"),
+            flag_option("json", "print JSON")},
+           planner_option_records("60s")),
       {"orrery plan --instance examples/plan.json", "orrery plan --instance examples/plan.json --objective rho --json",
        "orrery plan --instance examples/plan.json --explain J3"},
       run_plan};
