@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/plan_jobs.h"
 #include "cli/planners.h"
 #include "env/files.h"
 
@@ -135,6 +136,9 @@ Result<Table> explanation(const Instance& instance, Objective objective, const p
 Status run_plan(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   const std::string& path = options.text("instance");
+  if (arguments.words.empty() == path.empty())
+    return Error::invalid("give a list of jobs, or an instance with --instance FILE");
+  if (path.empty()) return plan_jobs(context, arguments.words[0], options);
   ORRERY_TRY(const std::string text, context.env.files.read(path, plan::kInstanceBytesMax));
   ORRERY_TRY(const Instance instance, plan::read_instance(text, path));
   const Objective objective = objective_of(options.text("objective"));
@@ -153,20 +157,21 @@ Status run_plan(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command plan_command() {
-  return {
-      "plan",
-      "",
-      0,
-      0,
-      "which machines to rent for which jobs, with the cost and a bound no plan can beat",
-      join({text_option("instance", "", "jobs, VM types and prices (docs/plan.md)").in("FILE").required(),
-            choice_option("objective", "wait", {"wait", "rho", "first_end"}, "what a postponed job costs"),
-            text_option("explain", "", "what every choice would cost this job, and which was taken").in("JOB"),
-            flag_option("json", "print JSON")},
-           planner_option_records("60s")),
-      {"orrery plan --instance examples/plan.json", "orrery plan --instance examples/plan.json --objective rho --json",
-       "orrery plan --instance examples/plan.json --explain J3"},
-      run_plan};
+  return {"plan",
+          "[JOBS]",
+          0,
+          1,
+          "which machines to rent for which jobs, with the cost and a bound no plan can beat",
+          join({text_option("instance", "", "one decision: jobs, VM types and prices (docs/plan.md)").in("FILE"),
+                choice_option("objective", "wait", {"wait", "rho", "first_end"},
+                              "what a postponed job of the instance costs"),
+                text_option("explain", "", "what every choice would cost this job, and which was taken").in("JOB"),
+                flag_option("json", "print JSON")},
+               join(planner_option_records("60s"), plan_jobs_options())),
+          {"orrery plan examples/jobs.yaml --nodes 2 --gantt plan.svg", "orrery plan --instance examples/plan.json",
+           "orrery plan --instance examples/plan.json --objective rho --json",
+           "orrery plan --instance examples/plan.json --explain J3"},
+          run_plan};
 }
 
 }  // namespace orrery::cli

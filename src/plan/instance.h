@@ -37,7 +37,8 @@ struct Job {
   double submit_s = 0;
   double due_s = 0;
   double weight_usd_s = 0;                               // what a second of tardiness costs
-  std::map<std::string, std::vector<double>> times_s{};  // by type of GPU; [g - 1]: time left on g of them
+  std::map<std::string, std::vector<double>> times_s{};  // by type of GPU; [g - 1]: time left on g of them;
+                                                         // infinite: it cannot run on that many
 };
 
 struct Instance {
