@@ -1,6 +1,7 @@
 #include "simulate/rent_experiment.h"
 
 #include <cmath>
+#include <fmt/format.h>
 
 #include "plan/rent_policies.h"
 
