@@ -115,6 +115,7 @@ Status run_loop(Context& context, const Arguments& arguments) {
   how.instances = static_cast<int>(options.integer("instances"));
   how.jobs_per_node = static_cast<int>(options.integer("jobs-per-node"));
   how.in_house = options.flag("in-house");
+  how.switch_s = options.duration("switch").value();
   how.seed = static_cast<std::uint64_t>(options.integer("seed"));
   how.milp.horizon_s = options.duration("horizon").value();
   how.milp.planner = planner_options(context, options);
@@ -184,6 +185,7 @@ Command plan_loop_command() {
                      integer_option("instances", 5, "of each setting").bounds(1, 1000),
                      integer_option("jobs-per-node", 10, "jobs of an instance").bounds(1, 1000),
                      flag_option("in-house", "also the in-house machines, each on at most a fifth of the nodes"),
+                     duration_option("switch", "0s", "lost when a job is suspended, moved or resized").bounds(0, 1e6),
                      integer_option("seed", 1, "of the first instance").bounds(0, 1e15),
                      duration_option("horizon", "30m", "plan anew after this long without an event").bounds(1, 1e7),
                      predictor_option(), text_option("plot", "", "write an SVG picture of the costs").in("FILE")},

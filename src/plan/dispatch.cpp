@@ -154,7 +154,10 @@ class Yard {
     free_[node] -= gpus;
     free_gpus_ -= gpus;
     started_.push_back(job);
-    ends_.emplace(now_ + time.value_or(kTimeMaxS), job, node);
+    const auto& held = instance_.jobs[job].held;
+    const bool goes_on = now_ == instance_.now_s && held && *held == std::pair(nodes_[node].vm, gpus);
+    const double lost = goes_on ? 0 : instance_.jobs[job].switch_s;
+    ends_.emplace(now_ + lost + time.value_or(kTimeMaxS), job, node);
   }
 
   void finish(std::size_t index, std::size_t at) {

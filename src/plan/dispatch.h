@@ -13,7 +13,8 @@
 //        w·max(0, now + t − d) + rent + crowding·(Σ w of the others who wait)·g·t / GPUs there can be
 //      of free GPUs of open nodes (rent: their share of the price for t) and nodes that may still be opened (rent: the
 //      whole price for t). The last term is what others wait longer for it.
-//   3. A job that finds no place waits. Running jobs keep theirs to the end; a node closes with its last job.
+//   3. A job that does not go on where it is loses Job::switch_s first. One that finds no place waits. Running jobs
+//   keep theirs to the end; a node closes with its last job.
 //
 // Ties: jobs by index; open nodes before new ones, then nodes and VM types by index, then fewer GPUs. O(ends · waiting
 // · places).

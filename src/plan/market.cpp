@@ -67,6 +67,7 @@ Situation Desk::look(const ClusterView& view, const Instance& how) const {
     const auto work = static_cast<double>(view.facts(job).work_ns);
     const double share = work > 0 ? static_cast<double>(view.left_ns(job)) / work : 0;
     instance.jobs.push_back(what_is_left(jobs_[static_cast<std::size_t>(job)], share));
+    if (view.progress(job).starts == 0) instance.jobs.back().switch_s = 0;
     if (!view.is_running(job)) continue;
     const schedule::Slice& held = view.progress(job).allocation.front();
     const auto [node, is_new] = node_of.try_emplace(held.machine, situation.current.nodes.size());
@@ -76,6 +77,7 @@ Situation Desk::look(const ClusterView& view, const Instance& how) const {
       situation.where.push_back(held.machine);
     }
     situation.current.nodes[node->second].jobs.push_back({i, held.gpus});
+    instance.jobs.back().held = {situation.current.nodes[node->second].vm, held.gpus};
   }
   return situation;
 }

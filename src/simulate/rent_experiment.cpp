@@ -30,6 +30,8 @@ MakeRentPolicy rent_by_plan(const plan::MilpPolicyOptions& options, env::Env env
 Result<std::vector<LoopRow>> loop_experiment(const LoopOptions& options, const predict::Predictor& predictor,
                                              env::Env env, const std::function<void()>& done) {
   std::vector<LoopRow> rows;
+  const TimeNs lost = schedule::from_seconds(options.switch_s);
+  const Costs switching{.resume_ns = lost, .move_ns = lost};
   ORRERY_TRY(const std::vector<KindTimes> times,
              predicted_times(published_market(options.nodes.front(), options.in_house), predictor));
   for (const int nodes : options.nodes) {
@@ -39,12 +41,13 @@ Result<std::vector<LoopRow>> loop_experiment(const LoopOptions& options, const p
         const PublishedOptions how{.jobs = static_cast<std::size_t>(options.jobs_per_node * nodes),
                                    .gap_s = gap_s,
                                    .seed = options.seed + static_cast<std::uint64_t>(i)};
-        const std::vector<Job> jobs = published_jobs(market, times, how);
+        std::vector<Job> jobs = published_jobs(market, times, how);
+        for (Job& job : jobs) job.switch_s = options.switch_s;
         plan::MilpPolicyStats stats;
         const MakeRentPolicy policies[] = {rent_by(RentOrder::kFifo), rent_by(RentOrder::kDue),
                                            rent_by(RentOrder::kWeight), rent_by_plan(options.milp, env, &stats)};
         for (const MakeRentPolicy& policy : policies) {
-          ORRERY_TRY(const RentRun run, simulate_rent(market, {jobs, jobs}, policy));
+          ORRERY_TRY(const RentRun run, simulate_rent(market, {jobs, jobs}, policy, switching));
           rows.push_back({nodes, gap_s, i + 1, run.run.policy, run.bill, stats});
           done();
         }

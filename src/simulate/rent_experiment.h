@@ -14,6 +14,7 @@ struct LoopOptions {
   int instances = 5;
   int jobs_per_node = 10;
   bool in_house = false;
+  double switch_s = 0;  // lost when a job is started again, moved or resized
   std::uint64_t seed = 1;
   plan::MilpPolicyOptions milp{};
 };

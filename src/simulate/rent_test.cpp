@@ -31,12 +31,14 @@ Result<RentRun> by_rule(const Market& market, const RentJobs& jobs, RentOrder or
 
 class RentTest : public testing::Test {
  protected:
-  Result<RentRun> by_plan(const Market& market, const RentJobs& jobs) {
+  Result<RentRun> by_plan(const Market& market, const RentJobs& jobs, double switch_s = 0) {
     plan::MilpPolicyOptions options;
     options.planner.heuristic_only = true;
-    return simulate_rent(market, jobs, [&, options](const Market& m, const std::vector<Job>& j) {
-      return plan::make_milp_policy(options, m, j, sim_.env());
-    });
+    return simulate_rent(market, jobs,
+                         [&, options](const Market& m, const std::vector<Job>& j) {
+                           return plan::make_milp_policy(options, m, j, sim_.env());
+                         },
+                         {.resume_ns = schedule::from_seconds(switch_s), .move_ns = schedule::from_seconds(switch_s)});
   }
   env::SimEnv sim_;
 };
@@ -70,6 +72,17 @@ TEST_F(RentTest, PlansPreemptAndShare) {
   ASSERT_TRUE(planned) << planned.error().to_string();
   EXPECT_EQ(planned->bill.late, 0);
   EXPECT_LT(planned->bill.total_usd(), by_rule(one_node(), {jobs, jobs}, RentOrder::kFifo)->bill.total_usd());
+}
+
+TEST_F(RentTest, NobodyIsMovedWhereMovingCostsMoreThanItSaves) {
+  // The first ends at 1000; the second is urgent, but stopping the first for it would cost a day.
+  std::vector<Job> jobs = {job("long", 0, 1100, 0.01, {1000}), job("short", 10, 120, 0.01, {100})};
+  for (Job& one : jobs) one.switch_s = 86'400;
+  const auto stays = by_plan(one_node(), {jobs, jobs}, jobs[0].switch_s);
+  ASSERT_TRUE(stays) << stays.error().to_string();
+  EXPECT_EQ(stays->run.jobs[0].starts, 1);
+  for (Job& one : jobs) one.switch_s = 0;
+  EXPECT_GT(by_plan(one_node(), {jobs, jobs})->run.jobs[0].starts, 1);
 }
 
 TEST_F(RentTest, PlansCostNoMoreThanRulesWhenAllIsKnown) {
