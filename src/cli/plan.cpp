@@ -4,9 +4,9 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/plan_jobs.h"
+#include "cli/planners.h"
 #include "env/files.h"
-#include "env/terminal.h"
-#include "plan/planner.h"
 
 namespace orrery::cli {
 
@@ -136,15 +136,14 @@ Result<Table> explanation(const Instance& instance, Objective objective, const p
 Status run_plan(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   const std::string& path = options.text("instance");
+  if (arguments.words.empty() == path.empty())
+    return Error::invalid("give a list of jobs, or an instance with --instance FILE");
+  if (path.empty()) return plan_jobs(context, arguments.words[0], options);
   ORRERY_TRY(const std::string text, context.env.files.read(path, plan::kInstanceBytesMax));
   ORRERY_TRY(const Instance instance, plan::read_instance(text, path));
   const Objective objective = objective_of(options.text("objective"));
-  plan::PlannerOptions how;
-  how.limit = options.duration("time-limit");
-  how.solver = context.env.variables.get("ORRERY_CBC").value_or("cbc");
-  how.scratch = context.env.variables.get("TMPDIR").value_or("/tmp");
-  how.heuristic_only = options.flag("heuristic");
-  ORRERY_TRY(const PlanReport report, plan::make_plan(instance, objective, how, context.env));
+  ORRERY_TRY(const PlanReport report,
+             plan::make_plan(instance, objective, planner_options(context, options), context.env));
   if (options.has("explain") && !options.text("explain").empty()) {
     ORRERY_TRY(const Table table, explanation(instance, objective, report.plan, options.text("explain")));
     context.print(options.flag("json") ? table.to_json() + "\n" : table.to_text());
@@ -158,21 +157,21 @@ Status run_plan(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command plan_command() {
-  return {
-      "plan",
-      "",
-      0,
-      0,
-      "which machines to rent for which jobs, with the cost and a bound no plan can beat",
-      {text_option("instance", "", "jobs, VM types and prices (docs/plan.md)").in("FILE").required(),
-       choice_option("objective", "wait", {"wait", "rho", "first_end"}, "what a postponed job costs"),
-       duration_option("time-limit", "60s", "to answer within").bounds(0.01, 86400),
-       flag_option("heuristic", "do not ask the solver: a plan and its bound only"),
-       text_option("explain", "", "what every choice would cost this job, and which was taken").in("JOB"),
-       flag_option("json", "print JSON")},
-      {"orrery plan --instance examples/plan.json", "orrery plan --instance examples/plan.json --objective rho --json",
-       "orrery plan --instance examples/plan.json --explain J3"},
-      run_plan};
+  return {"plan",
+          "[JOBS]",
+          0,
+          1,
+          "which machines to rent for which jobs, with the cost and a bound no plan can beat",
+          join({text_option("instance", "", "one decision: jobs, VM types and prices (docs/plan.md)").in("FILE"),
+                choice_option("objective", "wait", {"wait", "rho", "first_end"},
+                              "what a postponed job of the instance costs"),
+                text_option("explain", "", "what every choice would cost this job, and which was taken").in("JOB"),
+                flag_option("json", "print JSON")},
+               join(planner_option_records("60s"), plan_jobs_options())),
+          {"orrery plan examples/jobs.yaml --nodes 2 --gantt plan.svg", "orrery plan --instance examples/plan.json",
+           "orrery plan --instance examples/plan.json --objective rho --json",
+           "orrery plan --instance examples/plan.json --explain J3"},
+          run_plan};
 }
 
 }  // namespace orrery::cli

@@ -35,7 +35,10 @@ OptionRecord predictor_option() {
 }
 
 Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const OptionValues& options) {
-  const std::string& choice = options.text("with");
+  return named_predictor(env, options.text("with"));
+}
+
+Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const std::string& choice) {
   if (choice == "auto") return std::make_unique<predict::Registry>(predict::shipped_models());
   if (choice == "analytic") return std::make_unique<predict::AnalyticPredictor>();
   if (choice == "operators") {

@@ -13,6 +13,8 @@ namespace orrery::cli {
 OptionRecord predictor_option();
 // The predictor of --with.
 Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const OptionValues& options);
+// The one that --with calls so.
+Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const std::string& choice);
 
 // What was learned of the steps of a machine, of the models that ship.
 Result<predict::MeasuredModel> steps_of_machine(std::string_view machine);

@@ -28,7 +28,7 @@ std::vector<Choice> choices_of(const Instance& instance, const Job& job) {
     const auto found = job.times_s.find(type.gpu);
     if (found == job.times_s.end()) continue;
     for (std::size_t i = 0; i < found->second.size() && static_cast<int>(i) < type.gpus; ++i)
-      choices.push_back({&type, static_cast<int>(i) + 1, found->second[i]});
+      if (std::isfinite(found->second[i])) choices.push_back({&type, static_cast<int>(i) + 1, found->second[i]});
   }
   return choices;
 }
@@ -102,7 +102,8 @@ Result<std::vector<bool>> check_jobs(const Instance& instance, const Plan& plan)
       runs[one.job] = true;
       const VmType& type = instance.vm_types[node.vm];
       const auto found = job.times_s.find(type.gpu);
-      if (found == job.times_s.end() || one.gpus < 1 || static_cast<std::size_t>(one.gpus) > found->second.size())
+      if (found == job.times_s.end() || one.gpus < 1 || static_cast<std::size_t>(one.gpus) > found->second.size() ||
+          !std::isfinite(found->second[static_cast<std::size_t>(one.gpus) - 1]))
         return broken(fmt::format("job {} has no time on {} GPUs of type {}", job.id, one.gpus, type.gpu));
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <tuple>
@@ -68,6 +69,7 @@ class Greedy {
       const int most = std::min(instance_.vm_types[vms_[gpu].front()].gpus, static_cast<int>(times.size()));
       for (int gpus = 1; gpus <= most; ++gpus) {
         const double time = times[static_cast<std::size_t>(gpus) - 1];
+        if (!std::isfinite(time)) continue;
         const bool late = instance_.now_s + time > job.due_s;
         ranked.emplace_back(late, late ? time : usd_per_gpu_h_[gpu] * gpus * time, gpu, gpus, time);
       }

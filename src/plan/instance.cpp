@@ -199,7 +199,8 @@ std::optional<double> time_s(const Job& job, const VmType& type, int gpus) {
   const auto found = job.times_s.find(type.gpu);
   if (gpus < 1 || gpus > type.gpus || found == job.times_s.end()) return std::nullopt;
   if (static_cast<std::size_t>(gpus) > found->second.size()) return std::nullopt;
-  return found->second[static_cast<std::size_t>(gpus) - 1];
+  const double time = found->second[static_cast<std::size_t>(gpus) - 1];
+  return std::isfinite(time) ? std::optional(time) : std::nullopt;
 }
 
 Result<Instance> read_instance(std::string_view text, const std::string& name) {

@@ -37,7 +37,12 @@ struct Job {
   double submit_s = 0;
   double due_s = 0;
   double weight_usd_s = 0;                               // what a second of tardiness costs
-  std::map<std::string, std::vector<double>> times_s{};  // by type of GPU; [g - 1]: time left on g of them
+  std::map<std::string, std::vector<double>> times_s{};  // by type of GPU; [g - 1]: time left on g of them;
+                                                         // infinite: it cannot run on that many
+  // What roll-outs (dispatch.h) know beyond: the VM type and GPUs it has now, and what is lost when it is started
+  // again, moved or resized. Plans of one decision do not count it.
+  std::optional<std::pair<std::size_t, int>> held{};
+  double switch_s = 0;
 };
 
 struct Instance {

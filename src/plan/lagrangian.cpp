@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 namespace orrery::plan {
 
@@ -86,20 +87,34 @@ Evaluation evaluate(const LinearCosts& costs, const std::vector<double>& prices)
   return at;
 }
 
-// One price for every GPU, the best of a geometric row: in a crowd prices are of the size of what jobs pay for waiting,
-// which steps from 0 take long to reach.
+// One price for every GPU: the best of a geometric row, then between its neighbours, since L is concave. In a crowd
+// prices are of the size of what jobs pay for waiting, which steps from 0 take long to reach.
 std::vector<double> first_prices(const LinearCosts& costs) {
+  constexpr int kHalvings = 24, kCuts = 24;
   const double most = *std::max_element(costs.postponed_usd.begin(), costs.postponed_usd.end());
-  std::vector<double> best(costs.slots.size(), 0), prices(costs.slots.size());
-  double bound = evaluate(costs, best).value;
-  for (double usd = most; usd > 1e-7 * most; usd /= 2) {
+  std::vector<double> prices(costs.slots.size());
+  const auto value_at = [&](double usd) {
     for (std::size_t slot = 0; slot < prices.size(); ++slot) prices[slot] = usd * costs.slots[slot].gpus;
-    const double value = evaluate(costs, prices).value;
+    return evaluate(costs, prices).value;
+  };
+  double best = 0, bound = value_at(0), usd = most;
+  for (int i = 0; i < kHalvings; ++i, usd /= 2) {
+    const double value = value_at(usd);
     if (value <= bound) continue;
     bound = value;
-    best = prices;
+    best = usd;
   }
-  return best;
+  double low = best / 2, high = std::min(most, 2 * best);
+  for (int i = 0; i < kCuts && best > 0; ++i) {
+    const double left = low + (high - low) / 3, right = high - (high - low) / 3;
+    if (value_at(left) < value_at(right))
+      low = left;
+    else
+      high = right;
+  }
+  if (best > 0 && value_at((low + high) / 2) > bound) best = (low + high) / 2;
+  value_at(best);
+  return prices;
 }
 
 double squared(const std::vector<double>& values) {
@@ -111,6 +126,7 @@ double squared(const std::vector<double>& values) {
 Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rounds) {
   constexpr double kMemory = 0.6;  // of the direction of earlier rounds
   constexpr int kPatience = 30;    // rounds without a better bound before less is hoped for
+  constexpr double kHope = 0.05;   // at most, of the first bound, which is good already
   const std::size_t slots = costs.slots.size();
   std::vector<double> prices = first_prices(costs), direction(slots, 0);
   Lagrangian best;
@@ -120,7 +136,9 @@ Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rou
   double counted = 0;
   for (int round = 0; round < rounds; ++round) {
     const Evaluation at = evaluate(costs, prices);
-    if (round == 0) hope = std::max(target_usd - at.value, 1e-9 * std::fabs(target_usd));
+    if (round == 0)
+      hope =
+          std::clamp(target_usd - at.value, 1e-9 * std::fabs(target_usd), std::max(kHope * std::fabs(at.value), 1e-6));
     if (at.value > best.bound_usd) {
       best.bound_usd = at.value;
       best.prices_usd = prices;
@@ -192,9 +210,9 @@ std::vector<std::pair<std::size_t, Partition>> rounded_nodes(const LinearCosts& 
   return nodes;
 }
 
-// Jobs in the order of what they lose if they do not get their cheapest slot.
-std::vector<std::size_t> by_regret(const LinearCosts& costs, const Lagrangian& dual) {
-  std::vector<std::pair<double, std::size_t>> order;
+// Jobs in the order of what they lose if they do not get their cheapest slot, or any at all.
+std::vector<std::size_t> by_loss(const LinearCosts& costs, const Lagrangian& dual, Loss loss) {
+  std::vector<std::tuple<double, double, std::size_t>> order;
   for (std::size_t job = 0; job < costs.jobs(); ++job) {
     double first = costs.postponed_usd[job], second = kNever;
     for (std::size_t slot = 0; slot < costs.slots.size(); ++slot) {
@@ -202,17 +220,19 @@ std::vector<std::size_t> by_regret(const LinearCosts& costs, const Lagrangian& d
       second = std::min(second, std::max(first, cost));
       first = std::min(first, cost);
     }
-    order.emplace_back(-(second - first), job);
+    // At prices that keep several out, those who pay most for waiting are nearest to coming in.
+    const double postponed = costs.postponed_usd[job];
+    order.emplace_back(first - (loss == Loss::kOfFirst ? second : postponed), -postponed, job);
   }
   std::sort(order.begin(), order.end());
   std::vector<std::size_t> jobs;
-  for (const auto& [regret, job] : order) jobs.push_back(job);
+  for (const auto& [gain, waiting, job] : order) jobs.push_back(job);
   return jobs;
 }
 
 }  // namespace
 
-Plan rounded_plan(const LinearCosts& costs, const Lagrangian& dual) {
+Plan rounded_plan(const LinearCosts& costs, const Lagrangian& dual, Loss loss) {
   const auto nodes = rounded_nodes(costs, dual);
   Plan plan;
   std::vector<std::vector<std::size_t>> places(costs.slots.size());  // nodes with a free part of that kind
@@ -221,7 +241,7 @@ Plan rounded_plan(const LinearCosts& costs, const Lagrangian& dual) {
       for (int n = 0; n < parts[i]; ++n) places[costs.first_slot[vm] + i].push_back(plan.nodes.size());
     plan.nodes.push_back({vm});
   }
-  for (const std::size_t job : by_regret(costs, dual)) {
+  for (const std::size_t job : by_loss(costs, dual, loss)) {
     double least = kNever;
     std::size_t where = costs.slots.size();
     for (std::size_t slot = 0; slot < costs.slots.size(); ++slot) {
@@ -233,6 +253,61 @@ Plan rounded_plan(const LinearCosts& costs, const Lagrangian& dual) {
     if (where == costs.slots.size()) continue;
     plan.nodes[places[where].back()].jobs.push_back({job, costs.slots[where].gpus});
     places[where].pop_back();
+  }
+  std::erase_if(plan.nodes, [](const Node& node) { return node.jobs.empty(); });
+  return plan;
+}
+
+namespace {
+
+// Nodes of each type by the GPUs they have left.
+class FreeGpus {
+ public:
+  explicit FreeGpus(const LinearCosts& costs) {
+    for (const int gpus : costs.vm_gpus) nodes_.emplace_back(static_cast<std::size_t>(gpus) + 1);
+  }
+  void add(std::size_t vm, int gpus, std::size_t node) { nodes_[vm][static_cast<std::size_t>(gpus)].push_back(node); }
+  // How many are left on the node of the type that has enough and fewest; 0: none has.
+  int fit(std::size_t vm, int gpus) const {
+    for (std::size_t left = static_cast<std::size_t>(gpus); left < nodes_[vm].size(); ++left)
+      if (!nodes_[vm][left].empty()) return static_cast<int>(left);
+    return 0;
+  }
+  std::size_t take(std::size_t vm, int left, int gpus) {
+    std::vector<std::size_t>& from = nodes_[vm][static_cast<std::size_t>(left)];
+    const std::size_t node = from.back();
+    from.pop_back();
+    if (left > gpus) add(vm, left - gpus, node);
+    return node;
+  }
+
+ private:
+  std::vector<std::vector<std::vector<std::size_t>>> nodes_;
+};
+
+}  // namespace
+
+Plan priced_plan(const LinearCosts& costs, const Lagrangian& dual) {
+  Plan plan;
+  FreeGpus free(costs);
+  for (const auto& [vm, parts] : rounded_nodes(costs, dual)) {
+    free.add(vm, costs.vm_gpus[vm], plan.nodes.size());
+    plan.nodes.push_back({vm});
+  }
+  for (const std::size_t job : by_loss(costs, dual, Loss::kOfAll)) {
+    double least = kNever;
+    std::size_t where = costs.slots.size();
+    for (std::size_t slot = 0; slot < costs.slots.size(); ++slot) {
+      const double cost = costs.at(job, slot);
+      if (cost >= costs.postponed_usd[job] || cost + dual.prices_usd[slot] >= least) continue;
+      if (free.fit(costs.slots[slot].vm, costs.slots[slot].gpus) == 0) continue;
+      least = cost + dual.prices_usd[slot];
+      where = slot;
+    }
+    if (where == costs.slots.size()) continue;
+    const Slot& slot = costs.slots[where];
+    const std::size_t node = free.take(slot.vm, free.fit(slot.vm, slot.gpus), slot.gpus);
+    plan.nodes[node].jobs.push_back({job, slot.gpus});
   }
   std::erase_if(plan.nodes, [](const Node& node) { return node.jobs.empty(); });
   return plan;

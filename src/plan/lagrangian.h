@@ -32,8 +32,18 @@ Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rou
 // does not close the gap.
 std::vector<bool> open_entries(const LinearCosts& costs, const Lagrangian& dual, double target_usd);
 
+// Who comes first in a rounded plan.
+enum class Loss {
+  kOfFirst,  // who would lose most if the cheapest slot were taken
+  kOfAll,    // who would lose most if it were postponed: in a crowd that is what counts
+};
+
 // A plan from the prices: the mean partitions rounded to whole nodes, then jobs, those who would lose most first, each
 // into the cheapest slot left.
-Plan rounded_plan(const LinearCosts& costs, const Lagrangian& dual);
+Plan rounded_plan(const LinearCosts& costs, const Lagrangian& dual, Loss loss);
+
+// The same nodes without their partitions: jobs, those who would lose most by being postponed first, each take the slot
+// that is cheapest at the prices and for which some node has GPUs left.
+Plan priced_plan(const LinearCosts& costs, const Lagrangian& dual);
 
 }  // namespace orrery::plan

@@ -16,7 +16,7 @@ namespace orrery::plan {
 
 namespace {
 
-constexpr double kDualWork = 6e7;  // rounds · jobs · slots
+constexpr double kDualWork = 6e8;  // rounds · jobs · slots
 constexpr std::int64_t kComparisonsMax = 20'000'000;
 constexpr double kEqual = 1e-9;  // relative; below it costs are the same
 
@@ -71,7 +71,9 @@ class Planner {
   void solve(const LinearCosts& costs) {
     offer(improve(costs, *best_, kComparisonsMax));
     const Lagrangian dual = lagrangian_bound(costs, best_usd_, dual_rounds(costs));
-    offer(improve(costs, rounded_plan(costs, dual), kComparisonsMax));
+    for (const Loss loss : {Loss::kOfFirst, Loss::kOfAll})
+      offer(improve(costs, rounded_plan(costs, dual, loss), kComparisonsMax));
+    offer(improve(costs, priced_plan(costs, dual), kComparisonsMax));
     bound_usd_ = dual.bound_usd;
     if (!is_proof(best_usd_, bound_usd_)) bound_usd_ = std::max(bound_usd_, solve_exactly(costs, dual));
   }

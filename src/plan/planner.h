@@ -2,7 +2,7 @@
 // The cheapest plan that can be found in the time there is, and a bound no plan can beat.
 //
 //   1. greedy (greedy.h), improved (improve.h): there is a plan from now on
-//   2. a bound and prices (lagrangian.h); a second plan rounded from the prices, improved
+//   2. a bound and prices (lagrangian.h); three more plans made from the prices, improved
 //   3. the pattern program (pattern_milp.h) without the choices that the bound rules out, solved by CBC (cbc.h)
 //   4. the best plan, checked (checker.h)
 //

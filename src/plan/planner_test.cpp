@@ -96,10 +96,25 @@ TEST(Planner, ImprovingNeverCostsMoreAndKeepsTheRules) {
         EXPECT_LE(*checked, *check_plan(instance, objective, greedy));
       }
       const Lagrangian dual = lagrangian_bound(costs, total_usd(costs, greedy), 100);
-      const Plan rounded = rounded_plan(costs, dual);
-      ASSERT_TRUE(check_plan(instance, objective, rounded));
-      EXPECT_LE(dual.bound_usd, total_usd(costs, rounded));
+      for (const Plan& made : {rounded_plan(costs, dual, Loss::kOfFirst), rounded_plan(costs, dual, Loss::kOfAll),
+                               priced_plan(costs, dual)}) {
+        ASSERT_TRUE(check_plan(instance, objective, made));
+        EXPECT_LE(dual.bound_usd, total_usd(costs, made) * (1 + 1e-12));
+      }
     }
+  }
+}
+
+// Four jobs for every GPU there can be, each waiting at a high price: who runs decides the cost.
+TEST(Planner, PricesSayWhoRunsInACrowd) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Instance instance = made_up(seed, {.nodes = 20, .jobs = 240, .gpus_max = 4});
+    instance.rho = 100;
+    const LinearCosts costs = linear_costs(instance, Objective::kRho);
+    const Plan greedy = greedy_plan(instance);
+    const Lagrangian dual = lagrangian_bound(costs, total_usd(costs, greedy), 2000);
+    const double priced = total_usd(costs, improve(costs, priced_plan(costs, dual), 10'000'000));
+    EXPECT_LE(priced - dual.bound_usd, 0.2 * (total_usd(costs, greedy) - dual.bound_usd)) << seed;
   }
 }
 

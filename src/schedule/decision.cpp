@@ -73,6 +73,8 @@ std::string to_string(const Reason& reason) {
       return fmt::format("has waited {:.0f} s and goes before everybody", a);
     case Why::kLargerBatch:
       return fmt::format("{:.2f} times its batch, {:.2f} times as fast", a, b);
+    case Why::kCheapestPlan:
+      return fmt::format("part of the cheapest plan: a machine at ${:.2f} an hour, ${:.2f} for all jobs", a, b);
   }
   return "";
 }

@@ -1,0 +1,256 @@
+#include "cli/plan_jobs.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "base/yaml.h"
+#include "cli/catalogs.h"
+#include "cli/jobs.h"
+#include "cli/planners.h"
+#include "cli/predictors.h"
+#include "cli/runs.h"
+#include "env/clock.h"
+#include "env/files.h"
+#include "plan/job_list.h"
+#include "plan/job_times.h"
+#include "plan/milp_policy.h"
+#include "simulate/rent_report.h"
+
+namespace orrery::cli {
+
+using plan::Job;
+using plan::Market;
+using simulate::RentRun;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string beside(const std::string& file, const std::string& path) {
+  const std::size_t slash = file.rfind('/');
+  return path.starts_with('/') || slash == std::string::npos ? path : file.substr(0, slash + 1) + path;
+}
+
+// What was planned, for whom.
+struct Planned {
+  Market market;
+  std::vector<Job> jobs;  // by submission
+  RentRun run;
+  double bound_usd = 0;
+  plan::MilpPolicyStats stats;
+  Seconds time;
+
+  double total_usd() const { return run.bill.total_usd(); }
+  double gap() const { return total_usd() > 0 ? std::max(0.0, 1 - bound_usd / total_usd()) : 0; }
+};
+
+// The options of training that a job file completes; the list has none of its own.
+OptionValues training_values() {
+  static const std::vector<OptionRecord> kRecords = training_options();
+  return OptionValues(kRecords);
+}
+
+Result<Job> read_one(Context& context, const std::string& path, const std::vector<plan::VmType>& types,
+                     const predict::Predictor& predictor) {
+  ORRERY_TRY(const workload::JobFile file, read_job_file(context.env, path));
+  ORRERY_TRY(const RunRequest request, job_request(context.env, file, training_values()));
+  const auto make = [&](workload::TrainingGraph graph, const hardware::Placement& placement) {
+    return make_run(std::move(graph), request.options.texts("precision").front(), placement, request.options);
+  };
+  auto job =
+      plan::predicted_job(file.spec, request.graph, request.options.integers("batch").front(), types, predictor, make);
+  if (!job) return std::move(job).error().with_context(path);
+  job->id = file.spec.name;
+  job->due_s = file.spec.deadline ? file.spec.deadline->value() : plan::kTimeMaxS;
+  return job;
+}
+
+// Ids of several jobs of a name get a number.
+void name_apart(std::vector<Job>& jobs) {
+  std::map<std::string, int> counts, seen;
+  for (const Job& job : jobs) ++counts[job.id];
+  for (Job& job : jobs)
+    if (counts[job.id] > 1) job.id += fmt::format("-{}", ++seen[job.id]);
+}
+
+Result<std::vector<Job>> read_jobs(Context& context, const std::string& path, const std::vector<plan::VmType>& types,
+                                   const predict::Predictor& predictor) {
+  ORRERY_TRY(const std::string yaml, context.env.files.read(path, kYamlBytesMax));
+  ORRERY_TRY(const std::vector<plan::ListedJob> list, plan::read_job_list(yaml, path));
+  std::map<std::string, Job> known;
+  std::vector<Job> jobs;
+  for (const plan::ListedJob& listed : list) {
+    auto found = known.find(listed.file);
+    if (found == known.end()) {
+      auto one = read_one(context, beside(path, listed.file), types, predictor);
+      if (!one) return std::move(one).error().with_context(fmt::format("{}:{}", path, listed.line));
+      found = known.emplace(listed.file, std::move(*one)).first;
+    }
+    Job job = found->second;
+    const bool has_deadline = job.due_s < plan::kTimeMaxS;
+    job.submit_s = listed.submit.value();
+    if (has_deadline) job.due_s += job.submit_s;
+    job.weight_usd_s = has_deadline ? listed.late_usd_per_h / 3600 : 0;
+    jobs.insert(jobs.end(), static_cast<std::size_t>(listed.copies), job);
+  }
+  std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.submit_s < b.submit_s; });
+  name_apart(jobs);
+  return jobs;
+}
+
+Result<Planned> make_planned(Context& context, const std::string& path, const OptionValues& options) {
+  const Seconds start = context.env.clock.monotonic();
+  ORRERY_TRY(const OfferList offers, load_offers(context, options));
+  ORRERY_TRY(const std::vector<plan::VmType> types, plan::vm_types_of(offers.offers, options.flag("spot")));
+  ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
+  Planned planned;
+  ORRERY_TRY(planned.jobs, read_jobs(context, path, types, *predictor));
+  planned.bound_usd = plan::alone_bound_usd(types, planned.jobs);
+  planned.market = {static_cast<int>(options.integer("nodes")), plan::useful_types(types, planned.jobs)};
+  plan::MilpPolicyOptions how;
+  how.horizon_s = options.duration("horizon").value();
+  how.planner = planner_options(context, options);
+  how.planner.limit = std::min(how.planner.limit, Seconds(10));
+  const auto policy = [&](const Market& market, const std::vector<Job>& jobs) {
+    return plan::make_milp_policy(how, market, jobs, context.env, &planned.stats);
+  };
+  ORRERY_TRY(planned.run, simulate::simulate_rent(planned.market, {planned.jobs, planned.jobs}, policy));
+  planned.time = context.env.clock.monotonic() - start;
+  return planned;
+}
+
+Table job_table(const Planned& planned) {
+  Table table({{"job", "job"},
+               {"submit_s", "submitted", CellFormat::kSeconds},
+               {"start_s", "starts", CellFormat::kSeconds},
+               {"end_s", "ends", CellFormat::kSeconds},
+               {"due_s", "due", CellFormat::kSeconds},
+               {"starts", "times started", CellFormat::kInteger, false},
+               {"rental_usd", "rental", CellFormat::kDollars},
+               {"tardiness_usd", "tardiness", CellFormat::kDollars}});
+  const std::vector<double> shares = simulate::share_usd(planned.market, planned.jobs.size(), planned.run.run);
+  for (std::size_t i = 0; i < planned.jobs.size(); ++i) {
+    const Job& job = planned.jobs[i];
+    const simulate::JobOutcome& ran = planned.run.run.jobs[i];
+    const double end = schedule::to_seconds(ran.end_ns);
+    table.add({job.id, job.submit_s, schedule::to_seconds(ran.first_start_ns), end,
+               job.due_s < plan::kTimeMaxS ? Cell(job.due_s) : Cell(), std::int64_t{ran.starts + ran.moves}, shares[i],
+               job.weight_usd_s * std::max(0.0, end - job.due_s)});
+  }
+  return table;
+}
+
+Table machine_table(const Planned& planned) {
+  Table table({{"vm", "machine"},
+               {"from_s", "rented from", CellFormat::kSeconds},
+               {"to_s", "to", CellFormat::kSeconds},
+               {"usd", "cost", CellFormat::kDollars},
+               {"jobs", "jobs × GPUs"}});
+  for (const simulate::RentedStretch& one : simulate::rented_stretches(planned.market, planned.run.run)) {
+    std::vector<std::string> jobs;
+    for (const simulate::Holding& held : one.jobs) {
+      const std::string text = fmt::format("{} × {}", planned.jobs[static_cast<std::size_t>(held.job)].id, held.gpus);
+      if (std::find(jobs.begin(), jobs.end(), text) == jobs.end()) jobs.push_back(text);
+    }
+    table.add({planned.market.vm_types[one.vm].name, one.from_s, one.to_s, one.usd,
+               fmt::format("{}", fmt::join(jobs, ", "))});
+  }
+  return table;
+}
+
+std::string as_json(const Planned& planned) {
+  const simulate::RentBill& bill = planned.run.bill;
+  Json json = {{"objective_usd", planned.total_usd()},
+               {"bound_usd", planned.bound_usd},
+               {"gap", planned.gap()},
+               {"rental_usd", bill.rental_usd},
+               {"idle_usd", bill.idle_usd},
+               {"tardiness_usd", bill.tardiness_usd},
+               {"late_jobs", bill.late},
+               {"machines_most", bill.nodes_most},
+               {"decisions", planned.stats.decisions},
+               {"seconds", planned.time.value()},
+               {"machines", Json::parse(machine_table(planned).to_json())},
+               {"jobs", Json::parse(job_table(planned).to_json())}};
+  return json.dump() + "\n";
+}
+
+std::string as_text(const Planned& planned) {
+  const simulate::RentBill& bill = planned.run.bill;
+  const auto dollars = [](double usd) { return format_dollars(Dollars(usd)); };
+  return fmt::format(
+      "{}: rental {} (of it idle {}), tardiness {}; {} of {} jobs late, at most {} machines at once\n"
+      "nobody can pay less than {} (gap {:.1f} %), each job alone with all machines to choose from; {} decisions, "
+      "{}\n\n"
+      "{}\n{}",
+      dollars(planned.total_usd()), dollars(bill.rental_usd), dollars(std::max(0.0, bill.idle_usd)),
+      dollars(bill.tardiness_usd), bill.late, planned.jobs.size(), bill.nodes_most, dollars(planned.bound_usd),
+      100 * planned.gap(), planned.stats.decisions, format_seconds(planned.time), machine_table(planned).to_text(),
+      job_table(planned).to_text());
+}
+
+// What every machine would mean for one job that has it alone from its submission on, and where it was.
+Result<Table> explanation(const Planned& planned, const std::string& id) {
+  const auto job = std::find_if(planned.jobs.begin(), planned.jobs.end(), [&](const Job& one) { return one.id == id; });
+  if (job == planned.jobs.end()) {
+    std::vector<std::string> ids;
+    for (const Job& one : planned.jobs) ids.push_back(one.id);
+    return Error::not_found(fmt::format("--explain: no job {}{}", quote(id), did_you_mean(id, ids)));
+  }
+  const auto index = job - planned.jobs.begin();
+  const auto machines = plan::machines_of(planned.market);
+  std::map<std::pair<std::size_t, int>, double> held_s;
+  for (const simulate::Holding& one : planned.run.run.holdings) {
+    if (one.job != index) continue;
+    const auto vm = static_cast<std::size_t>(machines[static_cast<std::size_t>(one.machine)].device);
+    held_s[{vm, one.gpus}] += schedule::to_seconds(one.to_ns - one.from_ns);
+  }
+  Table table({{"choice", "choice"},
+               {"time_s", "time", CellFormat::kSeconds},
+               {"rental_usd", "rental", CellFormat::kDollars},
+               {"tardiness_usd", "tardiness", CellFormat::kDollars},
+               {"total_usd", "together", CellFormat::kDollars},
+               {"held_s", "was there for", CellFormat::kSeconds}});
+  for (std::size_t vm = 0; vm < planned.market.vm_types.size(); ++vm) {
+    const plan::VmType& type = planned.market.vm_types[vm];
+    for (int gpus = 1; gpus <= type.gpus; ++gpus) {
+      const auto time = plan::time_s(*job, type, gpus);
+      if (!time) continue;
+      const double rental = type.price_usd_h / 3600 * gpus / type.gpus * *time;
+      const double late = job->weight_usd_s * std::max(0.0, job->submit_s + *time - job->due_s);
+      const auto held = held_s.find({vm, gpus});
+      table.add({fmt::format("{} × {}", gpus, type.name), *time, rental, late, rental + late,
+                 held != held_s.end() ? Cell(held->second) : Cell()});
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<OptionRecord> plan_jobs_options() {
+  return join(catalog_options(),
+              {integer_option("nodes", 4, "machines that may be rented at once").bounds(1, 1000),
+               duration_option("horizon", "30m", "plan anew after this long without an event").bounds(1, 1e7),
+               flag_option("spot", "rent at spot prices; interruptions are not counted"), predictor_option(),
+               text_option("gantt", "", "write an SVG picture of who is where when").in("FILE")});
+}
+
+Status plan_jobs(Context& context, const std::string& path, const OptionValues& options) {
+  ORRERY_TRY(const Planned planned, make_planned(context, path, options));
+  if (!options.text("explain").empty()) {
+    ORRERY_TRY(const Table table, explanation(planned, options.text("explain")));
+    context.print(options.flag("json") ? table.to_json() + "\n" : table.to_text());
+    return {};
+  }
+  context.print(options.flag("json") ? as_json(planned) : as_text(planned));
+  if (options.text("gantt").empty()) return {};
+  const std::string svg = simulate::rent_gantt_svg(planned.market, planned.jobs, planned.run.run);
+  ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("gantt"), svg));
+  if (!options.flag("json")) context.print(fmt::format("\nwrote {}\n", options.text("gantt")));
+  return {};
+}
+
+}  // namespace orrery::cli

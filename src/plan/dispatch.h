@@ -1,0 +1,68 @@
+#pragma once
+// Simple rules that give waiting jobs to machines one by one, now and at every later end of a job. They say what a plan
+// leads to: a roll-out plays the first decision and then a rule until everybody has ended.
+//
+// Procedure, whenever there may be room
+//   1. Waiting jobs in the order of the rule; p is the shortest time left of a job, d its due date, w its weight:
+//        kDue     earliest d
+//        kWeight  largest w/p
+//        kUrgency largest w/p·exp(−max(0, d − p − now) / 2p̄), p̄ the mean p of those who wait
+//        kListed  smallest key of a list that is given (order_search.h finds good ones)
+//      (apparent tardiness cost: Vepsalainen and Morton, Management Science 33(8), 1987)
+//   2. Each takes the place with the least
+//        w·max(0, now + t − d) + rent + crowding·(Σ w of the others who wait)·g·t / GPUs there can be
+//      of free GPUs of open nodes (rent: their share of the price for t) and nodes that may still be opened (rent: the
+//      whole price for t). The last term is what others wait longer for it.
+//   3. A job that does not go on where it is loses Job::switch_s first. One that finds no place waits. Running jobs
+//   keep theirs to the end; a node closes with its last job.
+//
+// Ties: jobs by index; open nodes before new ones, then nodes and VM types by index, then fewer GPUs. O(ends · waiting
+// · places).
+
+#include <span>
+
+#include "plan/instance.h"
+#include "plan/plan.h"
+
+namespace orrery::plan {
+
+enum class DispatchOrder { kDue, kWeight, kUrgency, kListed };
+
+struct DispatchRule {
+  DispatchOrder order = DispatchOrder::kUrgency;
+  double crowding = 1;
+  std::span<const double> keys{};  // of kListed, by job; borrowed
+};
+
+// The rules that need no list.
+std::span<const DispatchRule> dispatch_rules();
+
+// `kept` and whoever else the rule starts now. Precondition: `kept` keeps the limits of the instance.
+Plan dispatch_plan(const Instance& instance, const Plan& kept, const DispatchRule& rule);
+
+// What a decision leads to.
+struct Forecast {
+  double rental_usd = 0;  // of nodes from now until their last job ends
+  double tardiness_usd = 0;
+  double flow_usd = 0;  // Σ w·(end − now): breaks ties between plans that cost the same
+  double end_s = 0;     // of the last job
+
+  double total_usd() const { return rental_usd + tardiness_usd; }
+  // The total, and a thousandth of the flow: what can run for nothing should, since more jobs may come.
+  double score() const { return total_usd() + 1e-3 * flow_usd; }
+};
+
+// The plan now and the rule later, until the last job has ended.
+Forecast forecast(const Instance& instance, const Plan& first, const DispatchRule& rule);
+// The one of several rules with the least score.
+Forecast best_forecast(const Instance& instance, const Plan& first, std::span<const DispatchRule> rules);
+
+// `kept`, whoever the rule starts now, and what that leads to; `order`: jobs in the order they were started in.
+struct Dispatched {
+  Plan plan;
+  Forecast forecast;
+  std::vector<std::size_t> order;
+};
+Dispatched dispatch(const Instance& instance, const Plan& kept, const DispatchRule& rule);
+
+}  // namespace orrery::plan

@@ -1,0 +1,36 @@
+#pragma once
+// What is rented and what runs on it, from offers and job files: VM types, and times that a predictor gives.
+
+#include <span>
+
+#include "hardware/offer.h"
+#include "plan/choice.h"
+#include "plan/instance.h"
+
+namespace orrery::plan {
+
+// Of every device and number of them the cheapest offer, named "provider instance (region)". Left out: devices nobody
+// knows, slices, odd prices, more than kVmGpusMax devices, and (with `spot`) what has no spot price. kInfeasible if
+// nothing is left; says why.
+Result<std::vector<VmType>> vm_types_of(std::span<const hardware::Offer> offers, bool spot);
+
+// The times of a job on every number of devices of one machine that the types have: infinite where it may not run
+// (other devices or numbers are asked for, the batch does not divide) or does not fit into memory. Ids, dates and
+// weights are left to the caller. kInfeasible if it can run nowhere: says which constraint is broken and by how much.
+Result<Job> predicted_job(const workload::JobSpec& spec, const workload::TrainingGraph& graph, std::int64_t batch,
+                          std::span<const VmType> types, const predict::Predictor& predictor, const MakeRun& make_run);
+
+// The types on which some job, on some number of GPUs, is not beaten in both time and share of the price. Others could
+// only help by filling machines better, and plans take longer with each.
+std::vector<VmType> useful_types(std::span<const VmType> types, std::span<const Job> jobs);
+
+// No way to run the jobs costs less, with any number of machines: each pays its share of the cheapest machine at every
+// moment and is late only by itself,
+//
+//   Σ_j min over shares f of [Σ f_i·p_i·g_i/G_i·t_i + w·max(0, submit + Σ f_i·t_i − due)]
+//
+// where f_i is the part of the work done on g_i GPUs of machine i. Two machines at most are mixed, so that the job ends
+// when it is due. O(jobs · (types · GPUs)²).
+double alone_bound_usd(std::span<const VmType> types, std::span<const Job> jobs);
+
+}  // namespace orrery::plan

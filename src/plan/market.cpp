@@ -1,0 +1,175 @@
+#include "plan/market.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+namespace orrery::plan {
+
+using schedule::Action;
+using schedule::ClusterView;
+using schedule::Decision;
+using schedule::JobIndex;
+
+namespace {
+
+constexpr double kAlmostDoneS = 1e-6;  // what is left at least of a job that has not ended
+
+Job what_is_left(const Job& job, double share) {
+  Job left = job;
+  for (auto& [gpu, times] : left.times_s)
+    for (double& time : times) time = std::max(time * share, kAlmostDoneS);
+  return left;
+}
+
+}  // namespace
+
+std::vector<schedule::MachineView> machines_of(const Market& market) {
+  std::vector<schedule::MachineView> machines;
+  for (std::size_t vm = 0; vm < market.vm_types.size(); ++vm) {
+    const VmType& type = market.vm_types[vm];
+    schedule::MachineView machine{.gpus = type.gpus, .free = type.gpus, .device = static_cast<std::int32_t>(vm)};
+    machines.insert(machines.end(), static_cast<std::size_t>(std::min(market.nodes, type.nodes_max)), machine);
+  }
+  return machines;
+}
+
+double shortest_s(const Market& market, const Job& job) {
+  double shortest = std::numeric_limits<double>::infinity();
+  for (const VmType& type : market.vm_types) {
+    for (int gpus = 1; gpus <= type.gpus; ++gpus)
+      if (const auto time = time_s(job, type, gpus)) shortest = std::min(shortest, *time);
+  }
+  return shortest < std::numeric_limits<double>::infinity() ? shortest : 0;
+}
+
+void Desk::hear(const schedule::Event& event) {
+  there_.insert(there_.end(), event.arrived.begin(), event.arrived.end());
+  const auto gone = [&](JobIndex job) {
+    const auto in = [job](auto list) { return std::find(list.begin(), list.end(), job) != list.end(); };
+    return in(event.ended) || in(event.withdrawn);
+  };
+  std::erase_if(there_, gone);
+  std::sort(there_.begin(), there_.end());
+}
+
+Situation Desk::look(const ClusterView& view, const Instance& how) const {
+  Situation situation{how, there_, {}, {}};
+  Instance& instance = situation.instance;
+  instance.nodes = market_.nodes;
+  instance.vm_types = market_.vm_types;
+  instance.now_s = schedule::to_seconds(view.now());
+  instance.jobs.clear();
+  std::map<std::int32_t, std::size_t> node_of;
+  for (std::size_t i = 0; i < there_.size(); ++i) {
+    const JobIndex job = there_[i];
+    const auto work = static_cast<double>(view.facts(job).work_ns);
+    const double share = work > 0 ? static_cast<double>(view.left_ns(job)) / work : 0;
+    instance.jobs.push_back(what_is_left(jobs_[static_cast<std::size_t>(job)], share));
+    if (view.progress(job).starts == 0) instance.jobs.back().switch_s = 0;
+    if (!view.is_running(job)) continue;
+    const schedule::Slice& held = view.progress(job).allocation.front();
+    const auto [node, is_new] = node_of.try_emplace(held.machine, situation.current.nodes.size());
+    if (is_new) {
+      const auto vm = view.machines()[static_cast<std::size_t>(held.machine)].device;
+      situation.current.nodes.push_back({static_cast<std::size_t>(vm)});
+      situation.where.push_back(held.machine);
+    }
+    situation.current.nodes[node->second].jobs.push_back({i, held.gpus});
+    instance.jobs.back().held = {situation.current.nodes[node->second].vm, held.gpus};
+  }
+  return situation;
+}
+
+namespace {
+
+// The machine of every node of the plan.
+class Matching {
+ public:
+  Matching(const ClusterView& view, const Situation& situation, const Plan& plan)
+      : view_(view), plan_(plan), machine_of_(plan.nodes.size(), -1), taken_(view.machines().size(), false) {
+    for (std::size_t n = 0; n < situation.current.nodes.size(); ++n)
+      for (const RunningJob& one : situation.current.nodes[n].jobs) now_[one.job] = {situation.where[n], one.gpus};
+  }
+
+  std::vector<std::int32_t> run() {
+    for (const auto& [common, node, machine] : by_common_jobs()) {
+      if (machine_of_[node] >= 0 || taken_[static_cast<std::size_t>(machine)]) continue;
+      give(node, machine);
+    }
+    for (std::size_t node = 0; node < plan_.nodes.size(); ++node) {
+      if (machine_of_[node] < 0) give(node, free_machine(plan_.nodes[node].vm));
+    }
+    return machine_of_;
+  }
+
+ private:
+  using Common = std::tuple<int, std::size_t, std::int32_t>;  // −jobs that can stay, node, machine
+
+  std::vector<Common> by_common_jobs() const {
+    std::vector<Common> all;
+    for (std::size_t node = 0; node < plan_.nodes.size(); ++node) {
+      std::map<std::int32_t, int> common;
+      for (const RunningJob& one : plan_.nodes[node].jobs) {
+        const auto found = now_.find(one.job);
+        if (found == now_.end()) continue;
+        const std::int32_t machine = found->second.first;
+        const auto type = static_cast<std::size_t>(view_.machines()[static_cast<std::size_t>(machine)].device);
+        if (type == plan_.nodes[node].vm) ++common[machine];
+      }
+      for (const auto& [machine, jobs] : common) all.emplace_back(-jobs, node, machine);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+  std::int32_t free_machine(std::size_t vm) const {
+    for (std::size_t m = 0; m < taken_.size(); ++m)
+      if (!taken_[m] && static_cast<std::size_t>(view_.machines()[m].device) == vm) return static_cast<std::int32_t>(m);
+    return 0;
+  }
+
+  void give(std::size_t node, std::int32_t machine) {
+    machine_of_[node] = machine;
+    taken_[static_cast<std::size_t>(machine)] = true;
+  }
+
+  const ClusterView& view_;
+  const Plan& plan_;
+  std::map<std::size_t, std::pair<std::int32_t, int>> now_;  // by job: machine, GPUs
+  std::vector<std::int32_t> machine_of_;
+  std::vector<bool> taken_;
+};
+
+}  // namespace
+
+void carry_out(const ClusterView& view, const Situation& situation, const Plan& plan,
+               std::vector<Decision>& decisions) {
+  const std::vector<std::int32_t> machine_of = Matching(view, situation, plan).run();
+  std::vector<bool> planned(situation.who.size(), false);
+  for (const Node& node : plan.nodes)
+    for (const RunningJob& one : node.jobs) planned[one.job] = true;
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    if (!planned[i] && view.is_running(situation.who[i]))
+      decisions.push_back({.action = Action::kSuspend, .job = situation.who[i], .reason = {schedule::Why::kOvertaken}});
+  }
+  for (std::size_t n = 0; n < plan.nodes.size(); ++n) {
+    const double price = situation.instance.vm_types[plan.nodes[n].vm].price_usd_h;
+    for (const RunningJob& one : plan.nodes[n].jobs) {
+      const JobIndex job = situation.who[one.job];
+      const schedule::Allocation wanted = {{.machine = machine_of[n], .gpus = one.gpus}};
+      const bool runs = view.is_running(job);
+      if (runs && view.progress(job).allocation == wanted) continue;
+      const bool resizes = runs && schedule::gpus_in(view.progress(job).allocation) != one.gpus;
+      decisions.push_back({.action = !runs     ? Action::kStart
+                                     : resizes ? Action::kResize
+                                               : Action::kMigrate,
+                           .job = job,
+                           .allocation = wanted,
+                           .reason = {schedule::Why::kCheapestPlan, price}});
+    }
+  }
+}
+
+}  // namespace orrery::plan

@@ -1,0 +1,57 @@
+#pragma once
+// Machines that can be rented, as a cluster that policies and engines understand (schedule/cluster_view.h).
+//
+// The cluster has every machine that could be open: of each VM type as many as its limit and the number of nodes allow.
+// MachineView::device is the VM type. A machine is rented while it holds a job; who decides sees to it that no more
+// than Market::nodes are.
+
+#include <vector>
+
+#include "plan/instance.h"
+#include "plan/plan.h"
+#include "schedule/policy.h"
+
+namespace orrery::plan {
+
+struct Market {
+  int nodes = 1;  // that may be open at once
+  std::vector<VmType> vm_types;
+};
+
+std::vector<schedule::MachineView> machines_of(const Market& market);
+
+// The shortest time a job can take: what its work is measured in (JobFacts::work_ns). 0 if it cannot run at all.
+double shortest_s(const Market& market, const Job& job);
+
+// The jobs there are at one event, as an instance to plan for, and what runs already.
+struct Situation {
+  Instance instance;
+  std::vector<schedule::JobIndex> who;  // by job of the instance
+  Plan current;
+  std::vector<std::int32_t> where;  // the machine of each of current.nodes
+};
+
+// Follows events and keeps the jobs that have come and not ended. Both arguments are borrowed; `jobs` are those of the
+// view, with their predicted times from the start.
+class Desk {
+ public:
+  Desk(const Market& market, const std::vector<Job>& jobs) : market_(market), jobs_(jobs) {}
+
+  void hear(const schedule::Event& event);
+  // Times are what is left of them; constants are those of `how`.
+  Situation look(const schedule::ClusterView& view, const Instance& how) const;
+
+  const Market& market() const { return market_; }
+
+ private:
+  const Market& market_;
+  const std::vector<Job>& jobs_;
+  std::vector<schedule::JobIndex> there_;  // ascending
+};
+
+// What turns the current state into `plan`. A node of the plan takes the machine of its type that has most of its jobs
+// already, so that nobody moves without need. Appends suspensions first.
+void carry_out(const schedule::ClusterView& view, const Situation& situation, const Plan& plan,
+               std::vector<schedule::Decision>& decisions);
+
+}  // namespace orrery::plan

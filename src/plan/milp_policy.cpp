@@ -1,0 +1,129 @@
+#include "plan/milp_policy.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+
+#include "env/clock.h"
+#include "plan/dispatch.h"
+#include "plan/linear_costs.h"
+#include "plan/order_search.h"
+
+namespace orrery::plan {
+
+namespace {
+
+struct Postponing {
+  Objective objective;
+  double wait_fraction;
+  double rho;
+};
+
+constexpr std::array kPostponing = {
+    Postponing{Objective::kWait, 0.25, 100}, Postponing{Objective::kWait, 0.5, 100},
+    Postponing{Objective::kWait, 1, 100},    Postponing{Objective::kRho, 0.25, 1},
+    Postponing{Objective::kRho, 0.25, 100},
+};
+
+class MilpPolicy final : public schedule::Policy {
+ public:
+  MilpPolicy(const MilpPolicyOptions& options, const Market& market, const std::vector<Job>& jobs, env::Env env,
+             MilpPolicyStats* stats)
+      : options_(options), desk_(market, jobs), env_(env), stats_(stats != nullptr ? *stats : own_stats_) {
+    how_.horizon_s = options.horizon_s;
+    how_.kappa = 0.05;
+  }
+
+  std::string_view name() const override { return "milp"; }
+
+  schedule::TimeNs wake_at_ns() const override { return wake_ns_; }
+
+  void decide(const schedule::ClusterView& view, const schedule::Event& event,
+              std::vector<schedule::Decision>& decisions) override {
+    desk_.hear(event);
+    const Situation now = desk_.look(view, how_);
+    wake_ns_ = now.who.empty() ? schedule::kNever : view.now() + schedule::from_seconds(options_.horizon_s);
+    if (now.who.empty()) return;
+    const Seconds start = env_.clock.monotonic();
+    const std::vector<double> known = known_keys(now);
+    const OrderSearch after = search_order(now.instance, now.current, known, options_.tries, seed_);
+    const OrderSearch anew = search_order(now.instance, {}, known, options_.tries, seed_);
+    remember(now, anew);
+    std::vector<DispatchRule> rules(dispatch_rules().begin(), dispatch_rules().end());
+    rules.push_back(after.rule());
+    rules.push_back(anew.rule());
+    // An empty cluster is no plan as long as there are jobs.
+    Plan best = now.current;
+    Forecast least = best.nodes.empty() ? Forecast{.rental_usd = kNever} : best_forecast(now.instance, best, rules);
+    for (Plan& plan : candidates(now, after, anew)) {
+      if (plan.nodes.empty()) continue;
+      const Forecast then = best_forecast(now.instance, plan, rules);
+      if (then.score() >= least.score() * (1 - options_.worthwhile)) continue;
+      least = then;
+      best = std::move(plan);
+    }
+    const std::size_t first = decisions.size();
+    carry_out(view, now, best, decisions);
+    for (std::size_t i = first; i < decisions.size(); ++i) decisions[i].reason.b = least.total_usd();
+    count(env_.clock.monotonic() - start);
+  }
+
+ private:
+  // The order that was found last time; who has come since is put behind.
+  std::vector<double> known_keys(const Situation& now) const {
+    std::vector<double> keys;
+    for (const schedule::JobIndex job : now.who) {
+      const auto found = keys_.find(job);
+      keys.push_back(found != keys_.end() ? found->second : std::numeric_limits<double>::max());
+    }
+    return keys;
+  }
+
+  void remember(const Situation& now, const OrderSearch& search) {
+    keys_.clear();
+    for (std::size_t i = 0; i < now.who.size(); ++i) keys_[now.who[i]] = search.keys[i];
+    ++seed_;
+  }
+
+  std::vector<Plan> candidates(const Situation& now, const OrderSearch& after, const OrderSearch& anew) {
+    std::vector<Plan> plans = {after.best.plan, anew.best.plan};
+    if (now.who.size() > options_.planned_max) return plans;
+    for (const Postponing& one : kPostponing) {
+      Instance instance = now.instance;
+      instance.wait_fraction = one.wait_fraction;
+      instance.rho = one.rho;
+      auto report = make_plan(instance, one.objective, options_.planner, env_);
+      if (!report) continue;
+      ++stats_.plans;
+      stats_.proven += report->proven ? 1 : 0;
+      plans.push_back(std::move(report->plan));
+    }
+    return plans;
+  }
+
+  void count(Seconds time) {
+    ++stats_.decisions;
+    stats_.time += time;
+    stats_.slowest = std::max(stats_.slowest, time);
+  }
+
+  MilpPolicyOptions options_;
+  Desk desk_;
+  Instance how_;
+  env::Env env_;
+  std::map<schedule::JobIndex, double> keys_;  // of the last order
+  std::uint64_t seed_ = 1;                     // of the next search
+  schedule::TimeNs wake_ns_ = schedule::kNever;
+  MilpPolicyStats own_stats_;
+  MilpPolicyStats& stats_;
+};
+
+}  // namespace
+
+std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, const Market& market,
+                                                   const std::vector<Job>& jobs, env::Env env, MilpPolicyStats* stats) {
+  return std::make_unique<MilpPolicy>(options, market, jobs, env, stats);
+}
+
+}  // namespace orrery::plan

@@ -1,0 +1,134 @@
+#include "simulate/rent.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+namespace orrery::simulate {
+
+using plan::Job;
+using plan::Market;
+using schedule::ClusterView;
+
+namespace {
+
+class RentSpeed final : public SpeedModel {
+ public:
+  RentSpeed(const Market& market, const RentJobs& jobs) : market_(market), jobs_(jobs) {}
+
+  double rate(const ClusterView& view, JobIndex job, const schedule::Allocation& allocation) const override {
+    const schedule::Slice& held = allocation.front();
+    const auto vm = static_cast<std::size_t>(view.machines()[static_cast<std::size_t>(held.machine)].device);
+    const Job& real = jobs_.real[static_cast<std::size_t>(job)];
+    const auto time = plan::time_s(real, market_.vm_types[vm], held.gpus);
+    return time ? schedule::to_seconds(view.facts(job).work_ns) / std::max(*time, 1e-9) : 0;
+  }
+  double packed_share(const ClusterView&, JobIndex, JobIndex) const override { return 0; }
+  double batch_gain(const ClusterView&, JobIndex, const schedule::Allocation&, double) const override { return 1; }
+
+ private:
+  const Market& market_;
+  const RentJobs& jobs_;
+};
+
+Result<Workload> workload_of(const Market& market, const std::vector<Job>& jobs) {
+  Workload workload{.name = "rented", .jobs = {}, .tenants = {"all"}};
+  int gpus_max = 1;
+  for (const plan::VmType& type : market.vm_types) gpus_max = std::max(gpus_max, type.gpus);
+  for (const Job& job : jobs) {
+    const double work = plan::shortest_s(market, job);
+    if (!(work > 0)) return Error::infeasible(fmt::format("job {} cannot run on any VM type", job.id));
+    TraceJob one{.id = job.id, .model = {}, .facts = {}};
+    one.facts.submit_ns = schedule::from_seconds(job.submit_s);
+    one.facts.work_ns = schedule::from_seconds(work);
+    one.facts.deadline_ns = schedule::from_seconds(job.due_s);
+    one.facts.gpus_max = gpus_max;
+    one.facts.priority = job.weight_usd_s;
+    workload.jobs.push_back(std::move(one));
+  }
+  return workload;
+}
+
+// Stretches in which a machine held jobs, and the GPU-seconds of those.
+struct Stretch {
+  TimeNs from = 0, to = 0;
+};
+
+std::vector<Stretch> merged(std::vector<Stretch> all) {
+  std::sort(all.begin(), all.end(), [](const Stretch& a, const Stretch& b) { return a.from < b.from; });
+  std::vector<Stretch> merged;
+  for (const Stretch& one : all) {
+    if (!merged.empty() && one.from <= merged.back().to)
+      merged.back().to = std::max(merged.back().to, one.to);
+    else
+      merged.push_back(one);
+  }
+  return merged;
+}
+
+// How many stretches overlap at most; those that end when others begin do not.
+int most_at_once(const std::vector<Stretch>& stretches) {
+  std::vector<std::pair<TimeNs, int>> changes;
+  for (const Stretch& one : stretches) {
+    if (one.to == one.from) continue;
+    changes.emplace_back(one.from, 1);
+    changes.emplace_back(one.to, -1);
+  }
+  std::sort(changes.begin(), changes.end());
+  int now = 0, most = 0;
+  for (const auto& [at, change] : changes) most = std::max(most, now += change);
+  return most;
+}
+
+}  // namespace
+
+Result<RentBill> rent_bill(const Market& market, const std::vector<Job>& jobs, const RunResult& run) {
+  const std::vector<schedule::MachineView> machines = plan::machines_of(market);
+  std::map<std::int32_t, std::vector<Stretch>> held;
+  std::map<std::int32_t, double> gpu_s;
+  for (const Holding& one : run.holdings) {
+    held[one.machine].push_back({one.from_ns, one.to_ns});
+    gpu_s[one.machine] += one.gpus * schedule::to_seconds(one.to_ns - one.from_ns);
+  }
+  RentBill bill;
+  std::vector<Stretch> all;
+  for (const auto& [machine, stretches] : held) {
+    const plan::VmType& type =
+        market.vm_types[static_cast<std::size_t>(machines[static_cast<std::size_t>(machine)].device)];
+    double open_s = 0;
+    for (const Stretch& one : merged(stretches)) {
+      open_s += schedule::to_seconds(one.to - one.from);
+      all.push_back(one);
+    }
+    bill.rental_usd += type.price_usd_h / 3600 * open_s;
+    bill.idle_usd += type.price_usd_h / 3600 * (open_s - gpu_s[machine] / type.gpus);
+  }
+  bill.nodes_most = most_at_once(all);
+  if (bill.nodes_most > market.nodes)
+    return Error::internal(fmt::format("{} machines were open at once, {} may be", bill.nodes_most, market.nodes));
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const double late = schedule::to_seconds(run.jobs[i].end_ns) - jobs[i].due_s;
+    if (late <= 0) continue;
+    bill.tardiness_usd += jobs[i].weight_usd_s * late;
+    ++bill.late;
+  }
+  return bill;
+}
+
+Result<RentRun> simulate_rent(const Market& market, const RentJobs& jobs, const MakeRentPolicy& policy,
+                              const Costs& costs) {
+  ORRERY_TRY(const Workload workload, workload_of(market, jobs.believed));
+  EngineOptions options;
+  options.costs = costs;
+  options.keep_holdings = true;
+  const auto make = [&](const ClusterView&) -> Result<std::unique_ptr<schedule::Policy>> {
+    return policy(market, jobs.believed);
+  };
+  ORRERY_TRY(RunResult run, simulate(workload, plan::machines_of(market), RentSpeed(market, jobs), make, options));
+  if (!run.unfinished.empty())
+    return Error::internal(fmt::format("{} left {} jobs behind", run.policy, run.unfinished.size()));
+  ORRERY_TRY(const RentBill bill, rent_bill(market, jobs.real, run));
+  return RentRun{std::move(run), bill};
+}
+
+}  // namespace orrery::simulate

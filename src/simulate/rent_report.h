@@ -1,0 +1,26 @@
+#pragma once
+// What a run on rented machines looked like: when each machine was rented, who was on it, and a picture of it.
+
+#include "simulate/rent.h"
+
+namespace orrery::simulate {
+
+struct RentedStretch {
+  std::size_t vm = 0;  // of the market
+  std::int32_t machine = 0;
+  double from_s = 0, to_s = 0;
+  double usd = 0;
+  std::vector<Holding> jobs;  // within it, by their start
+};
+
+// By their start, then by machine.
+std::vector<RentedStretch> rented_stretches(const plan::Market& market, const RunResult& run);
+
+// One row for each machine that was rented, at most the first kRentRows of them.
+inline constexpr std::size_t kRentRows = 60;
+std::string rent_gantt_svg(const plan::Market& market, const std::vector<plan::Job>& jobs, const RunResult& run);
+
+// What each job paid for the GPUs it held, idle ones of its machines left out.
+std::vector<double> share_usd(const plan::Market& market, std::size_t jobs, const RunResult& run);
+
+}  // namespace orrery::simulate
