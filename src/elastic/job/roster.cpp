@@ -74,10 +74,10 @@ void Roster::started(MemberId member, std::int64_t process) {
                                                                    : "joiner")}}});
 }
 
-std::vector<MemberId> Roster::contacts_for(MemberId member) const {
-  std::vector<MemberId> contacts;
+std::vector<MemberRecord> Roster::contacts_for(MemberId member) const {
+  std::vector<MemberRecord> contacts;
   for (const auto& [id, entry] : entries_) {
-    if (entry.lives() && entry.has_state() && id != member) contacts.push_back(id);
+    if (entry.lives() && entry.has_state() && id != member) contacts.push_back(entry.record);
   }
   return contacts;
 }

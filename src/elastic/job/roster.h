@@ -108,7 +108,7 @@ class Roster {
   void end_idle();
   int free_slot() const;
   int count() const;
-  std::vector<MemberId> contacts_for(MemberId member) const;
+  std::vector<MemberRecord> contacts_for(MemberId member) const;
   void note_view(const Report& report);
   std::string members_text() const;
 

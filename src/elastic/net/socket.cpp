@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fmt/format.h>
 #include <linux/sockios.h>
@@ -10,6 +11,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
+
+#include "base/text.h"
 
 namespace orrery::elastic::net {
 
@@ -43,18 +46,46 @@ Result<Endpoint> resolve(const env::Address& address) {
   return look_up(address, 0);
 }
 
-Result<env::FileDescriptor> listen_on(const env::Address& address) {
+Result<env::Address> parse_address(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  env::Address address;
+  if (colon != std::string_view::npos && colon > 0) {
+    address.host = text.substr(0, colon);
+    const std::string_view port = text.substr(colon + 1);
+    const auto [end, failure] = std::from_chars(port.data(), port.data() + port.size(), address.port);
+    if (failure == std::errc() && end == port.data() + port.size()) return address;
+  }
+  return Error::invalid(fmt::format("{}: expected HOST:PORT", quote(text)));
+}
+
+namespace {
+
+Result<env::FileDescriptor> bind_to(const env::Address& address, bool is_reserved) {
   const std::string what = "cannot listen on " + env::to_string(address);
   ORRERY_TRY(const Endpoint endpoint, look_up(address, AI_PASSIVE));
   env::FileDescriptor socket = new_socket(endpoint);
   if (!socket.open()) return env::posix_error(errno, what);
   const int on = 1;  // a restarted process gets its port back at once
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&endpoint.address), endpoint.length) != 0 ||
-      ::listen(socket.get(), SOMAXCONN) != 0) {
+  if (is_reserved) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&endpoint.address), endpoint.length) != 0) {
     return env::posix_error(errno, what);
   }
   return socket;
+}
+
+}  // namespace
+
+Result<env::FileDescriptor> listen_on(const env::Address& address, bool is_reserved) {
+  ORRERY_TRY(env::FileDescriptor socket, bind_to(address, is_reserved));
+  if (::listen(socket.get(), SOMAXCONN) != 0) {
+    return env::posix_error(errno, "cannot listen on " + env::to_string(address));
+  }
+  return socket;
+}
+
+Result<env::FileDescriptor> reserve(const env::Address& address) {
+  return bind_to(address, true);
 }
 
 env::Address local_address(int socket) {

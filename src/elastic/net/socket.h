@@ -20,7 +20,13 @@ struct Endpoint {
 // May wait for a name server unless the host is numeric or "localhost".
 Result<Endpoint> resolve(const env::Address& address);
 
-Result<env::FileDescriptor> listen_on(const env::Address& address);
+// "10.0.0.1:7000", "host:7000".
+Result<env::Address> parse_address(std::string_view text);
+
+Result<env::FileDescriptor> listen_on(const env::Address& address, bool is_reserved = false);
+// Keeps a port for processes of this user that listen on it as reserved, one after the other, and for nobody else.
+// While none of them does, whoever connects is refused.
+Result<env::FileDescriptor> reserve(const env::Address& address);
 env::Address local_address(int socket);
 // Nothing if nobody waits.
 Result<std::optional<env::FileDescriptor>> accept_from(int listener);
