@@ -42,6 +42,7 @@ const std::vector<Command>& all_commands() {
                                                  workload_generate_command(),
                                                  plan_command(),
                                                  run_command(),
+                                                 agent_command(),
                                                  jobs_command(),
                                                  resize_command(),
                                                  drain_command(),

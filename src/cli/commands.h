@@ -45,6 +45,7 @@ Command workload_convert_command();
 Command workload_generate_command();
 Command plan_command();
 Command run_command();
+Command agent_command();
 Command jobs_command();
 Command resize_command();
 Command drain_command();

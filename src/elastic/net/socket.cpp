@@ -1,15 +1,16 @@
 #include "elastic/net/socket.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <fmt/format.h>
 #include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 
 #include "base/text.h"
@@ -133,12 +134,24 @@ void prepare(int socket, std::uint32_t send_buffer_bytes) {
   if (half > 0) ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &half, sizeof half);
 }
 
+void notice_silence(int socket, Seconds longest) {
+  const int on = 1, between_s = 1, probes = std::max(1, static_cast<int>(longest.value()));
+  const auto longest_ms = static_cast<unsigned>(1e3 * longest.value());
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &between_s, sizeof between_s);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &between_s, sizeof between_s);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &longest_ms, sizeof longest_ms);
+}
+
 PathState path_state(int socket) {
   PathState state;
   tcp_info info{};
   socklen_t length = sizeof info;
   if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0) {
-    state.in_flight = info.tcpi_unacked > 0;
+    // What our own machine cannot get rid of has not left, though the peer has room for it.
+    const bool is_stuck = info.tcpi_notsent_bytes > 0 && info.tcpi_snd_wnd >= 2 * info.tcpi_snd_mss;
+    state.in_flight = info.tcpi_unacked > 0 || is_stuck;
     state.since_answer = Seconds(1e-3 * info.tcpi_last_ack_recv);
   }
   int waiting = 0;

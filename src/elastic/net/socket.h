@@ -37,8 +37,11 @@ Status connected(int socket);
 // Small frames leave at once; at most `send_buffer_bytes` wait in the machine, if that is not 0.
 void prepare(int socket, std::uint32_t send_buffer_bytes);
 
+// The machine closes the connection if the other one does not answer for `longest`, also while nothing is said.
+void notice_silence(int socket, Seconds longest);
+
 struct PathState {
-  bool in_flight = false;  // bytes have left that are not acknowledged
+  bool in_flight = false;  // bytes have left that are not acknowledged, or could have
   Seconds since_answer{0};
   bool all_acknowledged = true;  // everything that was written has reached the peer's machine
 };
