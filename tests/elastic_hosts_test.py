@@ -220,6 +220,21 @@ class HostsTest(unittest.TestCase):
         self.wait_for_end_of(1)
         self.stop([2, 3])
 
+    def test_orrery_train_gives_the_model_of_one_process(self):
+        command = [str(word) for word in (ORRERY, "train", "lenet", "--data", "made-up", "--steps", 40, "--batch", 96,
+                                          "--card", 16)]
+        alone = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[0]
+        train_log = self.folder / "train"
+        self.run_job("-n", 3, "--elastic", "1:3", hosts=3, command=[*command, "--log", train_log])
+
+        def steps():
+            return max((len(path.read_text().splitlines()) for path in train_log.glob("*")), default=0)
+        self.assertTrue(wait_for(lambda: steps() >= 8, 60), self.said())
+        os.kill(self.pid_of(2), signal.SIGKILL)
+        self.assertEqual(self.job.wait(timeout=60), 0, self.said())
+        models = re.findall(r"^\[\d+\] (model .*)", (self.folder / "output").read_text(), re.MULTILINE)
+        self.assertEqual(models, [alone] * 2, self.said())
+
     def test_the_training_goes_on_without_its_launcher(self):
         self.run_job("-n", 3, command=[PROGRAM, 1500, STEP_US, self.log], hosts=3)
         self.wait_for_steps([1, 2, 3], 20)
