@@ -235,6 +235,25 @@ class HostsTest(unittest.TestCase):
         models = re.findall(r"^\[\d+\] (model .*)", (self.folder / "output").read_text(), re.MULTILINE)
         self.assertEqual(models, [alone] * 2, self.said())
 
+    def test_an_agent_that_is_told_to_end_lets_its_members_leave(self):
+        self.run_job("-n", 4, "--elastic", "1:4", hosts=3)  # members 1 and 4 on host 0
+        self.wait_for_steps([1, 2, 3, 4], 20)
+        self.agents[0].send_signal(signal.SIGTERM)
+        self.assertEqual(self.agents[0].wait(timeout=20), 0, self.said())
+        self.wait_for_size(2)
+        self.assertEqual(self.events("died"), [], self.said())
+        self.wait_for_steps([2, 3], 20)
+        self.stop([2, 3])
+
+    def test_a_killed_agent_ends_nobody(self):
+        self.run_job("-n", 3, "--elastic", "1:3", command=[PROGRAM, 600, STEP_US, self.log], hosts=3)
+        self.wait_for_steps([1, 2, 3], 20)
+        self.agents[0].kill()
+        self.assertEqual(self.job.wait(timeout=30), 0, self.said())
+        self.wait_for_end_of(1)
+        self.assertEqual([max(self.committed(member)) for member in (1, 2, 3)], [600] * 3, self.said())
+        self.expect_right_models()
+
     def test_the_training_goes_on_without_its_launcher(self):
         self.run_job("-n", 3, command=[PROGRAM, 1500, STEP_US, self.log], hosts=3)
         self.wait_for_steps([1, 2, 3], 20)

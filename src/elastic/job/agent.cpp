@@ -31,7 +31,9 @@ class Agent {
       for (auto& job : jobs_) ORRERY_TRY_VOID(job->move());
       const auto is_over = [&](const auto& job) { return job->is_over() || (signals > 0 && !job->has_processes()); };
       for (const auto& job : jobs_) {
-        if (is_over(job)) say(fmt::format("job {} has ended here", job->name()));
+        if (!is_over(job)) continue;
+        if (job->is_attached()) job->close();
+        say(fmt::format("job {} has ended here", job->name()));
       }
       std::erase_if(jobs_, is_over);
     }

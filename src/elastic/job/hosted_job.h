@@ -40,12 +40,12 @@ class HostedJob {
   // Orders, notes, what was printed, who has ended. Never waits.
   Status move();
   void end_all(env::Signal signal);
+  // Ends everything, and tells the launcher what was printed last.
+  void close();
 
  private:
   HostedJob(env::Env env, Watch& watch, OpenJob order) : env_(env), watch_(watch), order_(std::move(order)) {}
   void detach();
-  // Ends everything, and tells the launcher what was printed last.
-  void close();
   void send(const Order& order);
   Status carry_out(const Order& order);
   Status start(const StartOrder& order);
