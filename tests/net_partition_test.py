@@ -13,39 +13,10 @@ import threading
 import time
 import unittest
 
-from network_namespaces import SKIPPED, reason_to_skip
+from network_namespaces import SKIPPED, Network, reason_to_skip
 
 NET_RANK = str(pathlib.Path(sys.argv.pop(1)).resolve())
 RANKS = 4
-
-
-class Network:
-    """Namespaces of sleeping processes, joined by a bridge in one more."""
-
-    def __init__(self):
-        self.holders = [subprocess.Popen(["unshare", "--net", "sleep", "600"]) for _ in range(RANKS + 1)]
-        self.hub = self.holders[RANKS].pid
-        for holder in self.holders:
-            own = pathlib.Path("/proc/self/ns/net").stat().st_ino
-            while pathlib.Path(f"/proc/{holder.pid}/ns/net").stat().st_ino == own:
-                time.sleep(0.01)
-            self.run(holder.pid, "ip link set lo up")
-        self.run(self.hub, "ip link add br0 type bridge && ip link set br0 up")
-        for rank in range(RANKS):
-            pid = self.holders[rank].pid
-            self.run(self.hub, f"ip link add port{rank} type veth peer name eth0 netns {pid} && "
-                               f"ip link set port{rank} master br0 up")
-            self.run(pid, f"ip addr add 10.77.0.{rank + 1}/24 dev eth0 && ip link set eth0 up")
-
-    def run(self, pid, script):
-        done = subprocess.run(["nsenter", "--target", str(pid), "--net", "sh", "-c", script], capture_output=True,
-                              text=True, check=False)
-        assert done.returncode == 0, f"{script}: {done.stderr}"
-
-    def close(self):
-        for holder in self.holders:
-            holder.kill()
-            holder.wait()
 
 
 class Job:
@@ -85,7 +56,7 @@ class Job:
 
 class NetPartitionTest(unittest.TestCase):
     def setUp(self):
-        self.network = Network()
+        self.network = Network(RANKS)
         self.addCleanup(self.network.close)
 
     def expect_revoked(self, job, since, what):

@@ -47,6 +47,7 @@ const std::vector<Command>& all_commands() {
                                                  plan_loop_command(),
                                                  plan_prototype_command(),
                                                  run_command(),
+                                                 agent_command(),
                                                  jobs_command(),
                                                  resize_command(),
                                                  drain_command(),

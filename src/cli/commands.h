@@ -50,6 +50,7 @@ Command plan_command();
 Command plan_loop_command();
 Command plan_prototype_command();
 Command run_command();
+Command agent_command();
 Command jobs_command();
 Command resize_command();
 Command drain_command();

@@ -5,7 +5,9 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "elastic/job/agent.h"
 #include "elastic/job/launcher.h"
+#include "env/files.h"
 
 namespace orrery::cli {
 
@@ -28,7 +30,30 @@ Result<std::pair<int, int>> parse_bounds(const std::string& text) {
   return std::pair(bounds[0], bounds[1]);
 }
 
-Result<elastic::LaunchOptions> launch_options(const Arguments& arguments) {
+constexpr Bytes kSecretMax = kibibytes(4);
+
+// The first line of a file that only its owner should be able to read. Nothing if none was named.
+Result<std::string> read_secret(Context& context, const OptionValues& options) {
+  if (!options.has("secret-file")) return std::string();
+  ORRERY_TRY(const std::string text, context.env.files.read(options.text("secret-file"), kSecretMax));
+  const std::string secret = split(text, '\n').front();
+  if (secret.empty()) {
+    return Error::invalid(fmt::format("{} holds no secret in its first line", quote(options.text("secret-file"))));
+  }
+  return secret;
+}
+
+Result<std::vector<env::Address>> parse_agents(const std::string& text) {
+  std::vector<env::Address> agents;
+  for (const std::string& one : split(text, ',')) {
+    auto address = elastic::net::parse_address(one);
+    if (!address) return std::move(address).error().with_context("--hosts");
+    agents.push_back(std::move(*address));
+  }
+  return agents;
+}
+
+Result<elastic::LaunchOptions> launch_options(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   elastic::LaunchOptions launch;
   launch.argv = arguments.words;
@@ -48,6 +73,11 @@ Result<elastic::LaunchOptions> launch_options(const Arguments& arguments) {
   }
   roster.spares = static_cast<int>(options.integer("spares"));
   roster.replacements = static_cast<int>(options.integer("replace"));
+  launch.fence_max = Seconds(options.number("fence"));
+  if (options.has("hosts")) {
+    ORRERY_TRY(launch.agents, parse_agents(options.text("hosts")));
+    ORRERY_TRY(launch.secret, read_secret(context, options));
+  }
   if (roster.size_max + roster.spares > elastic::kSlotsMax) {
     return Error::invalid(fmt::format("{} members and {} spares; at most {} processes fit on one host", roster.size_max,
                                       roster.spares, elastic::kSlotsMax));
@@ -58,7 +88,7 @@ Result<elastic::LaunchOptions> launch_options(const Arguments& arguments) {
 }
 
 Status run_job(Context& context, const Arguments& arguments) {
-  ORRERY_TRY(const elastic::LaunchOptions options, launch_options(arguments));
+  ORRERY_TRY(const elastic::LaunchOptions options, launch_options(context, arguments));
   ORRERY_TRY(const elastic::LaunchReport report, elastic::launch(context.env, options));
   context.exit_with(report.exit_code);
   return {};
@@ -67,26 +97,71 @@ Status run_job(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command run_command() {
-  return {"run",
-          "-- PROGRAM [ARGUMENT…]",
-          1,
-          4096,
-          "start the processes of a training job on this host, and let others take their places when they die",
-          {integer_option("workers", 2, "members at first").bounds(1, elastic::kSlotsMax).or_letter('n'),
-           text_option("elastic", "", "fewest and most members it may have; 1:WORKERS unless given").in("MIN:MAX"),
-           integer_option("spares", 0, "processes that are started and wait until they are needed")
-               .bounds(0, elastic::kSlotsMax),
-           integer_option("replace", 0, "members that died and are replaced by others, in all").bounds(0, 1e6),
-           text_option("name", "", "by which other commands find the job; job-PROCESS unless given").in("NAME"),
-           text_option("events", "", "append what happens to members, as lines of JSON").in("FILE"),
-           text_option("notice", "", "when this file appears the job stops; with numbers in it, these members leave")
-               .in("FILE"),
-           integer_option("arena", 256, "MiB of shared memory for the tensors of each process").bounds(0, 1 << 20),
-           flag_option("quiet", "say nothing but what the program prints, and errors")},
-          {"orrery run -n 3 --name demo --elastic 1:4 -- orrery train lenet --passes 1",
-           "orrery run -n 2 --spares 1 --replace 5 --events events.jsonl -- python3 train.py",
-           "orrery run -n 2 -- sh -c hostname"},
-          run_job};
+  return {
+      "run",
+      "-- PROGRAM [ARGUMENT…]",
+      1,
+      4096,
+      "start the processes of a training job on this host or on several, and let others take their places when they "
+      "die",
+      {integer_option("workers", 2, "members at first").bounds(1, elastic::kSlotsMax).or_letter('n'),
+       text_option("elastic", "", "fewest and most members it may have; 1:WORKERS unless given").in("MIN:MAX"),
+       integer_option("spares", 0, "processes that are started and wait until they are needed")
+           .bounds(0, elastic::kSlotsMax),
+       integer_option("replace", 0, "members that died and are replaced by others, in all").bounds(0, 1e6),
+       text_option("name", "", "by which other commands find the job; job-PROCESS unless given").in("NAME"),
+       text_option("events", "", "append what happens to members, as lines of JSON").in("FILE"),
+       text_option("notice", "", "when this file appears the job stops; with numbers in it, these members leave")
+           .in("FILE"),
+       text_option("hosts", "", "run on these hosts, through the `orrery agent` of each").in("HOST:PORT,…"),
+       text_option("secret-file", "", "its first line is the secret of the agents").in("FILE"),
+       number_option("fence", 30, "seconds a minority of members waits for the others before it gives up")
+           .bounds(0, 1e6),
+       integer_option("arena", 256, "MiB of shared memory for the tensors of each process").bounds(0, 1 << 20),
+       flag_option("quiet", "say nothing but what the program prints, and errors")},
+      {"orrery run -n 3 --name demo --elastic 1:4 -- orrery train lenet --passes 1",
+       "orrery run -n 2 --spares 1 --replace 5 --events events.jsonl -- python3 train.py",
+       "orrery run -n 2 -- sh -c hostname",
+       "orrery run -n 4 --hosts 10.0.0.1:7700,10.0.0.2:7700 --secret-file ~/.orrery-secret -- python3 train.py"},
+      run_job};
+}
+
+namespace {
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+Status be_agent(Context& context, const Arguments& arguments) {
+  const OptionValues& options = arguments.options;
+  elastic::AgentOptions agent;
+  auto address = elastic::net::parse_address(options.text("listen"));
+  if (!address) return std::move(address).error().with_context("--listen");
+  agent.listen = std::move(*address);
+  ORRERY_TRY(agent.secret, read_secret(context, options));
+  if (agent.secret.empty() && !is_loopback(agent.listen.host)) {
+    return Error::invalid(
+        "--secret-file: whoever can reach an agent can run programs with it; without a secret it "
+        "listens on 127.0.0.1 only");
+  }
+  return elastic::run_agent(context.env, agent);
+}
+
+}  // namespace
+
+Command agent_command() {
+  return {"agent",
+          "",
+          0,
+          0,
+          "start and watch processes on this host for `orrery run --hosts` elsewhere",
+          {text_option("listen", "127.0.0.1:7700",
+                       "where launchers and processes of other hosts connect to, by an address of "
+                       "this host that they reach")
+               .in("HOST:PORT"),
+           text_option("secret-file", "", "its first line is what a launcher must know").in("FILE")},
+          {"orrery agent --listen 10.0.0.1:7700 --secret-file ~/.orrery-secret"},
+          be_agent};
 }
 
 }  // namespace orrery::cli

@@ -54,8 +54,7 @@ class Session final : public Collectives {
   Result<bool> poll(Ticket ticket) override;
   std::vector<int> missing(Ticket ticket) const override;
 
-  // Ends the epoch for everyone.
-  void revoke() { port_->revoke(); }
+  void revoke() override { port_->revoke(); }
   bool revoked() const override { return port_->revoked(); }
 
  private:

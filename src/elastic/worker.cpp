@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/text.h"
+#include "elastic/net/session.h"
 #include "env/real_clock.h"
 
 namespace orrery::elastic {
@@ -13,6 +15,8 @@ constexpr Seconds kBetweenReports{0.1};
 constexpr Seconds kBetweenAsks{0.1};
 // So long a launcher may be stopped or busy before a process that is no member yet takes it for gone.
 constexpr Seconds kLauncherSilenceMax{2};
+// So long a process that has come to its end stays for others who have not.
+constexpr Seconds kPartingMax{5};
 
 Seconds now() {
   return env::RealClock().monotonic();
@@ -25,16 +29,18 @@ Member make_member(const WorkerOptions& options) {
 
 }  // namespace
 
-Worker::Worker(WorkerOptions options, std::unique_ptr<Seat> seat, Postbox postbox, Member member)
+Worker::Worker(WorkerOptions options, std::unique_ptr<Seat> seat, std::unique_ptr<Post> post, Member member)
     : options_(std::move(options)),
       self_(options_.self),
       seat_(std::move(seat)),
       arena_(*seat_),
-      postbox_(std::move(postbox)),
+      post_(std::move(post)),
       member_(std::move(member)),
+      all_came_(!options_.first),
       random_(Random(options_.seed).split(self_.id)) {}
 
 Worker::~Worker() {
+  part();
   // The last word on the view decides for the launcher whether the job ended well; its box may be full for a moment.
   constexpr int kTries = 20;
   for (int i = 0; i < kTries && options_.has_launcher && view().epoch > 0; ++i) {
@@ -49,10 +55,11 @@ Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
     return Error::invalid("a founder that is not in the first view");
   }
   ORRERY_TRY(auto seat, Seat::take(options.segment, static_cast<int>(options.self.slot), options.self.id));
-  ORRERY_TRY(Postbox postbox, Postbox::open(options.job, options.self.id));
+  ORRERY_TRY(auto post, Post::open({options.job, options.self, options.secret}));
+  for (const MemberRecord& record : options.records) post->learn(record);
+  if (options.first) post->watch(*options.first);
   Member member = make_member(options);
-  std::unique_ptr<Worker> worker(
-      new Worker(std::move(options), std::move(seat), std::move(postbox), std::move(member)));
+  std::unique_ptr<Worker> worker(new Worker(std::move(options), std::move(seat), std::move(post), std::move(member)));
   if (worker->options_.first) {
     const Status opened = worker->open_session();
     if (!opened && opened.error().code() != ErrorCode::kUnavailable) return opened.error();
@@ -120,6 +127,7 @@ void Worker::stop() {
 Status Worker::set_parameter_at_once(std::string name, double value) {
   // Members in an operation hear no messages; that the epoch is over, they see.
   revoke(*options_.segment, view().epoch);
+  if (session_ != nullptr) session_->revoke();
   member_.set_parameter(std::move(name), value);
   return pump(Seconds(0));
 }
@@ -129,7 +137,7 @@ bool Worker::request_size(std::uint64_t size) {
 }
 
 bool Worker::send_note(MemberId to, const Note& note) {
-  return postbox_.send(to, encode(note));
+  return post_->send(to, encode(note));
 }
 
 void Worker::report() {
@@ -153,7 +161,12 @@ void Worker::report_now_and_then() {
 void Worker::handle(const Note& note) {
   if (const auto* const join = std::get_if<JoinNow>(&note)) {
     is_asked_ = true;
-    member_.set_contacts(join->contacts);
+    std::vector<MemberId> contacts;
+    for (const MemberRecord& member : join->contacts) {
+      post_->learn(member);
+      contacts.push_back(member.id);
+    }
+    member_.set_contacts(std::move(contacts));
   } else if (std::holds_alternative<LeaveNow>(note)) {
     leave();
   } else if (std::holds_alternative<StopNow>(note)) {
@@ -189,11 +202,66 @@ Status Worker::look_for_contacts() {
 void Worker::notice_deaths() {
   for (const MemberRecord& member : view().members) {
     if (member.id == self_.id) continue;
-    const int slot = static_cast<int>(member.slot);
-    const bool came = options_.segment->control(slot).owner.load(std::memory_order_seq_cst) == member.id;
-    // A seat that someone else has now, or that its owner has left, has no living owner of that name.
-    const bool was_here = came || !options_.first || view().epoch > options_.first->epoch;
-    if (was_here && (!came || life_of(*options_.segment, slot) != Life::kAlive)) member_.miss(member.id, true);
+    if (post_->is_here(member)) {
+      notice_death_here(member);
+    } else {
+      notice_loss(member);
+    }
+  }
+}
+
+void Worker::notice_death_here(const MemberRecord& member) {
+  const int slot = static_cast<int>(member.slot);
+  const bool came = options_.segment->control(slot).owner.load(std::memory_order_seq_cst) == member.id;
+  // A seat that someone else has now, or that its owner has left, has no living owner of that name.
+  const bool was_here = came || !options_.first || view().epoch > options_.first->epoch;
+  if (was_here && (!came || life_of(*options_.segment, slot) != Life::kAlive)) member_.miss(member.id, true);
+}
+
+void Worker::notice_loss(const MemberRecord& member) {
+  // Founders may not have come yet; once a session stood, all have.
+  const bool was_there = all_came_ || post_->was_reached(member.id);
+  if (!was_there) return;
+  if (post_->is_lost(member.id)) {
+    member_.miss(member.id, false);
+  } else {
+    member_.find_again(member.id);
+  }
+}
+
+void Worker::tick_now_and_then() {
+  if (now() <= next_tick_) return;
+  member_.tick();
+  next_tick_ = now() + Seconds(random_.uniform(0.005, 0.02));
+}
+
+Status Worker::check_fence() {
+  if (!post_->spans_hosts() || member_.state() == MemberState::kJoining || member_.reaches_quorum()) {
+    quorum_seen_ = now();
+    return {};
+  }
+  if (now() < quorum_seen_ + options_.fence_max) return {};
+  return Error::unavailable(fmt::format("job \"{}\": cut off from the majority of {} members for {}", options_.job,
+                                        view().members.size(), format_seconds(options_.fence_max)));
+}
+
+void Worker::part() {
+  if (!post_->spans_hosts() || session_ == nullptr || member_.state() != MemberState::kActive) return;
+  const Seconds end = now() + kPartingMax;
+  const auto ticket = session_->barrier("orrery: end");
+  for (auto ended = ticket ? session_->poll(*ticket) : Result<bool>(ticket.error()); ended && now() < end;
+       ended = session_->poll(*ticket)) {
+    if (*ended) return;
+    env::RealClock().sleep(Seconds(0.0005));
+  }
+  // Someone died, or goes on without us.
+  session_->revoke();
+  session_.reset();
+  member_.leave();
+  while (member_.state() != MemberState::kEnded && now() < end && view().members.size() > 1) {
+    notice_deaths();
+    if (!pump(Seconds(0.001))) return;
+    tick_now_and_then();
   }
 }
 
@@ -211,10 +279,12 @@ Status Worker::handle(const Event& event) {
   if (const auto* const stopped = std::get_if<Stopped>(&event)) {
     // Whoever still waits in this epoch learns it now.
     revoke(*options_.segment, stopped->epoch);
+    if (session_ != nullptr && post_->spans_hosts()) session_->revoke();
     session_.reset();
     view_is_open_ = false;
     return {};
   }
+  if (const auto* const installed = std::get_if<Installed>(&event)) post_->watch(installed->view);
   view_is_open_ = false;
   return {};
 }
@@ -229,9 +299,9 @@ Status Worker::pump(Seconds timeout) {
     ORRERY_TRY_VOID(handle_events());
     for (const Message& message : member_.take_messages()) {
       // The barrier of a step carries the votes.
-      if (!std::holds_alternative<Vote>(message.body)) postbox_.send(message.to, encode(message));
+      if (!std::holds_alternative<Vote>(message.body)) post_->send(message);
     }
-    ORRERY_TRY(const std::optional<std::string> bytes, postbox_.receive(waits ? timeout : Seconds(0)));
+    ORRERY_TRY(const std::optional<std::string> bytes, post_->receive(waits ? timeout : Seconds(0)));
     if (!bytes) return {};
     // What is not a message of ours has no business here; asking again costs its sender nothing.
     if (is_note(*bytes)) {
@@ -242,24 +312,56 @@ Status Worker::pump(Seconds timeout) {
   }
 }
 
-Status Worker::open_session() {
-  SessionOptions options;
-  options.port.epoch = view().epoch;
-  options.port.open_max = Seconds(3600);
-  for (const MemberRecord& member : view().members) options.port.members.push_back(static_cast<int>(member.slot));
+Status Worker::wait_for_others(std::uint64_t epoch) {
+  notice_deaths();
+  ORRERY_TRY_VOID(pump(Seconds(0)));
+  tick_now_and_then();
+  ORRERY_TRY_VOID(check_fence());
+  if (view().epoch != epoch || member_.state() != MemberState::kActive) return Error::unavailable("the view is over");
+  return {};
+}
+
+Result<std::unique_ptr<Collectives>> Worker::open_collectives() {
+  constexpr Seconds kNoLimit{3600};  // whoever does not come is found dead, or lost
   const std::uint64_t epoch = view().epoch;
-  options.port.meanwhile = [this, epoch]() -> Status {
-    notice_deaths();
-    ORRERY_TRY_VOID(pump(Seconds(0)));
-    if (now() > next_tick_) {
-      member_.tick();
-      next_tick_ = now() + Seconds(random_.uniform(0.005, 0.02));
-    }
-    if (view().epoch != epoch || member_.state() != MemberState::kActive) return Error::unavailable("the view is over");
-    return {};
-  };
-  options.probe = options_.probe;
-  ORRERY_TRY(session_, Session::open(*seat_, options));
+  const auto meanwhile = [this, epoch] { return wait_for_others(epoch); };
+  const auto is_here = [this](const MemberRecord& member) { return post_->is_here(member); };
+  const auto here = std::count_if(view().members.begin(), view().members.end(), is_here);
+  if (static_cast<std::size_t>(here) == view().members.size()) {
+    SessionOptions options;
+    options.probe = options_.probe;
+    options.port.epoch = epoch;
+    options.port.open_max = kNoLimit;
+    options.port.meanwhile = meanwhile;
+    for (const MemberRecord& member : view().members) options.port.members.push_back(static_cast<int>(member.slot));
+    ORRERY_TRY(std::unique_ptr<Collectives> session, Session::open(*seat_, options));
+    return session;
+  }
+  net::SessionOptions options;
+  options.mesh.epoch = epoch;
+  options.mesh.rank = rank();
+  options.mesh.open_max = kNoLimit;
+  options.mesh.meanwhile = meanwhile;
+  options.mesh.ranks_here = static_cast<int>(here);
+  for (const MemberRecord& member : view().members) {
+    ORRERY_TRY(env::Address address, net::parse_address(member.address));
+    options.mesh.addresses.push_back(std::move(address));
+  }
+  ORRERY_TRY(std::unique_ptr<Collectives> session, net::Session::open(post_->door(), options));
+  return session;
+}
+
+Status Worker::open_session() {
+  const std::uint64_t epoch = view().epoch;
+  auto opened = open_collectives();
+  if (!opened) {
+    // Connections of an epoch are made once.
+    if (post_->spans_hosts()) revoke(*options_.segment, epoch);
+    return std::move(opened).error();
+  }
+  session_ = std::move(*opened);
+  all_came_ = true;
+  post_->forget_losses();
   return transfer_state();
 }
 
@@ -278,14 +380,17 @@ Status Worker::transfer_state() {
 }
 
 Result<StepOutcome> Worker::change_view() {
+  quorum_seen_ = now();
   for (;;) {
     if (session_ != nullptr && session_->revoked()) {
+      if (member_.state() == MemberState::kActive) revoke(*options_.segment, session_->epoch());
       session_.reset();
       view_is_open_ = false;
     }
     notice_deaths();
     ORRERY_TRY_VOID(pump(Seconds(0)));
-    if (member_.state() == MemberState::kEnded) return StepOutcome::kEnded;
+    if (member_.state() == MemberState::kEnded) return ended();
+    ORRERY_TRY_VOID(check_fence());
     if (has_ended()) return StepOutcome::kEnded;
     if (member_.state() == MemberState::kActive && view_is_open_) return StepOutcome::kChanged;
     if (member_.state() == MemberState::kJoining) ORRERY_TRY_VOID(look_for_contacts());
@@ -299,12 +404,16 @@ Result<StepOutcome> Worker::change_view() {
       if (!opened && opened.error().code() != ErrorCode::kUnavailable) return opened.error();
       continue;
     }
-    if (now() > next_tick_) {
-      member_.tick();
-      next_tick_ = now() + Seconds(random_.uniform(0.005, 0.02));
-    }
+    tick_now_and_then();
     ORRERY_TRY_VOID(pump(Seconds(0.001)));
   }
+}
+
+Result<StepOutcome> Worker::ended() const {
+  if (!post_->spans_hosts() || is_leaving_) return StepOutcome::kEnded;
+  return Error::unavailable(
+      fmt::format("job \"{}\": the other members could not reach this process and have gone on without it, in epoch {}",
+                  options_.job, view().epoch));
 }
 
 }  // namespace orrery::elastic

@@ -1,6 +1,6 @@
 #pragma once
-// A process of a training job on one host that goes on when others die, join or leave: the protocol of views and steps
-// (member/member.h) on real processes.
+// A process of a training job on one or several hosts that goes on when others die, join or leave: the protocol of
+// views and steps (member/member.h) on real processes.
 //
 //   ORRERY_TRY(auto worker, Worker::start(options));
 //   while (worker->progress().step < steps) {
@@ -13,8 +13,13 @@
 // kChanged, the view has changed: the step has been committed or not (progress() tells), and the next one is computed
 // with the new session, ranks and samples.
 //
-// Deaths are noticed by the seats, joins and leaves arrive by postbox between steps. New members get the model from
+// Deaths are noticed by the seats, joins and leaves arrive as messages between steps. New members get the model from
 // the others through the new session (`state`).
+//
+// If members are on several hosts (their records have addresses), sessions go over TCP, and whoever is on another host
+// is noticed by its connections (net/mail.h). There a member that cannot be reached need not be dead: the majority goes
+// on without it, see QuorumRule. A minority commits nothing; it gives up after `fence_max`, or as soon as it hears that
+// the others have gone on: finish_step() is then kUnavailable.
 //
 // A process that the launcher of a job started (job/launcher.h) gets its options from job/enlist.h, waits until it is
 // asked to join unless it is a founder, does what the launcher asks for, and tells it how far it is. Without a launcher
@@ -26,9 +31,9 @@
 
 #include "base/random.h"
 #include "elastic/host/arena.h"
-#include "elastic/host/postbox.h"
 #include "elastic/job/note.h"
 #include "elastic/member/member.h"
+#include "elastic/post.h"
 #include "elastic/session.h"
 
 namespace orrery::elastic {
@@ -37,10 +42,13 @@ struct WorkerOptions {
   std::string job;  // name of the job on this host
   std::shared_ptr<Segment> segment;
   MemberRecord self{};
-  std::optional<View> first{};       // of a founder: the same on all of them
-  std::vector<MemberId> contacts{};  // of a joiner: members it can ask; with a launcher, that tells
-  bool has_launcher = false;         // it listens under kLauncherName
-  std::uint64_t seed = 1;            // of the irregular intervals at which lost messages are repeated
+  std::optional<View> first{};          // of a founder: the same on all of them
+  std::vector<MemberId> contacts{};     // of a joiner: members it can ask; with a launcher, that tells
+  std::vector<MemberRecord> records{};  // of contacts on other hosts
+  std::string secret{};                 // of a job that spans hosts: what its processes know, and nobody else
+  Seconds fence_max{30};                // how long a minority waits for the others
+  bool has_launcher = false;            // it listens under kLauncherName
+  std::uint64_t seed = 1;               // of the irregular intervals at which lost messages are repeated
   // Lets the results of the step that was finished last take effect.
   std::function<void(const StepCommitted&)> commit{};
   // The model, where it is now: read on members that have it, written on those that get it.
@@ -64,7 +72,7 @@ class Worker {
   ~Worker();
 
   // Of the view; there is none after kEnded.
-  Session& session() { return *session_; }
+  Collectives& session() { return *session_; }
   bool has_session() const { return session_ != nullptr; }
   Arena& arena() { return arena_; }
   const View& view() const { return member_.view(); }
@@ -90,9 +98,16 @@ class Worker {
   MemberId id() const { return self_.id; }
 
  private:
-  Worker(WorkerOptions options, std::unique_ptr<Seat> seat, Postbox postbox, Member member);
+  Worker(WorkerOptions options, std::unique_ptr<Seat> seat, std::unique_ptr<Post> post, Member member);
   Status pump(Seconds timeout);
   void notice_deaths();
+  void notice_death_here(const MemberRecord& member);
+  void notice_loss(const MemberRecord& member);
+  void tick_now_and_then();
+  // An error once this process has been in a minority for too long.
+  Status check_fence();
+  // Across hosts a majority is needed to go on, so nobody goes before all are at the end.
+  void part();
   Status handle_events();
   Status handle(const Event& event);
   void handle(const Note& note);
@@ -104,7 +119,12 @@ class Worker {
   // While joining: asks for contacts again. An error if nobody is left who could take this process in.
   Status look_for_contacts();
   bool has_ended() const;
+  // No member any more.
+  Result<StepOutcome> ended() const;
   Status open_session();
+  // While others have yet to come to the view of `epoch`.
+  Status wait_for_others(std::uint64_t epoch);
+  Result<std::unique_ptr<Collectives>> open_collectives();
   Status transfer_state();
   // Until a view is open, or this process is no member.
   Result<StepOutcome> change_view();
@@ -113,15 +133,16 @@ class Worker {
   MemberRecord self_;
   std::unique_ptr<Seat> seat_;
   Arena arena_;
-  Postbox postbox_;
+  std::unique_ptr<Post> post_;
   Member member_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<Collectives> session_;
   bool view_is_open_ = false;
+  bool all_came_;  // every member of the view was there at some time
   bool is_asked_ = false, is_leaving_ = false, is_stopping_ = false, last_report_sent_ = false;
   std::vector<std::pair<std::string, double>> wishes_;  // parameters after the step at hand
   Random random_;
   Seconds next_tick_{0}, next_report_{0}, launcher_heard_{0};
-  Seconds last_commit_{0};
+  Seconds last_commit_{0}, quorum_seen_{0};
   std::uint64_t commit_epoch_ = 0;  // of the last commit
   double pause_s_ = 0;              // see Report
 };

@@ -167,7 +167,7 @@ orrery_status orrery_all_gather(orrery_worker* worker, const char* name, const v
   if (const Status sound = check_type(type, ORRERY_SUM); !sound) return failed(sound.error());
   if (const Status open = check_session(worker); !open) return failed(open.error());
   const auto element = static_cast<DataType>(type);
-  elastic::Session& session = worker->worker->session();
+  elastic::Collectives& session = worker->worker->session();
   const std::size_t all_count = count * static_cast<std::size_t>(session.size());
   return hand_over(session.all_gather(name, {data, count, element}, {all, all_count, element}), ticket);
 }

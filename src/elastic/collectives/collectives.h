@@ -43,6 +43,8 @@ class Collectives {
   // Ranks that have not started the operation yet: whom everybody waits for.
   virtual std::vector<int> missing(Ticket ticket) const = 0;
 
+  // Ends the epoch for everyone.
+  virtual void revoke() = 0;
   virtual bool revoked() const = 0;
 
  protected:

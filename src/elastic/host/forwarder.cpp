@@ -23,6 +23,16 @@ constexpr std::size_t kPrefixBytesMax = 64;
 constexpr std::size_t kLineBytesMax = 64 << 10;  // longer ones are cut
 constexpr Seconds kLastLinesMax{1};
 
+void write_all(int to, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(to, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    // Nobody reads any more; printers must not notice.
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
 // One output of one process, as the forwarding process sees it.
 struct Stream {
   env::FileDescriptor pipe;
@@ -30,15 +40,7 @@ struct Stream {
   std::string prefix{};
   std::string line{};  // without its end so far
 
-  void write_out(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t written = ::write(to, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      // Nobody reads any more; printers must not notice.
-      if (written <= 0) return;
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
+  void write_out(std::string_view text) const { write_all(to, text); }
 
   void take(std::string_view bytes) {
     std::string out;
@@ -87,10 +89,14 @@ bool receive_streams(int control, std::list<Stream>& into) {
   return true;
 }
 
-[[noreturn]] void forward_until_all_ended(int control) {
+[[noreturn]] void forward_until_all_ended(int control, int output, int error) {
   // Ours alone: signals of the terminal are for the launcher, and names and memory of the job end with it.
   ::setsid();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_IGN);
+  // Copies first: one of them may have the number of the other.
+  const int output_copy = ::dup(output), error_copy = ::dup(error);
+  ::dup2(output_copy, STDOUT_FILENO);
+  ::dup2(error_copy, STDERR_FILENO);
   constexpr int kControl = 3;
   if (control != kControl) ::dup2(control, kControl);
   ::close_range(kControl + 1, ~0U, 0);
@@ -113,7 +119,11 @@ bool receive_streams(int control, std::list<Stream>& into) {
 
 }  // namespace
 
-Result<std::unique_ptr<Forwarder>> Forwarder::start() {
+void print(std::string_view text, bool is_error) {
+  write_all(is_error ? STDERR_FILENO : STDOUT_FILENO, text);
+}
+
+Result<std::unique_ptr<Forwarder>> Forwarder::start(int output, int error) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return env::posix_error(errno, "cannot make a socket");
@@ -122,7 +132,7 @@ Result<std::unique_ptr<Forwarder>> Forwarder::start() {
   const env::FileDescriptor theirs(ends[1]);
   const pid_t process = ::fork();
   if (process < 0) return env::posix_error(errno, "cannot start a process");
-  if (process == 0) forward_until_all_ended(theirs.get());
+  if (process == 0) forward_until_all_ended(theirs.get(), output, error);
   return std::unique_ptr<Forwarder>(new Forwarder(std::move(ours), process));
 }
 

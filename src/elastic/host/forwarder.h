@@ -1,5 +1,6 @@
 #pragma once
-// Carries what processes print to our standard output and error, whole lines with the printer's name before each.
+// Carries what processes print to our standard output and error, or elsewhere, whole lines with the printer's name
+// before each.
 //
 // A process of its own does the work. So it goes on when the launcher is killed, until the last printer has closed its
 // output: nobody who trains ever meets a closed pipe. It ends by itself.
@@ -17,10 +18,13 @@ struct PrintEnds {
   env::FileDescriptor output, error;
 };
 
+// Writes all of `text` to our standard output or error, if anyone reads that.
+void print(std::string_view text, bool is_error);
+
 class Forwarder {
  public:
-  // Forks: the caller must have no other thread.
-  static Result<std::unique_ptr<Forwarder>> start();
+  // Forks: the caller must have no other thread. Lines go to these descriptors, ours unless given.
+  static Result<std::unique_ptr<Forwarder>> start(int output = 1, int error = 2);
   // Waits, a moment at most, until everything that was printed so far is out.
   ~Forwarder();
   Forwarder(const Forwarder&) = delete;

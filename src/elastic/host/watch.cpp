@@ -44,8 +44,9 @@ Status Watch::add(std::int64_t process) {
   return {};
 }
 
-Result<int> Watch::wait(int descriptor, Seconds timeout) {
-  std::vector<pollfd> events = {{signals_.get(), POLLIN, 0}, {descriptor, POLLIN, 0}};
+Result<int> Watch::wait(std::span<const int> descriptors, Seconds timeout) {
+  std::vector<pollfd> events = {{signals_.get(), POLLIN, 0}};
+  for (const int descriptor : descriptors) events.push_back({descriptor, POLLIN, 0});
   for (const auto& [process, end] : processes_) events.push_back({end.get(), POLLIN, 0});
   if (::poll(events.data(), events.size(), env::Deadline(timeout).poll_ms()) < 0 && errno != EINTR) {
     return env::posix_error(errno, "cannot wait for the processes of the job");

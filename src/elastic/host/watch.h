@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -23,9 +24,9 @@ class Watch {
   Status add(std::int64_t process);
   void drop(std::int64_t process) { processes_.erase(process); }
 
-  // Returns when a signal has come, `descriptor` is readable or a process has ended, or after `timeout`. Says how many
-  // signals came.
-  Result<int> wait(int descriptor, Seconds timeout);
+  // Returns when a signal has come, one of `descriptors` is readable or a process has ended, or after `timeout`. Says
+  // how many signals came.
+  Result<int> wait(std::span<const int> descriptors, Seconds timeout);
 
  private:
   Watch(env::FileDescriptor signals, void (*on_closed_pipe)(int))

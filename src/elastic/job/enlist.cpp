@@ -29,11 +29,15 @@ Error unsound(const char* name, const std::string& value) {
 Result<std::vector<MemberRecord>> parse_founders(const std::string& text) {
   std::vector<MemberRecord> founders;
   for (const std::string& part : split(text, ',')) {
-    const std::size_t colon = part.find(':');
+    const std::vector<std::string> fields = split(part, ':');
     MemberRecord founder;
-    const bool is_sound = colon != std::string::npos &&
-                          parse_whole(std::string_view(part).substr(0, colon), founder.id) &&
-                          parse_whole(std::string_view(part).substr(colon + 1), founder.slot) && founder.id != 0;
+    bool is_sound = fields.size() >= 2 && parse_whole(fields[0], founder.id) && parse_whole(fields[1], founder.slot) &&
+                    founder.id != 0;
+    if (is_sound && fields.size() > 2) {
+      is_sound = fields.size() > 4 && parse_whole(fields[2], founder.host);
+      // The rest, whatever colons are in it.
+      if (is_sound) founder.address = part.substr(fields[0].size() + fields[1].size() + fields[2].size() + 3);
+    }
     if (!is_sound || founders.size() == kFoundersMax) return unsound("ORRERY_FOUNDERS", text);
     founders.push_back(founder);
   }
@@ -62,13 +66,22 @@ Result<WorkerOptions> enlist_alone(const Training& training) {
 
 std::map<std::string, std::string> to_variables(const Enlistment& enlistment) {
   std::vector<std::string> founders;
-  for (const MemberRecord& founder : enlistment.founders)
-    founders.push_back(fmt::format("{}:{}", founder.id, founder.slot));
-  return {{"ORRERY_JOB", enlistment.job},
-          {"ORRERY_MEMORY", enlistment.memory},
-          {"ORRERY_MEMBER", std::to_string(enlistment.self.id)},
-          {"ORRERY_SLOT", std::to_string(enlistment.self.slot)},
-          {"ORRERY_FOUNDERS", fmt::format("{}", fmt::join(founders, ","))}};
+  for (const MemberRecord& founder : enlistment.founders) {
+    founders.push_back(founder.address.empty()
+                           ? fmt::format("{}:{}", founder.id, founder.slot)
+                           : fmt::format("{}:{}:{}:{}", founder.id, founder.slot, founder.host, founder.address));
+  }
+  std::map<std::string, std::string> variables = {{"ORRERY_JOB", enlistment.job},
+                                                  {"ORRERY_MEMORY", enlistment.memory},
+                                                  {"ORRERY_MEMBER", std::to_string(enlistment.self.id)},
+                                                  {"ORRERY_SLOT", std::to_string(enlistment.self.slot)},
+                                                  {"ORRERY_FOUNDERS", fmt::format("{}", fmt::join(founders, ","))}};
+  if (enlistment.self.address.empty()) return variables;
+  variables["ORRERY_HOST"] = std::to_string(enlistment.self.host);
+  variables["ORRERY_ADDRESS"] = enlistment.self.address;
+  variables["ORRERY_SECRET"] = enlistment.secret;
+  variables["ORRERY_FENCE_S"] = fmt::format("{}", enlistment.fence_s);
+  return variables;
 }
 
 Result<std::optional<Enlistment>> read_enlistment(const env::Variables& variables) {
@@ -85,6 +98,13 @@ Result<std::optional<Enlistment>> read_enlistment(const env::Variables& variable
   }
   if (!parse_whole(text("ORRERY_SLOT"), enlistment.self.slot)) return unsound("ORRERY_SLOT", text("ORRERY_SLOT"));
   ORRERY_TRY(enlistment.founders, parse_founders(text("ORRERY_FOUNDERS")));
+  enlistment.self.address = text("ORRERY_ADDRESS");
+  if (enlistment.self.address.empty()) return std::optional(std::move(enlistment));
+  enlistment.secret = text("ORRERY_SECRET");
+  if (!parse_whole(text("ORRERY_HOST"), enlistment.self.host)) return unsound("ORRERY_HOST", text("ORRERY_HOST"));
+  if (!parse_whole(text("ORRERY_FENCE_S"), enlistment.fence_s) || !(enlistment.fence_s >= 0)) {
+    return unsound("ORRERY_FENCE_S", text("ORRERY_FENCE_S"));
+  }
   return std::optional(std::move(enlistment));
 }
 
@@ -98,6 +118,8 @@ Result<WorkerOptions> enlist(const env::Variables& variables, const Training& tr
   if (!segment) return std::move(segment).error().with_context(fmt::format("job \"{}\"", found->job));
   options.segment = std::move(*segment);
   options.self = found->self;
+  options.secret = found->secret;
+  options.fence_max = Seconds(found->fence_s);
   View first = first_view(found->founders, training);
   if (first.has(options.self.id)) options.first = std::move(first);
   options.has_launcher = true;

@@ -7,6 +7,15 @@
 //   ORRERY_SLOT       own place in the memory
 //   ORRERY_FOUNDERS   "1:0,2:1": members and slots of the first view; whoever is not among them joins later
 //
+// In a job on several hosts, besides:
+//
+//   ORRERY_HOST       number of the own host, from 0
+//   ORRERY_ADDRESS    where this process listens for others; its port is reserved for it
+//   ORRERY_SECRET     what all processes of the job know, and nobody else
+//   ORRERY_FENCE_S    how long a minority waits for the others before it gives up
+//
+// and founders are "1:0:0:10.0.0.1:4711,…": member, slot, host, address.
+//
 // A program that was started without a launcher is a job of one.
 //
 //   ORRERY_TRY(WorkerOptions options, enlist(env.variables, {.samples = 60'000, .parameters = {{"batch", 64}}}));
@@ -33,6 +42,8 @@ struct Enlistment {
   std::string memory;
   MemberRecord self{};
   std::vector<MemberRecord> founders{};
+  std::string secret{};  // of a job on several hosts
+  double fence_s = 30;
   friend bool operator==(const Enlistment&, const Enlistment&) = default;
 };
 

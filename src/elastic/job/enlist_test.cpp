@@ -21,6 +21,24 @@ TEST(Enlist, WhatALauncherGivesIsWhatAProcessReads) {
   EXPECT_EQ(**read, given);
 }
 
+TEST(Enlist, AJobOnSeveralHostsHasAddresses) {
+  const Enlistment given{"demo",
+                         "/proc/1/fd/3",
+                         {7, 1, 2, "10.0.0.2:4711"},
+                         {{1, 0, 0, "10.0.0.1:4711"}, {7, 1, 2, "10.0.0.2:4711"}},
+                         "secret",
+                         2.5};
+  const auto read = read_enlistment(variables_of(to_variables(given)));
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(**read, given);
+  for (const auto& [name, value] : std::map<std::string, std::string>{
+           {"ORRERY_HOST", "x"}, {"ORRERY_FENCE_S", "-1"}, {"ORRERY_FOUNDERS", "1:0:0"}}) {
+    auto values = to_variables(given);
+    values[name] = value;
+    EXPECT_FALSE(read_enlistment(variables_of(values))) << name;
+  }
+}
+
 TEST(Enlist, WithoutALauncherAProcessIsAJobOfItsOwn) {
   const auto options = enlist(env::SimVariables(), {.samples = 10, .seed = 3, .parameters = {{"batch", 4}}});
   ASSERT_TRUE(options) << options.error().to_string();

@@ -6,11 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "elastic/host/forwarder.h"
 #include "elastic/host/postbox.h"
 #include "elastic/host/watch.h"
 #include "elastic/job/enlist.h"
+#include "elastic/job/hosts.h"
 #include "elastic/job/jobs.h"
 #include "env/clock.h"
 #include "env/files.h"
@@ -24,9 +26,12 @@ namespace {
 // Between two looks at the notice file.
 constexpr Seconds kBetweenLooks{0.01};
 constexpr Seconds kBetweenReminders{0.1};
+constexpr Seconds kWhileWriting{0.002};
 constexpr Seconds kNoticeSettles{0.03};
 constexpr Bytes kNoticeMax = kibibytes(4);
 constexpr int kNotStarted = 127;  // as shells have it
+// So long a launcher that reaches no host waits for one.
+constexpr Seconds kAloneMax{60};
 
 using Json = nlohmann::ordered_json;
 
@@ -54,10 +59,16 @@ std::vector<MemberId> numbers_in(std::string text) {
   return numbers;
 }
 
+// Tells this launcher from others with the same job name.
+std::uint64_t new_run(const env::Clock& clock) {
+  return mix64(static_cast<std::uint64_t>(::getpid()) ^ static_cast<std::uint64_t>(clock.wall().value() * 1e9));
+}
+
 class Launcher {
  public:
   Launcher(env::Env env, const LaunchOptions& options, std::shared_ptr<Segment> segment, Postbox postbox,
-           std::unique_ptr<Watch> watch, std::unique_ptr<env::AppendLog> events, std::unique_ptr<Forwarder> forwarder)
+           std::unique_ptr<Watch> watch, std::unique_ptr<env::AppendLog> events, std::unique_ptr<Forwarder> forwarder,
+           std::unique_ptr<Hosts> hosts, std::uint64_t run)
       : env_(env),
         options_(options),
         segment_(std::move(segment)),
@@ -65,6 +76,8 @@ class Launcher {
         watch_(std::move(watch)),
         events_(std::move(events)),
         forwarder_(std::move(forwarder)),
+        hosts_(std::move(hosts)),
+        run_(run),
         roster_(options.roster) {}
 
   Result<LaunchReport> run() {
@@ -73,8 +86,9 @@ class Launcher {
     ORRERY_TRY_VOID(carry_out());
     while (!roster_.is_over()) {
       const Seconds longest = options_.notice.empty() || was_noticed_ ? kBetweenReminders : kBetweenLooks;
-      ORRERY_TRY(const int signals, watch_->wait(postbox_.descriptor(), longest));
+      ORRERY_TRY(const int signals, wait(longest));
       for (int i = 0; i < signals; ++i) heed_signal();
+      ORRERY_TRY_VOID(hear_hosts());
       ORRERY_TRY_VOID(read_notes());
       ORRERY_TRY_VOID(look_for_notice());
       ORRERY_TRY_VOID(reap());
@@ -85,6 +99,7 @@ class Launcher {
       ORRERY_TRY_VOID(carry_out());
     }
     forwarder_.reset();
+    ORRERY_TRY_VOID(close_hosts());
     const LaunchReport report{roster_.exit_code(), roster_.status(), roster_.summary()};
     ORRERY_TRY_VOID(record({"ended", {{"code", std::int64_t{report.exit_code}}}, report.summary}));
     return report;
@@ -105,6 +120,74 @@ class Launcher {
     return events_->append(line.dump() + "\n");
   }
 
+  Result<int> wait(Seconds longest) {
+    std::vector<int> descriptors = {postbox_.descriptor()};
+    if (hosts_ != nullptr) hosts_->add_descriptors(descriptors);
+    const bool writes = hosts_ != nullptr && hosts_->has_output();
+    return watch_->wait(descriptors, writes ? std::min(longest, kWhileWriting) : longest);
+  }
+
+  Status hear_hosts() {
+    if (hosts_ == nullptr) return {};
+    std::vector<std::uint32_t> found;
+    for (const HostNews& news : hosts_->receive()) {
+      if (news.kind == HostNews::Kind::kLost) roster_.host_lost(news.host);
+      if (news.kind == HostNews::Kind::kFound) found.push_back(news.host);
+      if (news.order) ORRERY_TRY_VOID(hear(news.host, *news.order));
+    }
+    // Who has ended meanwhile is known now.
+    for (const std::uint32_t host : found) roster_.host_found(host);
+    const std::optional<Seconds> alone = hosts_->alone_since();
+    if (!alone || env_.clock.monotonic() < *alone + kAloneMax) return {};
+    return Error::unavailable(fmt::format("job {}: no host has been reached for {}; what runs there goes on by itself",
+                                          options_.roster.job, format_seconds(kAloneMax)));
+  }
+
+  Status close_hosts() {
+    if (hosts_ == nullptr) return {};
+    for (const HostNews& news : hosts_->close()) {
+      if (news.order && std::holds_alternative<Printed>(*news.order)) ORRERY_TRY_VOID(hear(news.host, *news.order));
+    }
+    return {};
+  }
+
+  Status hear(std::uint32_t host, const Order& order) {
+    if (const auto* const started = std::get_if<Started>(&order)) {
+      if (started->problem.empty()) {
+        roster_.started(started->member, static_cast<std::int64_t>(started->process));
+      } else {
+        say(fmt::format("host {}: {}", host, started->problem));
+        roster_.ended(started->member, {.code = kNotStarted});
+      }
+    } else if (const auto* const ended = std::get_if<HasEnded>(&order)) {
+      roster_.ended(ended->member, {static_cast<int>(ended->code), static_cast<int>(ended->signal)});
+    } else if (const auto* const printed = std::get_if<Printed>(&order)) {
+      print(printed->text, printed->is_error);
+    } else if (const auto* const posted = std::get_if<Posted>(&order)) {
+      return read_note(posted->bytes, host);
+    }
+    return {};
+  }
+
+  // On which host a process is; nothing if it is on this one.
+  void post(std::optional<std::uint32_t> host, std::uint64_t name, const Note& note) {
+    if (host) {
+      hosts_->send(*host, Posted{name, encode(note)});
+    } else {
+      (void)postbox_.send(name, encode(note));
+    }
+  }
+
+  Status start_elsewhere(const MemberRecord& member) {
+    hosts_of_[member.id] = member.host;
+    Enlistment enlistment{name_on_host(options_.roster.job, member.host), "", member, roster_.founders()};
+    // Of this run alone: nobody of an earlier one can be taken for one of it.
+    enlistment.secret = fmt::format("{}/{}/{:x}", options_.secret, options_.roster.job, run_);
+    enlistment.fence_s = options_.fence_max.value();
+    hosts_->send(member.host, StartOrder{member.id, options_.argv, to_variables(enlistment)});
+    return {};
+  }
+
   // Carrying out one action may call for others.
   Status carry_out() {
     for (std::vector<Action> actions = roster_.take_actions(); !actions.empty(); actions = roster_.take_actions()) {
@@ -117,6 +200,7 @@ class Launcher {
 
   Status carry_out(const StartProcess& action) {
     const MemberId id = action.member.id;
+    if (hosts_ != nullptr) return start_elsewhere(action.member);
     ORRERY_TRY(const PrintEnds ends, forwarder_->add(fmt::format("[{}] ", id)));
     env::ProcessSpec spec;
     spec.argv = options_.argv;
@@ -139,10 +223,14 @@ class Launcher {
   }
   Status carry_out(const Tell& action) {
     // Whoever needs it and did not get it reports again, and is told again.
-    (void)postbox_.send(action.member, encode(action.note));
+    post(host_of(action.member), action.member, action.note);
     return {};
   }
   Status carry_out(const EndProcess& action) {
+    if (const auto host = host_of(action.member)) {
+      hosts_->send(*host, EndOrder{action.member, static_cast<std::uint32_t>(action.signal)});
+      return {};
+    }
     const auto process = processes_.find(action.member);
     return process == processes_.end() ? Status() : process->second->kill(action.signal);
   }
@@ -162,15 +250,26 @@ class Launcher {
     for (;;) {
       ORRERY_TRY(const std::optional<std::string> bytes, postbox_.receive(Seconds(0)));
       if (!bytes) return {};
-      const auto note = decode_note(*bytes);
-      if (!note) continue;
-      if (const auto* const ready = std::get_if<Ready>(&*note)) roster_.on(*ready);
-      if (const auto* const report = std::get_if<Report>(&*note)) roster_.on(*report);
-      if (const auto* const ask = std::get_if<AskLauncher>(&*note)) ORRERY_TRY_VOID(answer(*ask));
+      ORRERY_TRY_VOID(read_note(*bytes, std::nullopt));
     }
   }
 
-  Status answer(const AskLauncher& ask) {
+  // From a process on `host`, or on this one.
+  Status read_note(const std::string& bytes, std::optional<std::uint32_t> host) {
+    const auto note = decode_note(bytes);
+    if (!note) return {};
+    if (const auto* const ready = std::get_if<Ready>(&*note)) roster_.on(*ready);
+    if (const auto* const report = std::get_if<Report>(&*note)) roster_.on(*report);
+    if (const auto* const ask = std::get_if<AskLauncher>(&*note)) return answer(*ask, host);
+    return {};
+  }
+
+  std::optional<std::uint32_t> host_of(MemberId member) const {
+    const auto found = hosts_of_.find(member);
+    return found == hosts_of_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  Status answer(const AskLauncher& ask, std::optional<std::uint32_t> host) {
     Status done;
     if (ask.wish == Wish::kResize) done = roster_.resize(ask.size);
     if (ask.wish == Wish::kDrain && ask.member != 0) done = roster_.drain(ask.member);
@@ -180,7 +279,7 @@ class Launcher {
     if (ask.number == 0) return {};
     Answer answer{ask.number, done ? "" : done.error().message(), roster_.status()};
     answer.status.launcher = ::getpid();
-    (void)postbox_.send(ask.from, encode(answer));
+    post(host, ask.from, answer);
     return {};
   }
 
@@ -226,6 +325,9 @@ class Launcher {
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<env::AppendLog> events_;
   std::unique_ptr<Forwarder> forwarder_;
+  std::unique_ptr<Hosts> hosts_;  // none: everyone is on this one
+  std::uint64_t run_;
+  std::map<MemberId, std::uint32_t> hosts_of_;
   Roster roster_;
   int signals_ = 0;
   std::optional<Seconds> notice_seen_;  // when the file was first there
@@ -238,8 +340,9 @@ class Launcher {
 
 Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
   const std::string& job = options.roster.job;
-  ORRERY_TRY_VOID(check(options.roster));
-  ORRERY_TRY_VOID(check_program(env, options.argv.at(0)));
+  const bool is_here = options.agents.empty();
+  if (is_here) ORRERY_TRY_VOID(check(options.roster));
+  if (is_here) ORRERY_TRY_VOID(check_program(env, options.argv.at(0)));
   ORRERY_TRY(const std::vector<std::string> jobs, running_jobs(env.files));
   if (std::find(jobs.begin(), jobs.end(), job) != jobs.end()) {
     return Error::invalid(fmt::format("a job called {} is running; choose another --name", quote(job)));
@@ -248,12 +351,29 @@ Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
   if (!options.events.empty()) {
     ORRERY_TRY(events, env.files.open_log(options.events));
   }
-  ORRERY_TRY(auto segment, Segment::create({.slots = options.roster.slots, .arena_bytes = options.arena_bytes}));
   ORRERY_TRY(Postbox postbox, Postbox::open(job, kLauncherName));
-  ORRERY_TRY(auto forwarder, Forwarder::start());
+  LaunchOptions all = options;
+  const std::uint64_t run = new_run(env.clock);
+  std::shared_ptr<Segment> segment;
+  std::unique_ptr<Forwarder> forwarder;
+  std::unique_ptr<Hosts> hosts;
+  if (is_here) {
+    ORRERY_TRY(segment, Segment::create({.slots = options.roster.slots, .arena_bytes = options.arena_bytes}));
+    ORRERY_TRY(forwarder, Forwarder::start());
+  } else {
+    ORRERY_TRY(hosts, Hosts::connect({.agents = options.agents,
+                                      .job = job,
+                                      .secret = options.secret,
+                                      .run = run,
+                                      .slots = static_cast<std::uint32_t>(options.roster.slots),
+                                      .arena_bytes = options.arena_bytes},
+                                     env.clock));
+    all.roster.addresses = hosts->addresses();
+    ORRERY_TRY_VOID(check(all.roster));
+  }
   ORRERY_TRY(auto watch, Watch::start());
-  return Launcher(env, options, std::move(segment), std::move(postbox), std::move(watch), std::move(events),
-                  std::move(forwarder))
+  return Launcher(env, all, std::move(segment), std::move(postbox), std::move(watch), std::move(events),
+                  std::move(forwarder), std::move(hosts), run)
       .run();
 }
 

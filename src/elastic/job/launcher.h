@@ -1,6 +1,6 @@
 #pragma once
-// Starts the processes of a job on this host, watches them, and does what people and members ask for until all have
-// ended. What is to be done is decided by the Roster.
+// Starts the processes of a job on this host, or on others through their agents (agent.h), watches them, and does what
+// people and members ask for until all have ended. What is to be done is decided by the Roster.
 //
 // - Each process finds its job by environment variables (enlist.h) and is in a process group of its own.
 // - What it prints comes out line by line with "[member] " before each (host/forwarder.h). The member's number never
@@ -12,6 +12,7 @@
 #include "elastic/host/segment.h"
 #include "elastic/job/roster.h"
 #include "env/env.h"
+#include "env/sockets.h"
 
 namespace orrery::elastic {
 
@@ -22,7 +23,10 @@ struct LaunchOptions {
   std::string events{};                      // a file that gets a line of JSON for each event; empty: none
   // When this file appears, the members whose numbers it holds leave; without numbers, the whole job stops.
   std::string notice{};
-  bool is_quiet = false;  // says nothing on standard error but errors
+  bool is_quiet = false;               // says nothing on standard error but errors
+  std::vector<env::Address> agents{};  // of the hosts to run on; none: this host
+  std::string secret{};                // of the agents
+  Seconds fence_max{30};               // how long a minority of members waits for the others
 };
 
 struct LaunchReport {

@@ -20,7 +20,12 @@ constexpr std::array<std::string_view, 6> kStates = {"starting", "waiting", "joi
 constexpr std::array<std::string_view, 3> kWishes = {"status", "resize", "drain"};
 
 Json to_json(const JoinNow& note) {
-  return {{"note", "join"}, {"contacts", note.contacts}};
+  Json contacts = Json::array();
+  for (const MemberRecord& member : note.contacts) {
+    contacts.push_back(
+        {{"member", member.id}, {"host", member.host}, {"slot", member.slot}, {"address", member.address}});
+  }
+  return {{"note", "join"}, {"contacts", std::move(contacts)}};
 }
 Json to_json(const LeaveNow&) {
   return {{"note", "leave"}};
@@ -175,6 +180,29 @@ Result<Note> read_answer(const Json& json, Fields& fields) {
   return Note(std::move(answer));
 }
 
+Result<Note> read_join(const Json& json) {
+  const auto contacts = json.find("contacts");
+  if (contacts == json.end() || !contacts->is_array() || contacts->size() > View::kMembersMax) {
+    return Error::invalid("a note without sound contacts");
+  }
+  JoinNow note;
+  for (const Json& one : *contacts) {
+    if (!one.is_object()) return Error::invalid("a contact that is no object");
+    MemberRecord member;
+    std::uint64_t host = 0, slot = 0;
+    Fields fields(one);
+    fields.read("member", member.id);
+    fields.read("host", host);
+    fields.read("slot", slot);
+    fields.read("address", member.address);
+    ORRERY_TRY_VOID(fields.status());
+    member.host = static_cast<std::uint32_t>(host);
+    member.slot = static_cast<std::uint32_t>(slot);
+    note.contacts.push_back(std::move(member));
+  }
+  return Note(std::move(note));
+}
+
 template <class T>
 Result<Note> finished(T note, const Fields& fields) {
   ORRERY_TRY_VOID(fields.status());
@@ -206,9 +234,7 @@ Result<Note> decode_note(std::string_view bytes) {
   if (kind == "leave") return Note(LeaveNow{});
   if (kind == "stop") return Note(StopNow{});
   if (kind == "join") {
-    JoinNow note;
-    fields.read("contacts", note.contacts);
-    return finished(std::move(note), fields);
+    return read_join(json);
   }
   if (kind == "died") {
     Died note;

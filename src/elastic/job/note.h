@@ -21,7 +21,7 @@ inline constexpr const char* kStopParameter = "stop";
 
 // To processes.
 struct JoinNow {  // "ask these members to take you in"
-  std::vector<MemberId> contacts{};
+  std::vector<MemberRecord> contacts{};
   friend bool operator==(const JoinNow&, const JoinNow&) = default;
 };
 struct LeaveNow {  // "leave between two steps"

@@ -22,7 +22,7 @@ TEST(Note, EveryKindComesBackAsItWas) {
                    .is_draining = true,
                    .processes = {{5, 1234, ProcessState::kLeaving, 4, 17}}};
   for (const Note& note :
-       std::vector<Note>{JoinNow{{1, 2}}, LeaveNow{}, StopNow{}, Died{7}, Ready{9},
+       std::vector<Note>{JoinNow{{{1, 0, 0}, {2, 1, 3, "10.0.0.1:7000"}}}, LeaveNow{}, StopNow{}, Died{7}, Ready{9},
                          Report{3, 4, 5, 6, {3, 9}, 0.25, true, true}, AskLauncher{1ULL << 63, 2, Wish::kResize, 4, 0},
                          AskLauncher{0, 0, Wish::kDrain, 0, 12}, Answer{2, "no", status}}) {
     const std::string bytes = encode(note);

@@ -32,7 +32,8 @@ Status check(const RosterOptions& options) {
     return Error::invalid(
         fmt::format("{} members; expected {} to {}", options.size, options.size_min, options.size_max));
   }
-  if (options.size_max + options.spares > options.slots || options.slots > kSlotsMax) {
+  const auto hosts = static_cast<int>(std::max<std::size_t>(1, options.addresses.size()));
+  if (options.size_max + options.spares > hosts * options.slots || options.slots > kSlotsMax) {
     return Error::invalid(fmt::format("{} members and {} spares; at most {} processes fit on one host",
                                       options.size_max, options.spares, kSlotsMax));
   }
@@ -44,40 +45,87 @@ Roster::Roster(const RosterOptions& options) : options_(options), wanted_(option
   balance();
 }
 
-int Roster::free_slot() const {
-  std::vector<bool> taken(static_cast<std::size_t>(options_.slots));
-  for (const auto& [id, entry] : entries_) {
-    if (entry.lives()) taken[entry.record.slot] = true;
+std::optional<MemberRecord> Roster::free_place() const {
+  std::optional<MemberRecord> best;
+  std::ptrdiff_t fewest = 0;
+  for (std::uint32_t host = 0; host < hosts(); ++host) {
+    if (lost_hosts_.contains(host)) continue;
+    std::vector<bool> taken(static_cast<std::size_t>(options_.slots));
+    for (const auto& [id, entry] : entries_) {
+      if (entry.lives() && entry.record.host == host) taken[entry.record.slot] = true;
+    }
+    const auto free = std::find(taken.begin(), taken.end(), false);
+    const auto processes = std::count(taken.begin(), taken.end(), true);
+    if (free == taken.end() || (best && processes >= fewest)) continue;
+    fewest = processes;
+    best = MemberRecord{0, host, static_cast<std::uint32_t>(free - taken.begin())};
+    if (!options_.addresses.empty()) best->address = options_.addresses[host][best->slot];
   }
-  const auto free = std::find(taken.begin(), taken.end(), false);
-  return free == taken.end() ? -1 : static_cast<int>(free - taken.begin());
+  return best;
 }
 
 void Roster::start(bool is_founder, bool is_spare) {
-  const int slot = free_slot();
+  const std::optional<MemberRecord> place = free_place();
   // Those that still leave have their slots until they are gone; their ends call for another look.
-  if (slot < 0) return;
-  Entry entry{.record = {next_++, 0, static_cast<std::uint32_t>(slot)}, .is_founder = is_founder, .is_spare = is_spare};
+  if (!place) return;
+  Entry entry{.record = *place, .is_founder = is_founder, .is_spare = is_spare};
+  entry.record.id = next_++;
   if (is_founder) founders_.push_back(entry.record);
   actions_.push_back(StartProcess{entry.record, is_founder});
   entries_.emplace(entry.record.id, entry);
 }
 
 void Roster::started(MemberId member, std::int64_t process) {
-  Entry& entry = entries_.at(member);
+  const auto found = entries_.find(member);
+  if (found == entries_.end()) return;
+  Entry& entry = found->second;
   entry.process = process;
   actions_.push_back(Happened{"started",
                               {{"member", whole(member)},
                                {"process", process},
+                               {"host", whole(entry.record.host)},
                                {"as", std::string(entry.is_founder ? "founder"
                                                   : entry.is_spare ? "spare"
                                                                    : "joiner")}}});
 }
 
-std::vector<MemberId> Roster::contacts_for(MemberId member) const {
-  std::vector<MemberId> contacts;
+void Roster::host_lost(std::uint32_t host) {
+  if (!lost_hosts_.insert(host).second) return;
+  actions_.push_back(Happened{"host_lost", {{"host", whole(host)}}, fmt::format("host {} cannot be reached", host)});
+  for (auto& [id, entry] : entries_) {
+    if (!entry.lives() || entry.record.host != host) continue;
+    const bool counted = entry.counts();
+    entry.is_lost = true;
+    if (!counted || is_finishing_ || is_draining_) continue;
+    if (replaced_ < options_.replacements) {
+      replaced_ += 1;
+    } else {
+      wanted_ -= 1;
+      entry.made_smaller = true;
+    }
+  }
+  balance();
+}
+
+void Roster::host_found(std::uint32_t host) {
+  if (lost_hosts_.erase(host) == 0) return;
+  actions_.push_back(Happened{"host_found", {{"host", whole(host)}}, fmt::format("host {} is back", host)});
+  for (auto& [id, entry] : entries_) {
+    if (entry.lives() && entry.record.host == host) found_again(entry);
+  }
+  balance();
+}
+
+void Roster::found_again(Entry& entry) {
+  if (!entry.is_lost) return;
+  entry.is_lost = false;
+  if (std::exchange(entry.made_smaller, false)) wanted_ = std::min(options_.size_max, wanted_ + 1);
+}
+
+std::vector<MemberRecord> Roster::contacts_for(MemberId member) const {
+  std::vector<MemberRecord> contacts;
   for (const auto& [id, entry] : entries_) {
-    if (entry.lives() && entry.has_state() && id != member) contacts.push_back(id);
+    if (entry.lives() && entry.has_state() && id != member) contacts.push_back(entry.record);
   }
   return contacts;
 }
@@ -155,7 +203,9 @@ void Roster::on(const Report& note) {
 }
 
 void Roster::ended(MemberId member, const env::ProcessExit& exit) {
-  Entry& entry = entries_.at(member);
+  const auto found = entries_.find(member);
+  if (found == entries_.end() || !found->second.lives()) return;
+  Entry& entry = found->second;
   const bool counted = entry.counts();
   const bool was_asked = entry.state == ProcessState::kLeaving;
   entry.state = ProcessState::kEnded;
@@ -203,6 +253,7 @@ void Roster::balance() {
   const auto any = [&](auto is) {
     return std::any_of(entries_.begin(), entries_.end(), [&](const auto& one) { return is(one.second); });
   };
+  if (!reaches_any_host()) return;
   // Without anyone who has the model, nobody can join.
   if (!any([](const Entry& entry) { return entry.lives() && entry.has_state(); })) is_finishing_ = true;
   if (is_finishing_ || is_draining_) return end_idle();
@@ -215,7 +266,7 @@ void Roster::balance() {
   for (auto& [id, entry] : entries_) {
     if (count() < wanted_ && entry.is_spare && entry.lives()) ask_to_join(entry);
   }
-  while (count() < wanted_ && free_slot() >= 0) start(false, false);
+  while (count() < wanted_ && free_place()) start(false, false);
   for (auto entry = entries_.rbegin(); count() > wanted_ && entry != entries_.rend(); ++entry) {
     if (entry->second.counts()) ask_to_leave(entry->second);
   }
@@ -225,7 +276,7 @@ void Roster::balance() {
     return std::count_if(entries_.begin(), entries_.end(),
                          [](const auto& one) { return one.second.is_spare && one.second.lives(); });
   };
-  while (spares() < options_.spares && free_slot() >= 0) start(false, true);
+  while (spares() < options_.spares && free_place()) start(false, true);
 }
 
 // They have nothing that could be lost.
@@ -287,7 +338,9 @@ void Roster::kill_all() {
 }
 
 bool Roster::is_over() const {
-  return std::none_of(entries_.begin(), entries_.end(), [](const auto& one) { return one.second.lives(); });
+  return std::none_of(entries_.begin(), entries_.end(), [&](const auto& one) {
+    return one.second.lives() && (!one.second.is_lost || !reaches_any_host());
+  });
 }
 
 int Roster::exit_code() const {

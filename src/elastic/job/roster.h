@@ -11,9 +11,15 @@
 //   5. Once a member has ended by itself with 0, the training is over: nobody is started or replaced any more. Without
 //      members, spares are ended.
 //
+// On several hosts, processes are started where the fewest are. Those of a host that cannot be reached count for
+// nothing until it is found again; nobody is told that they died, because that is not known. While no host can be
+// reached nothing is decided: it is the launcher that is cut off then.
+//
 // Member numbers count from 1 in the order of starts and are never used again.
 
 #include <map>
+#include <optional>
+#include <set>
 #include <variant>
 
 #include "elastic/job/note.h"
@@ -23,11 +29,12 @@ namespace orrery::elastic {
 
 struct RosterOptions {
   std::string job;
-  int size = 1;                    // at first
-  int size_min = 1, size_max = 1;  // what it may become
-  int spares = 0;                  // kept ready
-  int replacements = 0;            // of processes that died, in all
-  int slots = 1;                   // for processes at the same time
+  int size = 1;                                       // at first
+  int size_min = 1, size_max = 1;                     // what it may become
+  int spares = 0;                                     // kept ready
+  int replacements = 0;                               // of processes that died, in all
+  int slots = 1;                                      // for processes at the same time, on each host
+  std::vector<std::vector<std::string>> addresses{};  // by host and slot; empty: one host, and no addresses
 };
 
 struct StartProcess {
@@ -61,6 +68,9 @@ class Roster {
   void on(const Ready& note);
   void on(const Report& note);
   void ended(MemberId member, const env::ProcessExit& exit);
+  // The processes of a host cannot be reached, or can be again; those that ended meanwhile have been made known.
+  void host_lost(std::uint32_t host);
+  void host_found(std::uint32_t host);
   // Some time has passed. Founders wait for each other, and may not have had a postbox yet when one of them ended.
   void remind();
 
@@ -73,7 +83,7 @@ class Roster {
   void kill_all();
 
   std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
-  // No process is left, and none is to be started.
+  // No process is left that can be reached, and none is to be started.
   bool is_over() const;
   // 0 if the training ended well: someone ended with 0 by itself, not because it was told to leave, and nobody who was
   // a member then ended badly. Else the code of the first that ended badly, 128 + the number of the signal if it was
@@ -88,6 +98,8 @@ class Roster {
   struct Entry {
     MemberRecord record{};
     bool is_founder = false, is_spare = false;
+    bool is_lost = false;       // its host is
+    bool made_smaller = false;  // the job, when it was lost
     ProcessState state = ProcessState::kStarting;
     std::int64_t process = 0;
     Report last{};  // its last report; epoch 0: none
@@ -97,7 +109,7 @@ class Roster {
     // Is or was in a view with the model, or founds one.
     bool has_state() const { return is_founder || last.epoch > 0; }
     // Is a member, or will be.
-    bool counts() const { return lives() && !is_spare && state != ProcessState::kLeaving; }
+    bool counts() const { return lives() && !is_lost && !is_spare && state != ProcessState::kLeaving; }
   };
 
   void start(bool is_founder, bool is_spare);
@@ -106,15 +118,19 @@ class Roster {
   void ask_to_leave(Entry& entry);
   void balance();
   void end_idle();
-  int free_slot() const;
+  std::optional<MemberRecord> free_place() const;
+  bool reaches_any_host() const { return lost_hosts_.size() < hosts(); }
+  std::size_t hosts() const { return std::max<std::size_t>(1, options_.addresses.size()); }
+  void found_again(Entry& entry);
   int count() const;
-  std::vector<MemberId> contacts_for(MemberId member) const;
+  std::vector<MemberRecord> contacts_for(MemberId member) const;
   void note_view(const Report& report);
   std::string members_text() const;
 
   RosterOptions options_;
   int wanted_;
   std::map<MemberId, Entry> entries_;
+  std::set<std::uint32_t> lost_hosts_;
   std::vector<MemberRecord> founders_;
   MemberId next_ = 1;
   int replaced_ = 0;

@@ -270,5 +270,75 @@ RC_GTEST_PROP(Roster, AnyHistoryKeepsTheBooksRight, ()) {
   RC_ASSERT(book.roster.is_over());
 }
 
+RosterOptions on_hosts(int hosts, int size, int size_max, int replacements) {
+  RosterOptions how = options(size, size_max, 0, replacements);
+  for (int host = 0; host < hosts; ++host) {
+    how.addresses.emplace_back();
+    for (int slot = 0; slot < how.slots; ++slot) {
+      how.addresses.back().push_back("10.0.0." + std::to_string(host) + ":" + std::to_string(7000 + slot));
+    }
+  }
+  return how;
+}
+
+TEST(Roster, StartsProcessesWhereTheFewestAre) {
+  Book book(on_hosts(3, 5, 8, 0));
+  std::vector<std::uint32_t> hosts;
+  for (const MemberRecord& founder : book.roster.founders()) hosts.push_back(founder.host);
+  EXPECT_EQ(hosts, (std::vector<std::uint32_t>{0, 1, 2, 0, 1}));
+  EXPECT_EQ(book.roster.founders()[3], (MemberRecord{4, 0, 1, "10.0.0.0:7001"}));
+}
+
+TEST(Roster, ProcessesOfALostHostAreReplacedElsewhereAndNotTakenForDead) {
+  Book book(on_hosts(3, 3, 4, 1));
+  book.view({1, 2, 3});
+  book.roster.host_lost(2);
+  for (const Action& action : book.roster.take_actions()) {
+    const auto* const tell = std::get_if<Tell>(&action);
+    EXPECT_FALSE(tell != nullptr && std::holds_alternative<Died>(tell->note));
+    if (const auto* const start = std::get_if<StartProcess>(&action)) {
+      EXPECT_NE(start->member.host, 2u);
+      book.started.push_back(start->member.id);
+    }
+  }
+  EXPECT_EQ(book.started.back(), 4u);
+  // It is heard of again: there is one too many, and the youngest has to go.
+  book.roster.host_found(2);
+  book.view({1, 2, 3});
+  EXPECT_EQ(book.ended, (std::vector<MemberId>{4}));
+}
+
+TEST(Roster, WithoutReplacementsTheJobIsSmallerUntilTheHostIsBack) {
+  Book book(on_hosts(2, 2, 2, 0));
+  book.view({1, 2});
+  book.roster.host_lost(1);
+  book.act();
+  EXPECT_EQ(book.roster.status().size, 1u);
+  EXPECT_FALSE(book.roster.is_over());
+  book.roster.host_found(1);
+  book.view({1, 2});
+  EXPECT_EQ(book.roster.status().size, 2u);
+  // Lost for good: nobody waits for it.
+  book.roster.host_lost(1);
+  book.end(1, kWell);
+  EXPECT_TRUE(book.roster.is_over());
+  EXPECT_EQ(book.roster.exit_code(), 0);
+}
+
+TEST(Roster, ALauncherThatReachesNoHostDecidesNothing) {
+  Book book(on_hosts(2, 2, 2, 0));
+  book.view({1, 2});
+  book.roster.host_lost(0);
+  book.roster.host_lost(1);
+  book.act();
+  EXPECT_TRUE(book.stopping.empty());
+  EXPECT_FALSE(book.roster.is_over());
+  book.roster.host_found(0);
+  book.roster.host_found(1);
+  book.view({1, 2});
+  EXPECT_EQ(book.roster.status().size, 2u);
+  EXPECT_TRUE(book.stopping.empty());
+}
+
 }  // namespace
 }  // namespace orrery::elastic

@@ -99,6 +99,14 @@ bool Member::is_quorum(const std::set<MemberId>& ids) const {
   return 2 * with > all || (2 * with == all && ids.contains(view_.members[0].id));
 }
 
+bool Member::reaches_quorum() const {
+  std::set<MemberId> here;
+  for (const MemberRecord& member : view_.members) {
+    if (!is_missing(member.id)) here.insert(member.id);
+  }
+  return is_quorum(here);
+}
+
 void Member::miss(MemberId id, bool certain) {
   if (certain) dead_.insert(id);
   missing_.insert(id);

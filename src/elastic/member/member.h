@@ -97,6 +97,8 @@ class Member {
   const View& view() const { return view_; }
   const TrainingProgress& progress() const { return progress_; }
   bool has_state() const { return has_state_; }
+  // Whether those it does not miss are enough to change the view.
+  bool reaches_quorum() const;
   // Of one that wants to join: members that it can ask.
   const std::vector<MemberId>& contacts() const { return contacts_; }
 

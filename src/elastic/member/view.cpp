@@ -35,6 +35,7 @@ void encode(const MemberRecord& member, ByteWriter& writer) {
   writer.u64(member.id);
   writer.u32(member.host);
   writer.u32(member.slot);
+  writer.text(member.address);
 }
 
 Result<MemberRecord> decode_member(ByteReader& reader) {
@@ -42,6 +43,7 @@ Result<MemberRecord> decode_member(ByteReader& reader) {
   ORRERY_TRY(member.id, reader.u64());
   ORRERY_TRY(member.host, reader.u32());
   ORRERY_TRY(member.slot, reader.u32());
+  ORRERY_TRY(member.address, reader.text(kNameBytesMax));
   if (member.id == 0) return Error::invalid("a member with the id 0");
   return member;
 }
@@ -87,7 +89,7 @@ void encode(const View& view, ByteWriter& writer) {
 Result<View> decode_view(ByteReader& reader) {
   View view;
   ORRERY_TRY(view.epoch, reader.u64());
-  ORRERY_TRY(const std::size_t members, reader.count(16, View::kMembersMax));
+  ORRERY_TRY(const std::size_t members, reader.count(20, View::kMembersMax));
   std::set<MemberId> ids;
   for (std::size_t i = 0; i < members; ++i) {
     ORRERY_TRY(const MemberRecord member, decode_member(reader));

@@ -22,6 +22,7 @@ struct MemberRecord {
   MemberId id = 0;
   std::uint32_t host = 0;
   std::uint32_t slot = 0;  // in the memory of its host
+  std::string address{};   // where others of the job connect to; empty if it can be reached on its host only
 
   friend bool operator==(const MemberRecord&, const MemberRecord&) = default;
 };

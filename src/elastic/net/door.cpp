@@ -11,8 +11,9 @@ namespace orrery::elastic::net {
 Door::Door(std::uint64_t job, env::FileDescriptor socket, env::Clock& clock)
     : job_(job), socket_(std::move(socket)), address_(local_address(socket_.get())), clock_(clock) {}
 
-Result<std::unique_ptr<Door>> Door::open(const std::string& job, const env::Address& address, env::Clock& clock) {
-  ORRERY_TRY(env::FileDescriptor socket, listen_on(address));
+Result<std::unique_ptr<Door>> Door::open(const std::string& job, const env::Address& address, env::Clock& clock,
+                                         bool is_reserved) {
+  ORRERY_TRY(env::FileDescriptor socket, listen_on(address, is_reserved));
   return std::unique_ptr<Door>(new Door(hash64(job), std::move(socket), clock));
 }
 
@@ -69,11 +70,12 @@ void Door::listen_to(Waiting& visitor) {
     visitor.read += static_cast<std::size_t>(got);
   }
   auto hello = decode_hello(visitor.bytes);
-  visitor.over = !hello || hello->verdict != Verdict::kHello;
+  const bool is_mail = hello && hello->verdict == Verdict::kMail;
+  visitor.over = !hello || (hello->verdict != Verdict::kHello && !is_mail);
   if (visitor.over) return;
   visitor.hello = *hello;
   const bool wrong_job = hello->job != job_;
-  if (!wrong_job && hello->epoch >= epoch_) return;
+  if (!wrong_job && (is_mail || hello->epoch >= epoch_)) return;
   Hello refusal = *hello;
   refusal.job = job_;
   refusal.epoch = epoch_;
@@ -89,22 +91,32 @@ Status Door::attend(std::uint64_t epoch) {
     waiting_.push_back({.socket = std::move(*socket), .since = clock_.monotonic()});
   }
   for (Waiting& visitor : waiting_) {
-    if (visitor.read < kHelloBytes || visitor.hello.epoch < epoch_) listen_to(visitor);
+    const bool is_mail = visitor.hello.verdict == Verdict::kMail;
+    if (visitor.read < kHelloBytes || (!is_mail && visitor.hello.epoch < epoch_)) listen_to(visitor);
   }
   std::erase_if(waiting_, [](const Waiting& visitor) { return visitor.over; });
   close_leaving();
   return {};
 }
 
-std::vector<Door::Visitor> Door::visitors_of(std::uint64_t epoch) {
+template <class Is>
+std::vector<Door::Visitor> Door::take(Is is) {
   std::vector<Visitor> visitors;
   for (Waiting& visitor : waiting_) {
-    if (visitor.read < kHelloBytes || visitor.hello.epoch != epoch) continue;
+    if (visitor.read < kHelloBytes || !is(visitor.hello)) continue;
     visitors.push_back({std::move(visitor.socket), visitor.hello});
     visitor.over = true;
   }
   std::erase_if(waiting_, [](const Waiting& visitor) { return visitor.over; });
   return visitors;
+}
+
+std::vector<Door::Visitor> Door::visitors_of(std::uint64_t epoch) {
+  return take([&](const Hello& hello) { return hello.verdict == Verdict::kHello && hello.epoch == epoch; });
+}
+
+std::vector<Door::Visitor> Door::mail() {
+  return take([](const Hello& hello) { return hello.verdict == Verdict::kMail; });
 }
 
 }  // namespace orrery::elastic::net

@@ -80,7 +80,8 @@ class Session final : public Collectives, private Receiver {
   Result<bool> progress();
   // Spends a moment after `looks` calls of progress() without news, at most `longest`.
   void rest(std::uint32_t looks, Seconds longest) { mesh_->rest_at_most(looks, longest); }
-  // Ends the epoch for everyone.
+  void revoke() override { revoke("a rank has ended it"); }
+  // The same, with the reason that others are given.
   void revoke(const std::string& reason) { mesh_->revoke(reason); }
   bool revoked() const override { return mesh_->revoked(); }
 

@@ -1,15 +1,19 @@
 #include "elastic/net/socket.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fmt/format.h>
 #include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/ioctl.h>
+
+#include "base/text.h"
 
 namespace orrery::elastic::net {
 
@@ -43,18 +47,46 @@ Result<Endpoint> resolve(const env::Address& address) {
   return look_up(address, 0);
 }
 
-Result<env::FileDescriptor> listen_on(const env::Address& address) {
+Result<env::Address> parse_address(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  env::Address address;
+  if (colon != std::string_view::npos && colon > 0) {
+    address.host = text.substr(0, colon);
+    const std::string_view port = text.substr(colon + 1);
+    const auto [end, failure] = std::from_chars(port.data(), port.data() + port.size(), address.port);
+    if (failure == std::errc() && end == port.data() + port.size()) return address;
+  }
+  return Error::invalid(fmt::format("{}: expected HOST:PORT", quote(text)));
+}
+
+namespace {
+
+Result<env::FileDescriptor> bind_to(const env::Address& address, bool is_reserved) {
   const std::string what = "cannot listen on " + env::to_string(address);
   ORRERY_TRY(const Endpoint endpoint, look_up(address, AI_PASSIVE));
   env::FileDescriptor socket = new_socket(endpoint);
   if (!socket.open()) return env::posix_error(errno, what);
   const int on = 1;  // a restarted process gets its port back at once
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&endpoint.address), endpoint.length) != 0 ||
-      ::listen(socket.get(), SOMAXCONN) != 0) {
+  if (is_reserved) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&endpoint.address), endpoint.length) != 0) {
     return env::posix_error(errno, what);
   }
   return socket;
+}
+
+}  // namespace
+
+Result<env::FileDescriptor> listen_on(const env::Address& address, bool is_reserved) {
+  ORRERY_TRY(env::FileDescriptor socket, bind_to(address, is_reserved));
+  if (::listen(socket.get(), SOMAXCONN) != 0) {
+    return env::posix_error(errno, "cannot listen on " + env::to_string(address));
+  }
+  return socket;
+}
+
+Result<env::FileDescriptor> reserve(const env::Address& address) {
+  return bind_to(address, true);
 }
 
 env::Address local_address(int socket) {
@@ -102,12 +134,24 @@ void prepare(int socket, std::uint32_t send_buffer_bytes) {
   if (half > 0) ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &half, sizeof half);
 }
 
+void notice_silence(int socket, Seconds longest) {
+  const int on = 1, between_s = 1, probes = std::max(1, static_cast<int>(longest.value()));
+  const auto longest_ms = static_cast<unsigned>(1e3 * longest.value());
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &between_s, sizeof between_s);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &between_s, sizeof between_s);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &longest_ms, sizeof longest_ms);
+}
+
 PathState path_state(int socket) {
   PathState state;
   tcp_info info{};
   socklen_t length = sizeof info;
   if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0) {
-    state.in_flight = info.tcpi_unacked > 0;
+    // What our own machine cannot get rid of has not left, though the peer has room for it.
+    const bool is_stuck = info.tcpi_notsent_bytes > 0 && info.tcpi_snd_wnd >= 2 * info.tcpi_snd_mss;
+    state.in_flight = info.tcpi_unacked > 0 || is_stuck;
     state.since_answer = Seconds(1e-3 * info.tcpi_last_ack_recv);
   }
   int waiting = 0;

@@ -20,7 +20,13 @@ struct Endpoint {
 // May wait for a name server unless the host is numeric or "localhost".
 Result<Endpoint> resolve(const env::Address& address);
 
-Result<env::FileDescriptor> listen_on(const env::Address& address);
+// "10.0.0.1:7000", "host:7000".
+Result<env::Address> parse_address(std::string_view text);
+
+Result<env::FileDescriptor> listen_on(const env::Address& address, bool is_reserved = false);
+// Keeps a port for processes of this user that listen on it as reserved, one after the other, and for nobody else.
+// While none of them does, whoever connects is refused.
+Result<env::FileDescriptor> reserve(const env::Address& address);
 env::Address local_address(int socket);
 // Nothing if nobody waits.
 Result<std::optional<env::FileDescriptor>> accept_from(int listener);
@@ -31,8 +37,11 @@ Status connected(int socket);
 // Small frames leave at once; at most `send_buffer_bytes` wait in the machine, if that is not 0.
 void prepare(int socket, std::uint32_t send_buffer_bytes);
 
+// The machine closes the connection if the other one does not answer for `longest`, also while nothing is said.
+void notice_silence(int socket, Seconds longest);
+
 struct PathState {
-  bool in_flight = false;  // bytes have left that are not acknowledged
+  bool in_flight = false;  // bytes have left that are not acknowledged, or could have
   Seconds since_answer{0};
   bool all_acknowledged = true;  // everything that was written has reached the peer's machine
 };

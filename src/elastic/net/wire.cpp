@@ -80,7 +80,7 @@ Result<Hello> decode_hello(const HelloBytes& bytes) {
       .get(checksum);
   if (magic != kHelloMagic) return Error::invalid("not a hello of this version");
   if (checksum != crc32c(0, std::span(bytes).first(kHelloBytes - 4))) return Error::invalid("a damaged hello");
-  if (verdict > static_cast<std::uint32_t>(Verdict::kWrongSettings)) {
+  if (verdict > static_cast<std::uint32_t>(Verdict::kMail)) {
     return Error::invalid(fmt::format("a hello with the unknown verdict {}", verdict));
   }
   if (hello.ranks == 0 || hello.ranks > kRanksMax || hello.rank >= hello.ranks) {

@@ -26,7 +26,8 @@ static_assert(std::endian::native == std::endian::little, "frames are sent as th
 
 inline constexpr int kRanksMax = 64;
 
-enum class Verdict : std::uint32_t { kHello, kWelcome, kWrongJob, kStaleEpoch, kWrongRank, kWrongSettings };
+// kMail is a hello too, of one who brings messages (mail.h); its epoch is then the name of whom they are for.
+enum class Verdict : std::uint32_t { kHello, kWelcome, kWrongJob, kStaleEpoch, kWrongRank, kWrongSettings, kMail };
 
 struct Hello {
   std::uint64_t job = 0;  // hash64 of its name

@@ -1,0 +1,29 @@
+#pragma once
+// Starts and watches processes on one host for launchers elsewhere (launcher.h): `orrery agent`. One agent serves any
+// number of jobs, one after the other or at the same time.
+//
+// - A launcher connects, names a job and the secret, and orders (order.h). Whoever does not know the secret is told so
+//   and sent away; it can do no more than make the agent read a bounded order.
+// - Processes of a job on this host share memory, as under a launcher on this host, and reach their launcher through
+//   the agent, by the same postbox. So do commands: `orrery resize JOB N` works on every host of a job.
+// - When the connection breaks, processes train on. What they print then goes to the agent's own output. Nobody can
+//   join through this host until the launcher is back.
+// - SIGTERM, SIGINT or SIGHUP: all processes get SIGTERM and leave; the agent ends when the last one has. A second one
+//   kills them.
+
+#include <string>
+
+#include "elastic/net/socket.h"
+#include "env/env.h"
+
+namespace orrery::elastic {
+
+struct AgentOptions {
+  env::Address listen{};  // also where processes of this host are reached, on other ports
+  std::string secret{};
+};
+
+// Returns when it was told to end.
+Status run_agent(env::Env env, const AgentOptions& options);
+
+}  // namespace orrery::elastic

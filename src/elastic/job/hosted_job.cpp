@@ -1,0 +1,204 @@
+#include "elastic/job/hosted_job.h"
+
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "elastic/job/note.h"
+#include "env/clock.h"
+
+namespace orrery::elastic {
+
+namespace {
+
+constexpr std::size_t kPrintedBytes = 16 << 10;
+constexpr int kReadsPerMove = 64;
+constexpr Seconds kCloseMax{1};
+
+Result<std::array<env::FileDescriptor, 2>> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return env::posix_error(errno, "cannot make a pipe");
+  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return std::array{env::FileDescriptor(ends[0]), env::FileDescriptor(ends[1])};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HostedJob>> HostedJob::open(env::Env env, Watch& watch, const OpenJob& order,
+                                                   const std::string& host) {
+  ORRERY_TRY_VOID(check_job_name(order.job));
+  if (order.slots < 1 || order.slots > kSlotsMax) {
+    return Error::invalid(fmt::format("{} processes on one host; at most {}", order.slots, kSlotsMax));
+  }
+  std::unique_ptr<HostedJob> job(new HostedJob(env, watch, order));
+  ORRERY_TRY(job->segment_,
+             Segment::create({.slots = static_cast<int>(order.slots), .arena_bytes = order.arena_bytes}));
+  for (std::uint32_t slot = 0; slot < order.slots; ++slot) {
+    ORRERY_TRY(env::FileDescriptor port, net::reserve({host, 0}));
+    job->addresses_.push_back(env::to_string(net::local_address(port.get())));
+    job->ports_.push_back(std::move(port));
+  }
+  ORRERY_TRY(auto output, make_pipe());
+  ORRERY_TRY(auto error, make_pipe());
+  ORRERY_TRY(job->forwarder_, Forwarder::start(output[1].get(), error[1].get()));
+  job->printed_ = std::move(output[0]);
+  job->printed_errors_ = std::move(error[0]);
+  return job;
+}
+
+Status HostedJob::attach(std::unique_ptr<net::Stream> stream) {
+  stream_ = std::move(stream);
+  if (!postbox_) {
+    ORRERY_TRY(postbox_, Postbox::open(order_.job, kLauncherName));
+  }
+  send(JobOpened{"", addresses_});
+  for (const auto& [member, end] : ended_) send(end);
+  return {};
+}
+
+void HostedJob::detach() {
+  stream_.reset();
+  // So processes see that their launcher is gone.
+  postbox_.reset();
+}
+
+void HostedJob::close() {
+  end_all(env::Signal::kKill);
+  // Waits for the last lines; a process that was just killed has printed its own.
+  processes_.clear();
+  forwarder_.reset();
+  read_printed(printed_, false);
+  read_printed(printed_errors_, true);
+  send(CloseJob{});
+  const env::Deadline deadline(kCloseMax);
+  while (has_output() && !deadline.passed()) {
+    if (!stream_->flush()) break;
+    env_.clock.sleep(Seconds(0.001));
+  }
+  detach();
+}
+
+void HostedJob::send(const Order& order) {
+  if (stream_ == nullptr) return;
+  (void)stream_->send(encode(order));
+  if (!stream_->flush()) detach();
+}
+
+void HostedJob::add_descriptors(std::vector<int>& descriptors) const {
+  if (stream_ != nullptr) descriptors.push_back(stream_->socket());
+  if (postbox_) descriptors.push_back(postbox_->descriptor());
+  if (printed_.open()) descriptors.push_back(printed_.get());
+  if (printed_errors_.open()) descriptors.push_back(printed_errors_.get());
+}
+
+void HostedJob::end_all(env::Signal signal) {
+  for (const auto& [member, process] : processes_) (void)process->kill(signal);
+}
+
+Status HostedJob::start(const StartOrder& order) {
+  ORRERY_TRY(const PrintEnds ends, forwarder_->add(fmt::format("[{}] ", order.member)));
+  env::ProcessSpec spec;
+  spec.argv = order.argv;
+  spec.environment = order.environment;
+  spec.environment["ORRERY_MEMORY"] = segment_->path();
+  spec.output = env::Output::kDescriptors;
+  spec.descriptors = {ends.output.get(), ends.error.get()};
+  spec.own_group = true;
+  auto process = env_.processes.spawn(spec);
+  if (!process) {
+    send(Started{order.member, 0, process.error().to_string()});
+    return {};
+  }
+  ORRERY_TRY_VOID(watch_.add((*process)->id()));
+  send(Started{order.member, static_cast<std::uint64_t>((*process)->id()), ""});
+  processes_.emplace(order.member, std::move(*process));
+  return {};
+}
+
+Status HostedJob::carry_out(const Order& order) {
+  if (const auto* const start_order = std::get_if<StartOrder>(&order)) return start(*start_order);
+  if (const auto* const end = std::get_if<EndOrder>(&order)) {
+    const auto process = processes_.find(end->member);
+    if (process == processes_.end()) return {};
+    return process->second->kill(end->signal == 15 ? env::Signal::kTerminate : env::Signal::kKill);
+  }
+  if (const auto* const posted = std::get_if<Posted>(&order)) {
+    // Whoever needs it and did not get it reports again, and is told again.
+    if (postbox_) (void)postbox_->send(posted->name, posted->bytes);
+  } else if (std::holds_alternative<CloseJob>(order)) {
+    close();
+  }
+  return {};
+}
+
+Status HostedJob::read_orders() {
+  if (stream_ == nullptr) return {};
+  std::vector<std::string> messages;
+  const bool goes_on = stream_->flush() && stream_->receive(messages);
+  for (const std::string& message : messages) {
+    const auto order = decode_order(message);
+    if (order) ORRERY_TRY_VOID(carry_out(*order));
+  }
+  if (!goes_on && stream_ != nullptr) detach();
+  return {};
+}
+
+Status HostedJob::read_notes() {
+  while (postbox_) {
+    ORRERY_TRY(const std::optional<std::string> bytes, postbox_->receive(Seconds(0)));
+    if (!bytes) break;
+    if (is_note(*bytes)) send(Posted{kLauncherName, *bytes});
+  }
+  return {};
+}
+
+void HostedJob::read_printed(env::FileDescriptor& pipe, bool is_error) {
+  std::array<char, kPrintedBytes> buffer;
+  for (int i = 0; i < kReadsPerMove && pipe.open(); ++i) {
+    const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return;
+    if (got == 0) return pipe.close();
+    const std::string text(buffer.data(), static_cast<std::size_t>(got));
+    if (stream_ == nullptr) {
+      print(text, is_error);
+    } else if (stream_->has_room_for(2 * kPrintedBytes)) {
+      if (dropped_ > 0) send(Printed{true, fmt::format("orrery: {} bytes of output were dropped\n", dropped_)});
+      dropped_ = 0;
+      send(Printed{is_error, text});
+    } else {
+      // Nobody who trains waits for one who reads slowly.
+      dropped_ += text.size();
+    }
+  }
+}
+
+Status HostedJob::reap() {
+  for (auto one = processes_.begin(); one != processes_.end();) {
+    ORRERY_TRY(const std::optional<env::ProcessExit> exit, one->second->wait(Seconds(0)));
+    if (!exit) {
+      ++one;
+      continue;
+    }
+    // What it said last is there now, and comes before its end.
+    ORRERY_TRY_VOID(read_notes());
+    watch_.drop(one->second->id());
+    const HasEnded end{one->first, static_cast<std::uint32_t>(exit->code), static_cast<std::uint32_t>(exit->signal)};
+    ended_[one->first] = end;
+    send(end);
+    one = processes_.erase(one);
+  }
+  return {};
+}
+
+Status HostedJob::move() {
+  ORRERY_TRY_VOID(read_orders());
+  ORRERY_TRY_VOID(read_notes());
+  read_printed(printed_, false);
+  read_printed(printed_errors_, true);
+  return reap();
+}
+
+}  // namespace orrery::elastic

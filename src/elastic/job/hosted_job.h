@@ -1,0 +1,72 @@
+#pragma once
+// What an agent (agent.h) has of one job: memory, ports, processes, and the connection to the launcher while there is
+// one.
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "elastic/host/forwarder.h"
+#include "elastic/host/postbox.h"
+#include "elastic/host/segment.h"
+#include "elastic/host/watch.h"
+#include "elastic/job/order.h"
+#include "elastic/net/socket.h"
+#include "elastic/net/stream.h"
+#include "env/env.h"
+#include "env/processes.h"
+
+namespace orrery::elastic {
+
+// Used by one thread.
+class HostedJob {
+ public:
+  // Opens the job. `host` is where its processes are reached; ports are reserved here.
+  static Result<std::unique_ptr<HostedJob>> open(env::Env env, Watch& watch, const OpenJob& order,
+                                                 const std::string& host);
+
+  const std::string& name() const { return order_.job; }
+  bool is_of(const OpenJob& order) const { return order.job == order_.job && order.run == order_.run; }
+  // A launcher is there, for the first time or again: it is told where processes are reached, and who has ended.
+  Status attach(std::unique_ptr<net::Stream> stream);
+  bool is_attached() const { return stream_ != nullptr; }
+  // It has ended: nobody lives, and nobody will ask.
+  bool is_over() const { return processes_.empty() && stream_ == nullptr; }
+  bool has_processes() const { return !processes_.empty(); }
+  bool has_output() const { return stream_ != nullptr && stream_->has_output(); }
+
+  // To wait for.
+  void add_descriptors(std::vector<int>& descriptors) const;
+  // Orders, notes, what was printed, who has ended. Never waits.
+  Status move();
+  void end_all(env::Signal signal);
+  // Ends everything, and tells the launcher what was printed last.
+  void close();
+
+ private:
+  HostedJob(env::Env env, Watch& watch, OpenJob order) : env_(env), watch_(watch), order_(std::move(order)) {}
+  void detach();
+  void send(const Order& order);
+  Status carry_out(const Order& order);
+  Status start(const StartOrder& order);
+  Status read_orders();
+  Status read_notes();
+  void read_printed(env::FileDescriptor& pipe, bool is_error);
+  Status reap();
+
+  env::Env env_;
+  Watch& watch_;
+  OpenJob order_;
+  std::shared_ptr<Segment> segment_;
+  std::vector<env::FileDescriptor> ports_;  // reserved, by slot
+  std::vector<std::string> addresses_;
+  std::optional<Postbox> postbox_;  // of the launcher, while it is there
+  env::FileDescriptor printed_, printed_errors_;
+  std::unique_ptr<Forwarder> forwarder_;
+  std::unique_ptr<net::Stream> stream_;
+  std::map<MemberId, HasEnded> ended_;
+  std::uint64_t dropped_ = 0;                                    // printed bytes that the launcher was too slow for
+  std::map<MemberId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use
+};
+
+}  // namespace orrery::elastic

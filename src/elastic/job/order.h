@@ -1,0 +1,83 @@
+#pragma once
+// What a launcher and the agents of hosts tell each other, over one connection per job and host (net/stream.h).
+//
+//   launcher                      agent
+//   OpenJob            ------->   checks the secret, makes memory, reserves ports
+//                      <-------   JobOpened: where processes on this host can be reached
+//   StartOrder         ------->   Started, and later HasEnded
+//   EndOrder, Posted   ------->
+//                      <-------   Printed, Posted
+//   CloseJob           ------->   ends what is left
+//
+// A connection that breaks ends nothing: processes go on, and the launcher opens the job again when it can. The agent
+// then tells once more who has ended.
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "elastic/member/view.h"
+
+namespace orrery::elastic {
+
+inline constexpr std::uint32_t kOrderVersion = 1;
+inline constexpr std::size_t kOrderBytesMax = 1 << 20;
+
+struct OpenJob {
+  std::uint32_t version = kOrderVersion;
+  std::string secret;
+  std::string job;          // its name on that host
+  std::uint64_t run = 0;    // tells one launcher from another that uses the same name
+  std::uint32_t slots = 1;  // for processes on that host at the same time
+  std::uint64_t arena_bytes = 0;
+  friend bool operator==(const OpenJob&, const OpenJob&) = default;
+};
+struct JobOpened {
+  std::string problem{};                 // empty: it is open
+  std::vector<std::string> addresses{};  // by slot
+  friend bool operator==(const JobOpened&, const JobOpened&) = default;
+};
+struct StartOrder {
+  MemberId member = 0;
+  std::vector<std::string> argv{};
+  std::map<std::string, std::string> environment{};  // the agent adds where its memory is
+  friend bool operator==(const StartOrder&, const StartOrder&) = default;
+};
+struct Started {
+  MemberId member = 0;
+  std::uint64_t process = 0;
+  std::string problem{};  // empty: it runs
+  friend bool operator==(const Started&, const Started&) = default;
+};
+struct EndOrder {
+  MemberId member = 0;
+  std::uint32_t signal = 9;
+  friend bool operator==(const EndOrder&, const EndOrder&) = default;
+};
+struct HasEnded {
+  MemberId member = 0;
+  std::uint32_t code = 0, signal = 0;
+  friend bool operator==(const HasEnded&, const HasEnded&) = default;
+};
+struct Printed {  // whole lines, or a part of a long one
+  bool is_error = false;
+  std::string text{};
+  friend bool operator==(const Printed&, const Printed&) = default;
+};
+struct Posted {  // a note, to or from a postbox of that host
+  std::uint64_t name = 0;
+  std::string bytes{};
+  friend bool operator==(const Posted&, const Posted&) = default;
+};
+struct CloseJob {
+  friend bool operator==(const CloseJob&, const CloseJob&) = default;
+};
+
+using Order = std::variant<OpenJob, JobOpened, StartOrder, Started, EndOrder, HasEnded, Printed, Posted, CloseJob>;
+
+std::string encode(const Order& order);
+// Any bytes give an order that encodes to the same bytes, or an error.
+Result<Order> decode_order(std::string_view bytes);
+
+}  // namespace orrery::elastic

@@ -1,0 +1,191 @@
+#pragma once
+// For tests: whole jobs of real processes, on one or several hosts (all of them this machine). The model is an exact
+// sum over samples, so whatever happened, it must be the one that a single process gets from the same number of
+// samples.
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "base/random.h"
+#include "elastic/net/socket.h"
+#include "elastic/test_crew.h"
+#include "elastic/worker.h"
+
+namespace orrery::elastic {
+
+inline constexpr std::uint64_t kSamples = 1009;
+inline constexpr std::uint64_t kBatch = 24;
+inline constexpr std::size_t kParameters = 5000;
+inline constexpr unsigned kHangSeconds = 60;
+inline constexpr std::uint64_t kTooManySteps = 100'000'000;
+
+using Model = std::vector<std::int64_t>;
+
+// What one sample adds to the model.
+inline void learn(std::uint64_t sample, std::uint64_t pass, Model& gradient) {
+  for (std::size_t i = 0; i < gradient.size(); i += 97) {
+    gradient[i] += static_cast<std::int64_t>(mix64(sample * 131 + pass * 7 + i) % 1000);
+  }
+}
+
+inline std::uint64_t digest_of(const Model& model) {
+  return hash64({reinterpret_cast<const char*>(model.data()), model.size() * sizeof(std::int64_t)});
+}
+
+// The replay: one process, the same data.
+inline std::vector<std::uint64_t> replay(std::uint64_t steps) {
+  Model model(kParameters);
+  std::vector<std::uint64_t> digests = {digest_of(model)};
+  DataCursor cursor{.samples = kSamples, .seed = 11};
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    const DataRange batch = next_batch(cursor, kBatch);
+    const Permutation order = order_of(cursor);
+    for (std::uint64_t at = batch.begin; at < batch.end; ++at) learn(order.sample(at), cursor.pass, model);
+    cursor = advanced(cursor, kBatch);
+    digests.push_back(digest_of(model));
+  }
+  return digests;
+}
+
+// What all processes of a test see: how far everyone is, and with which model.
+struct Score {
+  static constexpr std::size_t kStepsMax = 20'000;
+  std::atomic<std::uint64_t> goal{0};                  // whoever has come here stops
+  std::atomic<std::uint64_t> steps[kSlotsMax] = {};    // committed, by slot
+  std::atomic<std::uint64_t> views[kSlotsMax] = {};    // epoch, by slot
+  std::atomic<std::uint64_t> digests[kStepsMax] = {};  // after step; 0: nobody has said
+  std::atomic<std::uint64_t> differences{0};
+};
+
+class SharedScore {
+ public:
+  SharedScore() {
+    void* const memory = ::mmap(nullptr, sizeof(Score), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    score_ = new (memory) Score;
+  }
+  ~SharedScore() { ::munmap(score_, sizeof(Score)); }
+  SharedScore(const SharedScore&) = delete;
+  SharedScore& operator=(const SharedScore&) = delete;
+  Score* operator->() const { return score_; }
+
+ private:
+  Score* score_;
+};
+
+// Member i has the id 100 + i and slot i, on host i mod `hosts`. With several hosts, members have addresses.
+struct Job {
+  std::string name;
+  int hosts;
+  std::vector<std::shared_ptr<Segment>> segments;  // by host
+  std::vector<env::FileDescriptor> reserved;       // ports, by slot
+  SharedScore score;
+  View first;
+  Seconds fence_max{30};
+
+  explicit Job(int members, int slots = 8, int hosts_of_job = 1) : hosts(hosts_of_job) {
+    static int jobs = 0;
+    name = "worker-test-" + std::to_string(::getpid()) + "-" + std::to_string(++jobs);
+    SegmentOptions options = tight_segment(slots);
+    options.block_bytes = 16 << 10;
+    for (int host = 0; host < hosts; ++host) segments.push_back(*Segment::create(options));
+    for (int slot = 0; hosts > 1 && slot < slots; ++slot) reserved.push_back(*net::reserve({"127.0.0.1", 0}));
+    score->goal = kTooManySteps;
+    first.epoch = 1;
+    first.parameters["batch"] = static_cast<double>(kBatch);
+    first.progress.cursor = {.samples = kSamples, .seed = 11};
+    for (int i = 0; i < members; ++i) first.members.push_back(record(i, static_cast<MemberId>(100 + i)));
+  }
+
+  MemberRecord record(int slot, MemberId id) const {
+    MemberRecord member{id, static_cast<std::uint32_t>(slot % hosts), static_cast<std::uint32_t>(slot)};
+    if (hosts > 1) {
+      member.address = env::to_string(net::local_address(reserved[static_cast<std::size_t>(slot)].get()));
+    }
+    return member;
+  }
+  ChildRank start(const MemberRecord& self, const std::optional<View>& view, const std::vector<MemberRecord>& contacts,
+                  const Staged::Probe& probe) {
+    return ChildRank(*segments[self.host], [&](std::shared_ptr<Segment> mapped) {
+      return train(std::move(mapped), self, view, contacts, probe);
+    });
+  }
+  ChildRank found(int slot, const Staged::Probe& probe = {}) {
+    return start(record(slot, static_cast<MemberId>(100 + slot)), first, {}, probe);
+  }
+  // `contacts` in their slots.
+  ChildRank join(int slot, MemberId id, const std::map<int, MemberId>& contacts) {
+    std::vector<MemberRecord> records;
+    for (const auto& [where, whom] : contacts) records.push_back(record(where, whom));
+    return start(record(slot, id), std::nullopt, records, {});
+  }
+
+  // A whole process. Exit code 0: came to the goal; 50: left; 51: expelled, or fenced.
+  int train(std::shared_ptr<Segment> mapped, const MemberRecord& self, std::optional<View> founders_view,
+            const std::vector<MemberRecord>& contacts, const Staged::Probe& probe) {
+    ::alarm(kHangSeconds);
+    std::vector<MemberId> ids;
+    for (const MemberRecord& contact : contacts) ids.push_back(contact.id);
+    Model model(kParameters), aside(kParameters);
+    const auto commit = [&](const StepCommitted& step) {
+      for (std::size_t i = 0; i < model.size(); ++i) model[i] += aside[i];
+      const std::uint64_t digest = digest_of(model);
+      std::uint64_t before = 0;
+      if (step.progress.step < Score::kStepsMax &&
+          !score->digests[step.progress.step].compare_exchange_strong(before, digest) && before != digest) {
+        ++score->differences;
+      }
+      score->steps[self.slot] = step.progress.step;
+    };
+    auto worker = Worker::start({.job = name + "-" + std::to_string(self.host),
+                                 .segment = std::move(mapped),
+                                 .self = self,
+                                 .first = std::move(founders_view),
+                                 .contacts = std::move(ids),
+                                 .records = contacts,
+                                 .secret = name,
+                                 .fence_max = fence_max,
+                                 .commit = commit,
+                                 .state = [&] { return std::as_writable_bytes(std::span(model)); },
+                                 .probe = probe});
+    if (!worker) return 20;
+    while ((*worker)->progress().step < score->goal) {
+      score->views[self.slot] = (*worker)->view().epoch;
+      std::fill(aside.begin(), aside.end(), 0);
+      const DataCursor cursor = (*worker)->progress().cursor;
+      const Permutation order = order_of(cursor);
+      const DataRange mine = (*worker)->own_samples();
+      for (std::uint64_t at = mine.begin; at < mine.end; ++at) learn(order.sample(at), cursor.pass, aside);
+      const auto ticket =
+          (*worker)->session().all_reduce("g", {aside.data(), aside.size(), DataType::kI64}, ReduceOp::kSum);
+      const Status summed = ticket ? (*worker)->session().wait(*ticket) : Status(ticket.error());
+      const auto outcome = (*worker)->finish_step(summed);
+      if (!outcome) return outcome.error().code() == ErrorCode::kUnavailable ? 51 : 21;
+      if (*outcome == StepOutcome::kEnded) return 50;
+    }
+    return 0;
+  }
+
+  void wait_for_step(int slot, std::uint64_t step) const {
+    for (int i = 0; i < 30'000 && score->steps[slot] < step; ++i) ::usleep(1000);
+    ASSERT_GE(score->steps[slot], step);
+  }
+  std::uint64_t furthest() const {
+    std::uint64_t most = 0;
+    for (const auto& steps : score->steps) most = std::max(most, steps.load());
+    return most;
+  }
+  // Everyone who lives comes to one more goal, and all models of all steps are those of the replay.
+  void expect_the_right_models(std::uint64_t more_steps) {
+    score->goal = std::min<std::uint64_t>(furthest() + more_steps, Score::kStepsMax - 1);
+  }
+  void check_models() const {
+    EXPECT_EQ(score->differences, 0u);
+    const std::uint64_t steps = std::min<std::uint64_t>(furthest(), Score::kStepsMax - 1);
+    const std::vector<std::uint64_t> expected = replay(steps);
+    for (std::uint64_t step = 1; step <= steps; ++step)
+      ASSERT_EQ(score->digests[step], expected[step]) << "step " << step;
+  }
+};
+
+}  // namespace orrery::elastic

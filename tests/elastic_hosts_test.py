@@ -1,0 +1,271 @@
+"""Jobs on several hosts under `orrery run --hosts`, each host a network namespace with an agent: killed, cut, healed.
+
+Usage: elastic_hosts_test.py ORRERY
+
+Four namespaces hang on a bridge, which needs root. Whatever is cut, at most one side goes on: what members committed is
+the same at every step, and the end is that of one process alone after as many steps. So every sample is used once.
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from elastic_job import is_alive, processes_of, wait_for  # noqa: E402
+from network_namespaces import Network, run_or_skip  # noqa: E402
+
+ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
+PROGRAM = ORRERY.parent / "elastic_program"
+HOSTS = 4
+STEP_US = 2000
+FOREVER = 1_000_000_000
+PORT = 7700
+# ip link set PORT down takes a moment to be noticed: heartbeats, then a fence of so many seconds.
+FENCE_S = 3
+
+
+class HostsTest(unittest.TestCase):
+    count = 0
+
+    def setUp(self):
+        HostsTest.count += 1
+        self.name = f"hosts-{os.getpid()}-{HostsTest.count}"
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.log = self.folder / "log"
+        self.log.mkdir()
+        self.secret = self.folder / "secret"
+        self.secret.write_text("open sesame\n")
+        # Members on hosts 0 to 3; the launcher has a host of its own.
+        self.network = Network(HOSTS + 1)
+        self.addCleanup(self.network.close)
+        self.agents = []
+        for host in range(HOSTS):
+            out = open(self.folder / f"agent-{host}", "w", encoding="utf-8")
+            self.addCleanup(out.close)
+            self.agents.append(subprocess.Popen(
+                self.network.inside(host, ORRERY, "agent", "--listen", f"{self.network.address(host)}:{PORT}",
+                                    "--secret-file", self.secret), stdout=out, stderr=subprocess.STDOUT))
+        self.addCleanup(self.end_agents)
+
+    def end_agents(self):
+        for agent in self.agents:
+            agent.send_signal(signal.SIGKILL)
+            agent.wait()
+        for host in range(HOSTS):
+            for pid in processes_of(f"{self.name}.h{host}"):
+                os.kill(pid, signal.SIGKILL)
+
+    def run_job(self, *options, hosts=HOSTS, command=None):
+        self.events_file = self.folder / "events.jsonl"
+        agents = ",".join(f"{self.network.address(host)}:{PORT}" for host in range(hosts))
+        words = [ORRERY, "run", "--hosts", agents, "--secret-file", self.secret, "--name", self.name, "--fence",
+                 FENCE_S, "--events", self.events_file, *options, "--",
+                 *(command or [PROGRAM, FOREVER, STEP_US, self.log])]
+        self.output = open(self.folder / "output", "w+", encoding="utf-8")
+        self.errors = open(self.folder / "errors", "w+", encoding="utf-8")
+        self.addCleanup(self.output.close)
+        self.addCleanup(self.errors.close)
+        self.job = subprocess.Popen(self.network.inside(HOSTS, *words), stdout=self.output, stderr=self.errors)
+        self.addCleanup(self.end_job)
+
+    def end_job(self):
+        if self.job.poll() is None:
+            self.job.kill()
+            self.job.wait()
+
+    def said(self):
+        texts = [(self.folder / "errors").read_text()]
+        texts += [f"agent {host}: " + (self.folder / f"agent-{host}").read_text() for host in range(HOSTS)]
+        return "\n".join(texts)
+
+    def events(self, kind):
+        if not self.events_file.exists():
+            return []
+        events = [json.loads(line) for line in self.events_file.read_text().splitlines() if line.endswith("}")]
+        return [event for event in events if event["event"] == kind]
+
+    def pid_of(self, member):
+        return next(event["process"] for event in self.events("started") if event["member"] == member)
+
+    def committed(self, member):
+        path = self.log / str(member)
+        lines = path.read_text().split("\n")[:-1] if path.exists() else []
+        return {int(line.split()[0]): line.split()[1:] for line in lines}
+
+    def furthest(self, members):
+        return max((max(self.committed(member), default=0) for member in members), default=0)
+
+    def wait_for_steps(self, members, more, seconds=20):
+        goal = self.furthest(members) + more
+        self.assertTrue(wait_for(lambda: all(max(self.committed(member), default=0) >= goal for member in members),
+                                 seconds), f"no progress to step {goal}\n{self.said()}")
+
+    def wait_for_size(self, size):
+        def has_size():
+            resized = self.events("resized")
+            return resized and resized[-1]["size"] == size
+        self.assertTrue(wait_for(has_size, 20), self.said())
+
+    def wait_for_end_of(self, member):
+        pid = self.pid_of(member)
+        self.assertTrue(wait_for(lambda: not is_alive(pid), 20), self.said())
+
+    def expect_right_models(self):
+        """The same model everywhere after the same step, and that of one process alone."""
+        models, epochs, lasts = {}, {}, {}
+        for path in self.log.iterdir():
+            steps = self.committed(path.name)
+            self.assertEqual(sorted(steps), list(range(min(steps), max(steps) + 1)) if steps else [])
+            for step, (epoch, _, total, chain) in steps.items():
+                self.assertEqual(models.setdefault(step, (total, chain)), (total, chain), step)
+                epochs.setdefault(step, {}).setdefault(int(epoch), []).append(path.name)
+            lasts[path.name] = max(steps, default=0)
+        last = max(models)
+        self.assertEqual(sorted(models), list(range(1, last + 1)))
+        for step, by_epoch in epochs.items():
+            # One that was cut off may have heard all votes for its last step, and nobody else may: the others then
+            # repeat the step in the next epoch.
+            for member in (name for epoch in sorted(by_epoch)[:-1] for name in by_epoch[epoch]):
+                self.assertEqual(lasts[member], step, by_epoch)
+        kept = [max(epochs[step]) for step in sorted(epochs)]
+        self.assertEqual(kept, sorted(kept))
+        alone = subprocess.run([PROGRAM, str(last)], capture_output=True, text=True, check=True).stdout.split()
+        self.assertEqual((alone[1], alone[4], alone[5]), (str(last), *models[last]))
+
+    def stop(self, members):
+        """Lets all stop at the same step, and checks everything."""
+        self.job.send_signal(signal.SIGTERM)
+        self.assertEqual(self.job.wait(timeout=30), 0, self.said())
+        ends = re.findall(r"^\[(\d+)\] end (\d+) ", (self.folder / "output").read_text(), re.MULTILINE)
+        last = str(self.furthest(members))
+        self.assertEqual(sorted(int(member) for member, step in ends if step == last), sorted(members), self.said())
+        self.expect_right_models()
+
+    def test_output_exit_codes_and_secrets(self):
+        self.run_job("-n", 3, hosts=2, command=["sh", "-c", "echo one; echo wrong >&2; printf two"])
+        self.assertEqual(self.job.wait(timeout=30), 0, self.said())
+        lines = (self.folder / "output").read_text().splitlines()
+        self.assertEqual(sorted(lines), sorted(f"[{member}] {text}" for member in (1, 2, 3) for text in ("one", "two")))
+        self.assertIn("[3] wrong\n", self.said())
+        self.run_job("-n", 2, hosts=2, command=["sh", "-c", "exit 3"])
+        self.assertEqual(self.job.wait(timeout=30), 3, self.said())
+        self.run_job("-n", 2, hosts=2, command=["no-such-program"])
+        self.assertNotEqual(self.job.wait(timeout=30), 0)
+        self.assertIn("no-such-program", self.said())
+        self.secret.write_text("guessed\n")
+        self.run_job("-n", 2, hosts=2)
+        self.assertEqual(self.job.wait(timeout=30), 2)
+        self.assertIn("the secret is not the one of this agent", self.said())
+
+    def test_members_die_leave_and_join(self):
+        self.run_job("-n", 4, "--elastic", "1:6", "--replace", 1)
+        members = [1, 2, 3, 4]
+        self.wait_for_steps(members, 20)
+        os.kill(self.pid_of(1), signal.SIGKILL)
+        self.wait_for_steps([2, 3, 4, 5], 20)
+        for host, size in ((2, 6), (0, 3)):
+            # A command on any host of the job reaches the launcher.
+            done = subprocess.run(self.network.inside(host, ORRERY, "resize", f"{self.name}.h{host}", size),
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr + self.said())
+            self.wait_for_size(size)
+        self.wait_for_steps([2, 3, 4], 20)
+        self.stop([2, 3, 4])
+
+    def test_one_of_four_is_cut_off_and_comes_back(self):
+        self.run_job("-n", 4, "--elastic", "1:4", "--replace", 2)
+        self.wait_for_steps([1, 2, 3, 4], 20)
+        self.network.cut(3)
+        self.wait_for_size(3)
+        at = max(self.committed(4), default=0)
+        self.wait_for_steps([1, 2, 3], 100)
+        # The fenced one committed nothing more, and gives up.
+        self.assertLessEqual(max(self.committed(4), default=0), at)
+        self.wait_for_end_of(4)
+        self.network.heal(3)
+        self.wait_for_size(4)
+        members = self.events("resized")[-1]["members"]
+        self.wait_for_steps(members, 20)
+        self.stop(members)
+
+    def test_two_and_two_go_on_where_the_first_is(self):
+        # Members 1 and 2 are on hosts 0 and 1, as is the launcher's side of the cut.
+        self.run_job("-n", 4, "--elastic", "1:4")
+        self.wait_for_steps([1, 2, 3, 4], 20)
+        self.network.split([2, 3])
+        self.wait_for_size(2)
+        self.wait_for_steps([1, 2], 100)
+        for member in (3, 4):
+            self.wait_for_end_of(member)
+        self.network.join_up()
+        self.wait_for_steps([1, 2], 20)
+        self.stop([1, 2])
+
+    def test_loss_in_one_direction_fences_one(self):
+        self.run_job("-n", 3, "--elastic", "1:3", hosts=3)
+        self.wait_for_steps([1, 2, 3], 20)
+        # What host 0 sends, with the first member, disappears; what is sent to it arrives.
+        self.network.lose_what_is_sent(0)
+        self.wait_for_size(2)
+        self.wait_for_steps([2, 3], 100)
+        self.wait_for_end_of(1)
+        self.stop([2, 3])
+
+    def test_orrery_train_gives_the_model_of_one_process(self):
+        command = [str(word) for word in (ORRERY, "train", "lenet", "--data", "made-up", "--steps", 40, "--batch", 96,
+                                          "--card", 16)]
+        alone = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[0]
+        train_log = self.folder / "train"
+        self.run_job("-n", 3, "--elastic", "1:3", hosts=3, command=[*command, "--log", train_log])
+
+        def steps():
+            return max((len(path.read_text().splitlines()) for path in train_log.glob("*")), default=0)
+        self.assertTrue(wait_for(lambda: steps() >= 8, 60), self.said())
+        os.kill(self.pid_of(2), signal.SIGKILL)
+        self.assertEqual(self.job.wait(timeout=60), 0, self.said())
+        models = re.findall(r"^\[\d+\] (model .*)", (self.folder / "output").read_text(), re.MULTILINE)
+        self.assertEqual(models, [alone] * 2, self.said())
+
+    def test_an_agent_that_is_told_to_end_lets_its_members_leave(self):
+        self.run_job("-n", 4, "--elastic", "1:4", hosts=3)  # members 1 and 4 on host 0
+        self.wait_for_steps([1, 2, 3, 4], 20)
+        self.agents[0].send_signal(signal.SIGTERM)
+        self.assertEqual(self.agents[0].wait(timeout=20), 0, self.said())
+        self.wait_for_size(2)
+        self.assertEqual(self.events("died"), [], self.said())
+        self.wait_for_steps([2, 3], 20)
+        self.stop([2, 3])
+
+    def test_a_killed_agent_ends_nobody(self):
+        self.run_job("-n", 3, "--elastic", "1:3", command=[PROGRAM, 600, STEP_US, self.log], hosts=3)
+        self.wait_for_steps([1, 2, 3], 20)
+        self.agents[0].kill()
+        self.assertEqual(self.job.wait(timeout=30), 0, self.said())
+        self.wait_for_end_of(1)
+        self.assertEqual([max(self.committed(member)) for member in (1, 2, 3)], [600] * 3, self.said())
+        self.expect_right_models()
+
+    def test_the_training_goes_on_without_its_launcher(self):
+        self.run_job("-n", 3, command=[PROGRAM, 1500, STEP_US, self.log], hosts=3)
+        self.wait_for_steps([1, 2, 3], 20)
+        pids = [self.pid_of(member) for member in (1, 2, 3)]
+        # The process that nsenter became.
+        self.job.kill()
+        self.job.wait()
+        os.kill(pids[1], signal.SIGKILL)
+        self.assertTrue(wait_for(lambda: not any(is_alive(pid) for pid in pids), 30), self.said())
+        self.assertEqual(self.furthest([1, 3]), 1500)
+        self.expect_right_models()
+
+
+if __name__ == "__main__":
+    run_or_skip()
