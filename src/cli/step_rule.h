@@ -97,6 +97,8 @@ inline constexpr std::pair<std::string_view, Strategy> kStrategies[] = {
     {elastic::kPairStrategy, Strategy::kPair}};
 std::string_view name_of(Strategy strategy);
 std::optional<Strategy> strategy_named(std::string_view name);
+// Pair averaging needs memory that all members reach.
+bool can_use(Strategy strategy, const elastic::View& view);
 
 Result<std::unique_ptr<StepRule>> make_synchronous_steps(const Learner& learner);
 // kLocal or kPair.

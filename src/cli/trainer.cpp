@@ -106,6 +106,12 @@ std::optional<Strategy> strategy_named(std::string_view name) {
   return std::nullopt;
 }
 
+bool can_use(Strategy strategy, const elastic::View& view) {
+  return strategy != Strategy::kPair || std::ranges::all_of(view.members, [&](const elastic::MemberRecord& member) {
+           return member.host == view.members.front().host;
+         });
+}
+
 std::uint64_t Trainer::cards_per_step() const {
   return elastic::batch_of(worker_->view()) / steps_per_round(strategy_of(worker_->view()));
 }
@@ -160,6 +166,9 @@ void Trainer::set_strategy(Strategy strategy) {
 
 Status Trainer::follow_view() {
   const Strategy strategy = strategy_of(worker_->view());
+  if (!can_use(strategy, worker_->view())) {
+    return Error::invalid("--strategy pair: members are on several hosts, and it needs memory that all of them reach");
+  }
   if (rule_ != nullptr && strategy == strategy_) return {};
   strategy_ = strategy;
   // The memory of the old rule is free for the new one.
@@ -206,7 +215,9 @@ elastic::Observation Trainer::observe() const {
   observation.noise = watch_.noise.noise.value();
   observation.elapsed_s = watch_.now_s - watch_.begun_s;
   observation.strategy = name_of(strategy_of(worker_->view()));
-  for (const auto& [name, strategy] : kStrategies) observation.strategies.emplace_back(name);
+  for (const auto& [name, strategy] : kStrategies) {
+    if (can_use(strategy, worker_->view())) observation.strategies.emplace_back(name);
+  }
   observation.straggler_index = watch_.straggler_index.value();
   observation.step_time = watch_.step_time;
   return observation;
