@@ -1,8 +1,9 @@
 #include "elastic/monitor/step_time_fit.h"
 
-#include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace orrery::elastic {
 
@@ -10,31 +11,58 @@ namespace {
 
 constexpr double kPull = 1e-3;  // of a term's own weight
 constexpr std::size_t kTerms = StepTimeFit::kTerms;
+using Terms = std::array<double, kTerms>;
+using Square = std::array<Terms, kTerms>;
 
-std::array<double, kTerms> features_of(double workers, double batch) {
+Terms features_of(double workers, double batch) {
   return {1, batch / workers, workers};
 }
 
-// The least squares with only the terms of `subset` (bits), and the objective there; nothing if one is negative.
-struct Fitted {
-  std::array<double, kTerms> terms{};
-  double objective = std::numeric_limits<double>::infinity();
-};
-Fitted solve(const Eigen::Matrix3d& gram, const Eigen::Vector3d& moment, unsigned subset) {
-  std::vector<Eigen::Index> used;
+// Gauss's elimination with pivots. Nothing if there is no single solution.
+std::optional<Terms> solve(Square left, Terms right) {
   for (std::size_t i = 0; i < kTerms; ++i) {
-    if ((subset >> i & 1U) != 0) used.push_back(static_cast<Eigen::Index>(i));
+    std::size_t pivot = i;
+    for (std::size_t row = i + 1; row < kTerms; ++row) {
+      if (std::abs(left[row][i]) > std::abs(left[pivot][i])) pivot = row;
+    }
+    std::swap(left[i], left[pivot]);
+    std::swap(right[i], right[pivot]);
+    if (left[i][i] == 0) return std::nullopt;
+    for (std::size_t row = 0; row < kTerms; ++row) {
+      if (row == i) continue;
+      const double factor = left[row][i] / left[i][i];
+      for (std::size_t column = i; column < kTerms; ++column) left[row][column] -= factor * left[i][column];
+      right[row] -= factor * right[i];
+    }
   }
-  const Eigen::MatrixXd part = gram(used, used);
-  const Eigen::VectorXd right = moment(used);
-  const Eigen::VectorXd solution = part.ldlt().solve(right);
-  if (!solution.allFinite() || solution.minCoeff() < 0) return {};
-  Fitted fitted;
-  for (std::size_t i = 0; i < used.size(); ++i) {
-    fitted.terms[static_cast<std::size_t>(used[i])] = solution(static_cast<Eigen::Index>(i));
+  for (std::size_t i = 0; i < kTerms; ++i) right[i] /= left[i][i];
+  return right;
+}
+
+struct Fitted {
+  Terms terms{};
+  double objective = std::numeric_limits<double>::infinity();  // half the sum of squares, up to a constant
+};
+
+// The least squares with only the terms of `subset` (bits); infinite if one is negative.
+Fitted fit(const Square& gram, const Terms& moment, unsigned subset) {
+  Square left = gram;
+  Terms right = moment;
+  for (std::size_t i = 0; i < kTerms; ++i) {
+    if ((subset >> i & 1U) != 0) continue;
+    for (std::size_t j = 0; j < kTerms; ++j) left[i][j] = left[j][i] = 0;
+    left[i][i] = 1;
+    right[i] = 0;
   }
-  fitted.objective = (0.5 * part * solution - right).dot(solution);
-  return fitted;
+  const std::optional<Terms> terms = solve(left, right);
+  if (!terms || !std::ranges::all_of(*terms, [](double term) { return term >= 0 && std::isfinite(term); })) return {};
+  double objective = 0;
+  for (std::size_t i = 0; i < kTerms; ++i) {
+    double product = -right[i];
+    for (std::size_t j = 0; j < kTerms; ++j) product += 0.5 * left[i][j] * (*terms)[j];
+    objective += product * (*terms)[i];
+  }
+  return {*terms, objective};
 }
 
 }  // namespace
@@ -50,19 +78,19 @@ void StepTimeFit::add(double workers, double batch, double time_s) {
   }
 }
 
-std::optional<std::array<double, kTerms>> StepTimeFit::terms() const {
+std::optional<Terms> StepTimeFit::terms() const {
   if (!(moment[0] > 0)) return std::nullopt;
-  Eigen::Matrix3d pulled;
-  Eigen::Vector3d right;
-  for (Eigen::Index i = 0; i < 3; ++i) {
-    for (Eigen::Index j = 0; j < 3; ++j) pulled(i, j) = gram[i][j];
-    right(i) = moment[i];
+  Square pulled{};
+  Terms right{};
+  for (std::size_t i = 0; i < kTerms; ++i) {
+    for (std::size_t j = 0; j < kTerms; ++j) pulled[i][j] = gram[i][j];
+    right[i] = moment[i];
   }
-  pulled(0, 0) *= 1 + kPull;
-  pulled(2, 2) *= 1 + kPull;
+  pulled[0][0] *= 1 + kPull;
+  pulled[2][2] *= 1 + kPull;
   Fitted best;
   for (unsigned subset = 1; subset < (1U << kTerms); ++subset) {
-    const Fitted one = solve(pulled, right, subset);
+    const Fitted one = fit(pulled, right, subset);
     if (one.objective < best.objective) best = one;
   }
   if (!std::isfinite(best.objective)) return std::nullopt;

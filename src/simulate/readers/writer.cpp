@@ -29,8 +29,7 @@ Table table_of(const Workload& workload) {
                                  {"memory_gib", "memory", CellFormat::kNumber},
                                  {"gpu_utilisation", "utilisation", CellFormat::kNumber},
                                  {"gpu_memory_share", "memory share", CellFormat::kNumber}};
-  const bool is_snapshot =
-      std::ranges::any_of(workload.jobs, [](const TraceJob& job) { return job.executed_ns > 0; });
+  const bool is_snapshot = std::ranges::any_of(workload.jobs, [](const TraceJob& job) { return job.executed_ns > 0; });
   if (is_snapshot) columns.push_back({"executed_s", "executed", CellFormat::kNumber});
   for (const std::string& device : workload.devices) {
     columns.push_back({"duration_s." + device, device, CellFormat::kNumber});
