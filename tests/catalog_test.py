@@ -42,6 +42,14 @@ def main():
     assert len(names) == len(set(names)), "an unknown device is reported once"
     front = rows("compare", "resnet50", "--epochs", "90", "--dataset-size", "1281167")
     assert front and all(choice["region"] for choice in front)
+    for model in (["resnet50", "--epochs", "90", "--dataset-size", "1281167", "--deadline", "24"],
+                  ["gpt2", "--steps", "100000", "--batch", "4,8,16", "--optimizer", "adamw"]):
+        quick = rows("choose", *model)
+        every = rows("choose", *model, "--all")
+        assert [choice["chosen"] for choice in quick].count("CHOSEN") == 1
+        # Ways that were not predicted would not have won.
+        assert quick == [choice for choice in every if choice["pareto"]]
+        assert all(choice["why"] for choice in every)
 
 
 if __name__ == "__main__":
