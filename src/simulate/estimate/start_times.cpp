@@ -11,6 +11,8 @@ namespace orrery::simulate {
 namespace {
 
 constexpr double kLeast_s = 1e-3;
+// Who runs keeps its GPUs: the policy sees those who wait when it has started these. It is now for the answers.
+constexpr TimeNs kSubmitted_ns = 1;
 
 // The queue as a workload: who runs comes first. `place` says which job is where.
 struct Forward {
@@ -30,8 +32,7 @@ Forward make_forward(const std::vector<QueuedJob>& jobs, const Workload& like, c
                         [&](std::size_t j) { return jobs[j].executed_s > 0; });
   for (const std::size_t j : forward.place) {
     TraceJob job = jobs[j].job;
-    // Who runs keeps its GPUs: the policy sees the others when it has started those.
-    job.facts.submit_ns = jobs[j].executed_s > 0 ? 0 : 1;
+    job.facts.submit_ns = jobs[j].executed_s > 0 ? 0 : kSubmitted_ns;
     forward.workload.jobs.push_back(std::move(job));
     const double expected = longer_than(jobs[j].times->all, jobs[j].executed_s, 0.5) - jobs[j].executed_s;
     forward.setup.engine.predicted_ns.push_back(schedule::from_seconds(std::max(kLeast_s, expected)));
@@ -53,8 +54,8 @@ Result<RunResult> run_with(Forward forward, const std::vector<QueuedJob>& jobs, 
   for (std::size_t i = 0; i < forward.place.size(); ++i) {
     JobOutcome& outcome = outcomes[forward.place[i]] = run.jobs[i];
     if (outcome.end_ns == kNever) continue;
-    outcome.first_start_ns -= forward.workload.jobs[i].facts.submit_ns;
-    outcome.end_ns -= forward.workload.jobs[i].facts.submit_ns;
+    outcome.first_start_ns = std::max<TimeNs>(0, outcome.first_start_ns - kSubmitted_ns);
+    outcome.end_ns -= kSubmitted_ns;
   }
   run.jobs = std::move(outcomes);
   return run;
