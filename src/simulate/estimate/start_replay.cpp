@@ -139,11 +139,13 @@ Result<std::vector<StartCase>> replay_starts(const Workload& workload, const Run
       return Error::invalid(fmt::format("{} suspends or moves jobs; a replay needs a policy that does not", policy));
     }
     const bool is_late = outcome.end_ns != kNever && 10 * j > run.jobs.size();
-    if (is_late && outcome.first_start_ns - workload.jobs[j].facts.submit_ns >= schedule::from_seconds(kWaitMin_s)) {
+    if (is_late &&
+        outcome.first_start_ns - workload.jobs[j].facts.submit_ns >= schedule::from_seconds(kWaitMinSeconds)) {
       waited.push_back(static_cast<JobIndex>(j));
     }
   }
-  if (waited.empty()) return Error::infeasible(fmt::format("no job waits for {:.0f} s under {}", kWaitMin_s, policy));
+  if (waited.empty())
+    return Error::infeasible(fmt::format("no job waits for {:.0f} s under {}", kWaitMinSeconds, policy));
   Random random = Random(options.seed).split("cases");
   while (waited.size() > cases) waited.erase(waited.begin() + static_cast<std::ptrdiff_t>(random.below(waited.size())));
 

@@ -3,8 +3,8 @@
 // estimate made from what was known then is compared with when the job did start.
 //
 // Known then: who ran since when, who waited in which order, and how long jobs ran that had ended. Jobs are drawn from
-// those that waited for kWaitMin_s at least, after a tenth of the trace, which only teaches. The rival takes the mean
-// of jobs like each for its run time, and simulates forward once.
+// those that waited for kWaitMinSeconds at least, after a tenth of the trace, which only teaches. The rival takes the
+// mean of jobs like each for its run time, and simulates forward once.
 //
 // What jobs do in common (a group that goes on holiday, a deadline) no draw knows, so intervals of draws are too
 // narrow. A replay shows by how much: with w = log(1 + wait), an interval is stretched around its middle by the factor
@@ -33,7 +33,7 @@ struct StartScore {
   double inside = 0;                        // share of cases
 };
 
-inline constexpr double kWaitMin_s = 60;
+inline constexpr double kWaitMinSeconds = 60;
 
 // An error for policies that suspend jobs: what ran for how long is not known of them here.
 Result<std::vector<StartCase>> replay_starts(const Workload& workload, const RunSetup& setup, const std::string& policy,

@@ -10,9 +10,9 @@ namespace orrery::simulate {
 
 namespace {
 
-constexpr double kLeast_s = 1e-3;
+constexpr double kLeastSeconds = 1e-3;
 // Who runs keeps its GPUs: the policy sees those who wait when it has started these. It is now for the answers.
-constexpr TimeNs kSubmitted_ns = 1;
+constexpr TimeNs kSubmittedAt = 1;
 
 // The queue as a workload: who runs comes first. `place` says which job is where.
 struct Forward {
@@ -32,10 +32,10 @@ Forward make_forward(const std::vector<QueuedJob>& jobs, const Workload& like, c
                         [&](std::size_t j) { return jobs[j].executed_s > 0; });
   for (const std::size_t j : forward.place) {
     TraceJob job = jobs[j].job;
-    job.facts.submit_ns = jobs[j].executed_s > 0 ? 0 : kSubmitted_ns;
+    job.facts.submit_ns = jobs[j].executed_s > 0 ? 0 : kSubmittedAt;
     forward.workload.jobs.push_back(std::move(job));
     const double expected = longer_than(jobs[j].times->all, jobs[j].executed_s, 0.5) - jobs[j].executed_s;
-    forward.setup.engine.predicted_ns.push_back(schedule::from_seconds(std::max(kLeast_s, expected)));
+    forward.setup.engine.predicted_ns.push_back(schedule::from_seconds(std::max(kLeastSeconds, expected)));
   }
   return forward;
 }
@@ -46,7 +46,7 @@ Result<RunResult> run_with(Forward forward, const std::vector<QueuedJob>& jobs, 
   for (std::size_t i = 0; i < forward.place.size(); ++i) {
     const QueuedJob& job = jobs[forward.place[i]];
     const double left = draw(forward.place[i]) - job.executed_s;
-    const double bounded = std::clamp(left, kLeast_s, schedule::kSecondsMax / 1e3);
+    const double bounded = std::clamp(left, kLeastSeconds, schedule::kSecondsMax / 1e3);
     forward.workload.jobs[i].facts.work_ns = schedule::from_seconds(bounded);
   }
   ORRERY_TRY(RunResult run, run_policy(forward.workload, forward.setup, policy));
@@ -54,8 +54,8 @@ Result<RunResult> run_with(Forward forward, const std::vector<QueuedJob>& jobs, 
   for (std::size_t i = 0; i < forward.place.size(); ++i) {
     JobOutcome& outcome = outcomes[forward.place[i]] = run.jobs[i];
     if (outcome.end_ns == kNever) continue;
-    outcome.first_start_ns = std::max<TimeNs>(0, outcome.first_start_ns - kSubmitted_ns);
-    outcome.end_ns -= kSubmitted_ns;
+    outcome.first_start_ns = std::max<TimeNs>(0, outcome.first_start_ns - kSubmittedAt);
+    outcome.end_ns -= kSubmittedAt;
   }
   run.jobs = std::move(outcomes);
   return run;
