@@ -2,7 +2,8 @@
 // learning rate. Beside it the same training by three members whom nobody disturbs. Members compute at a pace (a card
 // takes 50 ms at least), so that the half hour is one of waiting, not of two overloaded cores.
 //
-// Bar: as many test images right, within 0.3 points. In fact the models are the same.
+// Bar: as many test images right, within 0.3 points. The models need not be the same: a decision may die with the first
+// rank, and is then taken later.
 
 #include <csignal>
 #include <fmt/format.h>
