@@ -53,9 +53,10 @@ struct Pulse {
 // The step at hand.
 struct StepAtHand {
   elastic::TrainingProgress before;
-  elastic::DataRange cards;  // of all ranks
-  double rate_scale = 1;     // of the learning rate
-  double last_step_s = 0;    // see Pulse
+  elastic::DataRange cards;      // of all ranks
+  std::uint64_t full_cards = 0;  // of a step of the optimizer that does not end a pass
+  double rate_scale = 1;         // of the learning rate
+  double last_step_s = 0;        // see Pulse
 
   // Cards are positions in the order of all samples, so they hold others in every pass.
   elastic::Permutation order(std::uint64_t card_samples) const;

@@ -159,12 +159,15 @@ std::uint64_t Trainer::digest() const {
 void Trainer::set_strategy(Strategy strategy) {
   if (worker_ == nullptr) {
     strategy_ = strategy;
-  } else if (worker_->rank() == 0 && strategy != strategy_of(worker_->view())) {
+  } else if (strategy != strategy_of(worker_->view())) {
     for (const auto& [name, value] : parameters_for(strategy, cards_per_step())) worker_->set_parameter(name, value);
   }
 }
 
 Status Trainer::follow_view() {
+  step_.full_cards = cards_per_step();
+  step_.rate_scale = parameter_of(worker_->view(), elastic::kLearningRateScale, 1);
+  members_ = worker_->view().members.size();
   const Strategy strategy = strategy_of(worker_->view());
   if (!can_use(strategy, worker_->view())) {
     return Error::invalid("--strategy pair: members are on several hosts, and it needs memory that all of them reach");
@@ -208,13 +211,13 @@ elastic::Observation Trainer::observe() const {
   observation.step = progress_.step;
   observation.pass = progress_.cursor.pass;
   observation.workers = static_cast<double>(members_);
-  observation.batch = static_cast<double>(cards_per_step() * options_.card);
+  observation.batch = static_cast<double>(step_.full_cards * options_.card);
   observation.first_batch = static_cast<double>(options_.batch);
   observation.learning_rate_scale = step_.rate_scale;
   observation.gradient_square = watch_.noise.gradient_square.value();
   observation.noise = watch_.noise.noise.value();
   observation.elapsed_s = watch_.now_s - watch_.begun_s;
-  observation.strategy = name_of(strategy_of(worker_->view()));
+  observation.strategy = name_of(strategy_);
   for (const auto& [name, strategy] : kStrategies) {
     if (can_use(strategy, worker_->view())) observation.strategies.emplace_back(name);
   }
@@ -228,14 +231,16 @@ void Trainer::ask(elastic::PolicySet& policies, elastic::Moment moment, const Ad
   elastic::Agreement agreement = policies.ask(moment, observe());
   if (agreement.agreed.empty() && agreement.refused.empty()) return;
   if (worker_->rank() == 0) adapted(agreement);
-  // The job counts in cards.
   std::map<std::string, double>& values = agreement.agreed.values;
   const auto batch = values.find(elastic::kBatchValue);
-  const std::uint64_t cards =
-      batch == values.end() ? cards_per_step()
-                            : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(batch->second) / options_.card);
-  const Strategy strategy = strategy_named(agreement.agreed.strategy).value_or(strategy_of(worker_->view()));
-  for (const auto& [name, value] : parameters_for(strategy, cards)) values[name] = value;
+  if (batch != values.end() || !agreement.agreed.strategy.empty()) {
+    // The job counts in cards.
+    const std::uint64_t cards =
+        batch == values.end() ? step_.full_cards
+                              : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(batch->second) / options_.card);
+    const Strategy strategy = strategy_named(agreement.agreed.strategy).value_or(strategy_);
+    for (const auto& [name, value] : parameters_for(strategy, cards)) values[name] = value;
+  }
   elastic::apply(agreement.agreed, *worker_);
 }
 
@@ -244,9 +249,12 @@ Status Trainer::train(const TrainingGoal& goal, const AfterStep& after_step, ela
   using elastic::Moment;
   goal_ = goal;
   after_step_ = after_step;
-  ask(policies, Moment::kBeforeTrain, adapted);
+  ORRERY_TRY_VOID(follow_view());
+  // Whoever joins later has no say in what the others decided at their beginning.
+  const bool is_beginning = progress_.step == 0;
+  if (is_beginning) ask(policies, Moment::kBeforeTrain, adapted);
   std::uint64_t last_epoch = 0;
-  for (bool is_new_pass = true; !is_over();) {
+  for (bool is_new_pass = is_beginning; !is_over();) {
     if (is_new_pass) ask(policies, Moment::kBeforeEpoch, adapted);
     ask(policies, Moment::kBeforeStep, adapted);
     ORRERY_TRY_VOID(follow_view());
@@ -254,10 +262,10 @@ Status Trainer::train(const TrainingGoal& goal, const AfterStep& after_step, ela
     const elastic::TrainingProgress before = worker_->progress();
     step_ = {.before = before,
              .cards = elastic::next_batch(before.cursor, elastic::batch_of(view)),
-             .rate_scale = parameter_of(view, elastic::kLearningRateScale, 1),
+             .full_cards = step_.full_cards,
+             .rate_scale = step_.rate_scale,
              .last_step_s = view.epoch == last_epoch ? last_step_s_ : 0};
     last_epoch = view.epoch;
-    members_ = view.members.size();
     ++attempts_;
     ORRERY_TRY(const StepOutcome outcome, worker_->finish_step(rule_->compute(step_)));
     ORRERY_TRY_VOID(committed_);

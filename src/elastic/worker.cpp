@@ -37,7 +37,9 @@ Worker::Worker(WorkerOptions options, std::unique_ptr<Seat> seat, std::unique_pt
       post_(std::move(post)),
       member_(std::move(member)),
       all_came_(!options_.first),
-      random_(Random(options_.seed).split(self_.id)) {}
+      random_(Random(options_.seed).split(self_.id)) {
+  member_.hold_requests();
+}
 
 Worker::~Worker() {
   part();
@@ -65,7 +67,7 @@ Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
     if (!opened && opened.error().code() != ErrorCode::kUnavailable) return opened.error();
   }
   if (worker->options_.has_launcher && !worker->options_.first) ORRERY_TRY_VOID(worker->wait_until_asked());
-  ORRERY_TRY(const StepOutcome outcome, worker->change_view());
+  ORRERY_TRY(const StepOutcome outcome, worker->change_view(0));
   // A job that stops at this step has this process in it: the first finish_step() says so.
   const bool is_member = outcome != StepOutcome::kEnded || worker->has_ended();
   if (!is_member) return Error::unavailable("the job has ended without this process");
@@ -77,29 +79,39 @@ DataRange Worker::own_samples() const {
   return split_batch(next_batch(progress().cursor, batch_of(view())), shares)[static_cast<std::size_t>(rank())];
 }
 
+Result<bool> Worker::vote() {
+  const std::uint64_t step = progress().step + 1;
+  const bool is_wished = std::any_of(wishes_.begin(), wishes_.end(), [&](const ParameterWish& wish) {
+    return wish.after_step <= step && is_wanting(wish);
+  });
+  std::int32_t wants_change = is_wished || member_.has_request() ? 1 : 0;
+  member_.vote();
+  ORRERY_TRY(const Ticket ticket, session_->all_reduce("commit", {&wants_change, 1, DataType::kI32}, ReduceOp::kMax));
+  ORRERY_TRY_VOID(session_->wait(ticket));
+  // Everyone has come here, and everyone votes before it comes here.
+  for (const MemberRecord& member : view().members) {
+    member_.receive({member.id, self_.id, Vote{view().epoch, step}});
+  }
+  return wants_change != 0;
+}
+
 Result<StepOutcome> Worker::finish_step(const Status& operations) {
   if (!operations && operations.error().code() != ErrorCode::kUnavailable) return operations.error();
-  // A wish since the last step may have ended the view already.
-  ORRERY_TRY_VOID(handle_events());
-  if (operations && view_is_open_) {
-    const std::uint64_t step = progress().step + 1;
-    member_.vote();
-    const auto ticket = session_->barrier("commit");
-    const Status voted = ticket ? session_->wait(*ticket) : Status(ticket.error());
-    if (!voted && voted.error().code() != ErrorCode::kUnavailable) return voted.error();
-    if (voted) {
-      // Everyone has come to the barrier, and everyone votes before it comes there.
-      for (const MemberRecord& member : view().members) {
-        member_.receive({member.id, self_.id, Vote{view().epoch, step}});
-      }
-    }
-  }
   if (options_.must_leave && options_.must_leave()) leave();
-  for (auto& [name, value] : std::exchange(wishes_, {})) member_.set_parameter(std::move(name), value);
+  // The view may be over already: if this process knew that someone is missing, and had something to say.
+  ORRERY_TRY_VOID(handle_events());
+  const std::uint64_t epoch = view().epoch;
+  bool changes = !operations || !view_is_open_;
+  if (!changes) {
+    const Result<bool> wants_change = vote();
+    if (!wants_change && wants_change.error().code() != ErrorCode::kUnavailable) return wants_change.error();
+    changes = !wants_change || *wants_change;
+  }
+  submit_wishes();
   ORRERY_TRY_VOID(pump(Seconds(0)));
   report_now_and_then();
   if (has_ended()) return StepOutcome::kEnded;
-  if (!operations || !view_is_open_ || session_->revoked()) return change_view();
+  if (changes || !view_is_open_ || session_->revoked()) return change_view(epoch);
   return StepOutcome::kCommitted;
 }
 
@@ -122,6 +134,28 @@ void Worker::stop() {
   if (is_stopping_) return;
   is_stopping_ = true;
   if (!view().parameters.contains(kStopParameter)) member_.set_parameter(kStopParameter, 1);
+}
+
+void Worker::set_parameter(std::string name, double value) {
+  wishes_.push_back({std::move(name), value, progress().step + 1});
+}
+
+bool Worker::is_wanting(const ParameterWish& wish) const {
+  const auto now = view().parameters.find(wish.name);
+  return now == view().parameters.end() || now->second != wish.value;
+}
+
+bool Worker::submit_wishes() {
+  bool any = false;
+  for (const ParameterWish& wish : std::exchange(wishes_, {})) {
+    if (progress().step < wish.after_step) {
+      wishes_.push_back(wish);
+    } else if (is_wanting(wish)) {
+      member_.set_parameter(wish.name, wish.value);
+      any = true;
+    }
+  }
+  return any;
 }
 
 Status Worker::set_parameter_at_once(std::string name, double value) {
@@ -258,6 +292,7 @@ void Worker::part() {
   session_->revoke();
   session_.reset();
   member_.leave();
+  member_.release_requests();
   while (member_.state() != MemberState::kEnded && now() < end && view().members.size() > 1) {
     notice_deaths();
     if (!pump(Seconds(0.001))) return;
@@ -284,7 +319,10 @@ Status Worker::handle(const Event& event) {
     view_is_open_ = false;
     return {};
   }
-  if (const auto* const installed = std::get_if<Installed>(&event)) post_->watch(installed->view);
+  if (const auto* const installed = std::get_if<Installed>(&event)) {
+    post_->watch(installed->view);
+    member_.hold_requests();
+  }
   view_is_open_ = false;
   return {};
 }
@@ -379,8 +417,9 @@ Status Worker::transfer_state() {
   return {};
 }
 
-Result<StepOutcome> Worker::change_view() {
+Result<StepOutcome> Worker::change_view(std::uint64_t epoch) {
   quorum_seen_ = now();
+  member_.release_requests();
   for (;;) {
     if (session_ != nullptr && session_->revoked()) {
       if (member_.state() == MemberState::kActive) revoke(*options_.segment, session_->epoch());
@@ -388,17 +427,19 @@ Result<StepOutcome> Worker::change_view() {
       view_is_open_ = false;
     }
     notice_deaths();
+    // The step that was at hand may have been committed with the view.
+    if (submit_wishes()) member_.release_requests();
     ORRERY_TRY_VOID(pump(Seconds(0)));
     if (member_.state() == MemberState::kEnded) return ended();
     ORRERY_TRY_VOID(check_fence());
     if (has_ended()) return StepOutcome::kEnded;
-    if (member_.state() == MemberState::kActive && view_is_open_) return StepOutcome::kChanged;
+    if (member_.state() == MemberState::kActive && view_is_open_ && view().epoch > epoch) return StepOutcome::kChanged;
     if (member_.state() == MemberState::kJoining) ORRERY_TRY_VOID(look_for_contacts());
     if (member_.state() == MemberState::kActive && is_revoked(*options_.segment, view().epoch)) {
       member_.end_epoch();
       continue;
     }
-    if (member_.state() == MemberState::kActive) {
+    if (member_.state() == MemberState::kActive && !view_is_open_) {
       session_.reset();
       const Status opened = open_session();
       if (!opened && opened.error().code() != ErrorCode::kUnavailable) return opened.error();

@@ -13,8 +13,9 @@
 // kChanged, the view has changed: the step has been committed or not (progress() tells), and the next one is computed
 // with the new session, ranks and samples.
 //
-// Deaths are noticed by the seats, joins and leaves arrive as messages between steps. New members get the model from
-// the others through the new session (`state`).
+// Deaths are noticed by the seats. Joins, leaves and other wishes arrive as messages between steps and wait for the end
+// of the next one: its votes say whether anyone knows of such a wish, and then nobody begins another step before the
+// view has changed. New members get the model from the others through the new session (`state`).
 //
 // If members are on several hosts (their records have addresses), sessions go over TCP, and whoever is on another host
 // is noticed by its connections (net/mail.h). There a member that cannot be reached need not be dead: the majority goes
@@ -89,8 +90,9 @@ class Worker {
   bool is_leaving() const { return is_leaving_; }
   // All members stop at the same step.
   void stop();
-  // With the view after the step at hand.
-  void set_parameter(std::string name, double value) { wishes_.emplace_back(std::move(name), value); }
+  // From the step after the one at hand on, however often that has to be begun. A wish dies with the member that holds
+  // it: what must not be lost is wished by all members at the same step.
+  void set_parameter(std::string name, double value);
   // Now: operations of all members end, and the step at hand is repeated in a new view.
   Status set_parameter_at_once(std::string name, double value);
   // Asks the launcher for another number of members. Whether there is one that heard it.
@@ -98,12 +100,23 @@ class Worker {
   MemberId id() const { return self_.id; }
 
  private:
+  struct ParameterWish {
+    std::string name;
+    double value = 0;
+    std::uint64_t after_step = 0;
+  };
+
   Worker(WorkerOptions options, std::unique_ptr<Seat> seat, std::unique_ptr<Post> post, Member member);
   Status pump(Seconds timeout);
+  // Votes for the step at hand with all others. Whether anyone of them wants the view to change.
+  Result<bool> vote();
   void notice_deaths();
   void notice_death_here(const MemberRecord& member);
   void notice_loss(const MemberRecord& member);
   void tick_now_and_then();
+  // Makes parameters that are due a matter of the next view. Whether there were any.
+  bool submit_wishes();
+  bool is_wanting(const ParameterWish& wish) const;
   // An error once this process has been in a minority for too long.
   Status check_fence();
   // Across hosts a majority is needed to go on, so nobody goes before all are at the end.
@@ -126,8 +139,8 @@ class Worker {
   Status wait_for_others(std::uint64_t epoch);
   Result<std::unique_ptr<Collectives>> open_collectives();
   Status transfer_state();
-  // Until a view is open, or this process is no member.
-  Result<StepOutcome> change_view();
+  // Until a view later than `epoch` is open, or this process is no member.
+  Result<StepOutcome> change_view(std::uint64_t epoch);
 
   WorkerOptions options_;
   MemberRecord self_;
@@ -139,7 +152,7 @@ class Worker {
   bool view_is_open_ = false;
   bool all_came_;  // every member of the view was there at some time
   bool is_asked_ = false, is_leaving_ = false, is_stopping_ = false, last_report_sent_ = false;
-  std::vector<std::pair<std::string, double>> wishes_;  // parameters after the step at hand
+  std::vector<ParameterWish> wishes_;
   Random random_;
   Seconds next_tick_{0}, next_report_{0}, launcher_heard_{0};
   Seconds last_commit_{0}, quorum_seen_{0};

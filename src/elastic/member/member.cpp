@@ -127,16 +127,27 @@ void Member::find_again(MemberId id) {
   missing_.erase(id);
 }
 
+void Member::hold_requests() {
+  holds_requests_ = true;
+}
+
+void Member::release_requests() {
+  holds_requests_ = false;
+  lead_if_needed();
+}
+
+bool Member::has_request() const {
+  // Nobody leaves before those who joined have the model; they have it when they have voted.
+  const bool all_have_it = view_.without_state.empty() || progress_.step > view_.progress.step;
+  return std::any_of(requests_.begin(), requests_.end(), [&](const Request& request) {
+    return all_have_it || !std::holds_alternative<Leave>(request.wish);
+  });
+}
+
 bool Member::has_reason() const {
   // Once stopped, only the next view lets anyone go on.
   if (state_ == MemberState::kStopped) return true;
-  // Nobody leaves before those who joined have the model; they have it when they have voted.
-  const bool all_have_it = view_.without_state.empty() || progress_.step > view_.progress.step;
-  if (std::any_of(requests_.begin(), requests_.end(), [&](const Request& request) {
-        return all_have_it || !std::holds_alternative<Leave>(request.wish);
-      })) {
-    return true;
-  }
+  if (!holds_requests_ && has_request()) return true;
   return std::any_of(view_.members.begin(), view_.members.end(),
                      [&](const MemberRecord& member) { return is_missing(member.id); });
 }

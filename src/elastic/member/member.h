@@ -8,8 +8,8 @@
 //
 // View changes (one agreement per epoch, after Paxos; L. Lamport, "Paxos made simple", 2001). The members of view e are
 // the acceptors of view e + 1:
-//   1. The leader, the first member that it does not miss itself, has a reason: someone is missing, or a request.
-//      It sends Collect with a new ballot.
+//   1. The leader, the first member that it does not miss itself, has a reason: someone is missing, or a request that
+//      it does not hold back (hold_requests). It sends Collect with a new ballot.
 //   2. Who gets it stops: it commits no step of epoch e any more, and promises to follow no lower ballot. It
 //      answers how far it is and what it has accepted before.
 //   3. With the promises of a quorum, and of everyone it does not miss, the leader proposes: the accepted view of the
@@ -86,6 +86,12 @@ class Member {
   // Own wishes.
   void leave() { wish(Leave{}); }
   void set_parameter(std::string name, double value) { wish(SetParameter{std::move(name), value}); }
+  // Requests wait, so that a step at hand is not in vain: until they are let go, or the view changes for another
+  // reason.
+  void hold_requests();
+  void release_requests();
+  // One that the next view would fulfil.
+  bool has_request() const;
   // Complete results for the step after progress() are there. Only when may_vote().
   void vote();
   bool may_vote() const { return state_ == MemberState::kActive && has_state_ && voted_ == progress_.step; }
@@ -169,7 +175,7 @@ class Member {
   std::set<MemberId> missing_, dead_;
   std::vector<Request> requests_;
   std::uint64_t wishes_ = 0;  // own, so far
-  bool wants_to_leave_ = false;
+  bool wants_to_leave_ = false, holds_requests_ = false;
 
   std::vector<Message> messages_;
   std::vector<Event> events_;

@@ -239,6 +239,8 @@ void World::fault() {
     node->member.leave();
     collect(*node);
   } else if (node->member.state() != MemberState::kJoining) {
+    // Others may hold their requests back at the same time.
+    if (random_.below(2) == 0) node->member.hold_requests();
     node->member.set_parameter("batch", static_cast<double>(1 + random_.below(9)));
     collect(*node);
   }
@@ -328,6 +330,10 @@ std::string World::run() {
   if (!wrong_.empty()) return wrong_;
   peace_ = true;
   heal();
+  for (const auto& [id, node] : nodes_) {
+    node->member.release_requests();
+    collect(*node);
+  }
   run_for(4000);
   check_the_end();
   // Every member's own history: each sample once per pass, in one unbroken line, and the model that it gives.

@@ -6,8 +6,9 @@
 
 namespace orrery::elastic {
 
-// All ranks call it with the same; the first one acts for them. Values become parameters of the next view, the number
-// of workers a wish to the launcher. If the first one dies over it, policies propose it again.
+// All ranks call it with the same after the same step. Values become parameters after the next one, whoever dies until
+// then. The number of workers is a wish to the launcher that the first rank tells; if it dies over it, policies propose
+// it again.
 void apply(const Proposal& agreed, Worker& worker);
 
 }  // namespace orrery::elastic
