@@ -134,6 +134,7 @@ Result<bool> spot_machines(const Bench& bench) {
   double samples = 0, member_s = 0, before_s = 0;
   for (const LoggedStep& step : training.steps) {
     repeated += step.repeats;
+    if (step.repeats > 0) bench.say(fmt::format("step {} begun again, {} members", step.step, step.members));
     samples += static_cast<double>(step.samples);
     member_s += (step.time_s - before_s) * static_cast<double>(step.members);
     before_s = step.time_s;

@@ -95,10 +95,12 @@ Result<Training> TrainingJob::finish(Seconds time_max) {
   }
   Training training{.steps = read_log(folder_)};
   const std::string& text = launcher_->standard_output();
-  constexpr std::string_view kWord = "accuracy ";
-  if (const auto at = text.find(kWord); at != std::string::npos) {
-    training.accuracy = std::stod(text.substr(at + kWord.size())) / 100;
-  }
+  const auto after = [&](std::string_view word) {
+    const auto at = text.find(word);
+    return at == std::string::npos ? std::string() : text.substr(at + word.size());
+  };
+  if (const std::string rest = after("accuracy "); !rest.empty()) training.accuracy = std::stod(rest) / 100;
+  training.model = after("model ").substr(0, 16);
   if (training.steps.empty()) return Error::unavailable("the training logged no step");
   return training;
 }

@@ -24,6 +24,7 @@ struct LoggedStep {
 struct Training {
   std::vector<LoggedStep> steps;
   double accuracy = 0;  // of the test images, at the end
+  std::string model;    // a digest of it
 
   std::uint64_t samples() const;
   // Committed samples per second between two shares of the steps, so that start and end do not count.

@@ -1,7 +1,8 @@
 #pragma once
 // For tests: whole jobs of real processes, on one or several hosts (all of them this machine). The model is an exact
 // sum over samples, so whatever happened, it must be the one that a single process gets from the same number of
-// samples.
+// samples. Now and then all members decide on another batch, which holds from the step after the next on: also if the
+// members that lead die over it.
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@ namespace orrery::elastic {
 
 inline constexpr std::uint64_t kSamples = 1009;
 inline constexpr std::uint64_t kBatch = 24;
+inline constexpr std::uint64_t kDecideEvery = 25;  // steps
 inline constexpr std::size_t kParameters = 5000;
 inline constexpr unsigned kHangSeconds = 60;
 inline constexpr std::uint64_t kTooManySteps = 100'000'000;
@@ -33,16 +35,25 @@ inline std::uint64_t digest_of(const Model& model) {
   return hash64({reinterpret_cast<const char*>(model.data()), model.size() * sizeof(std::int64_t)});
 }
 
+inline std::uint64_t batch_decided_after(std::uint64_t step) {
+  return step / kDecideEvery % 2 == 0 ? kBatch : kBatch + 12;
+}
+
+// Of the step after `done` ones.
+inline std::uint64_t batch_after(std::uint64_t done) {
+  return done == 0 ? kBatch : batch_decided_after(done - 1);
+}
+
 // The replay: one process, the same data.
 inline std::vector<std::uint64_t> replay(std::uint64_t steps) {
   Model model(kParameters);
   std::vector<std::uint64_t> digests = {digest_of(model)};
   DataCursor cursor{.samples = kSamples, .seed = 11};
   for (std::uint64_t step = 0; step < steps; ++step) {
-    const DataRange batch = next_batch(cursor, kBatch);
+    const DataRange batch = next_batch(cursor, batch_after(step));
     const Permutation order = order_of(cursor);
     for (std::uint64_t at = batch.begin; at < batch.end; ++at) learn(order.sample(at), cursor.pass, model);
-    cursor = advanced(cursor, kBatch);
+    cursor = advanced(cursor, batch_after(step));
     digests.push_back(digest_of(model));
   }
   return digests;
@@ -152,6 +163,10 @@ struct Job {
     while ((*worker)->progress().step < score->goal) {
       score->views[self.slot] = (*worker)->view().epoch;
       std::fill(aside.begin(), aside.end(), 0);
+      const std::uint64_t done = (*worker)->progress().step;
+      if (done % kDecideEvery == 0) {
+        (*worker)->set_parameter("batch", static_cast<double>(batch_decided_after(done)));
+      }
       const DataCursor cursor = (*worker)->progress().cursor;
       const Permutation order = order_of(cursor);
       const DataRange mine = (*worker)->own_samples();
