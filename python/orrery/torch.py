@@ -75,7 +75,8 @@ class Optimizer:
         if self._was_given:
             self._state.unpack()
         self._aside: Callable[[], None] | None = None
-        self._before: torch.Tensor | None = None  # the last mean gradient of one member alone
+        self._before: torch.Tensor | None = None  # the last gradient of one member alone, and its square
+        self._square_before = 0.0
         self._make_buckets()
         self._begin = time.monotonic()
 
@@ -168,6 +169,8 @@ class Optimizer:
         monitor.loss = sum(rank.loss * rank.samples for rank in ranks) / batch
         if self.watches:
             self._observe([rank for rank in ranks if rank.samples > 0], batch)
+        else:
+            self._before = None
         for parameter, view in zip(self._parameters, self._views):
             parameter.grad = view
         rates = [group["lr"] for group in self.inner.param_groups]
@@ -179,20 +182,24 @@ class Optimizer:
 
     def _observe(self, ranks: list[_Statistics], batch: int) -> None:
         monitor = self.monitor
-        mean_square = float(torch.dot(self._flat, self._flat))
         local_square = sum(rank.square for rank in ranks) / len(ranks)
-        monitor.variance = max(0.0, local_square - mean_square)
         if len(ranks) > 1:
+            mean_square = float(torch.dot(self._flat, self._flat))
+            monitor.variance = max(0.0, local_square - mean_square)
             self._before = None
             monitor.add(local_square, sum(1 / rank.samples for rank in ranks) / len(ranks), mean_square, batch)
             return
         # One member has one gradient per step. Two of consecutive steps stand for those of two members, which takes the
         # change of the model between them for noise, too.
-        if self._before is not None:
-            local_square = (float(torch.dot(self._before, self._before)) + mean_square) / 2
-            middle = (self._before + self._flat) / 2
-            monitor.add(local_square, 1 / batch, float(torch.dot(middle, middle)), 2 * batch)
-        self._before = self._flat.clone()
+        monitor.variance = 0.0
+        if self._before is None:
+            self._before = self._flat.clone()
+        else:
+            both = (self._square_before + local_square) / 2
+            mean_square = (both + float(torch.dot(self._before, self._flat))) / 2
+            monitor.add(both, 1 / batch, mean_square, 2 * batch)
+            self._before.copy_(self._flat)
+        self._square_before = local_square
 
     def _give(self) -> Any:
         self._was_given = True
