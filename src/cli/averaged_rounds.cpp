@@ -2,10 +2,11 @@
 // models are averaged, and the round commits as a whole.
 //
 //   local   Each member has an equal part of the round's cards (local SGD, Stich 2019).
-//   pair    Members take cards from one heap, as many as they can, so a slow one holds nobody up for longer than one
-//           step of its own. After every step a member moves to the middle between its model and that of another one,
-//           drawn at random, without waiting for it (pair averaging: AD-PSGD, Lian et al. 2018; KungFu, OSDI'20).
-//           Models and the heap are in memory that all members reach, so they have to be on one host.
+//   pair    Members take cards from one heap, as many as they can. Near its end a slow one leaves them to the others,
+//   so
+//           that nobody waits for it. After every step a member moves to the middle between its model and that of
+//           another one, drawn at random, without waiting for it (pair averaging: AD-PSGD, Lian et al. 2018; KungFu,
+//           OSDI'20). Models and the heap are in memory that all members reach, so they have to be on one host.
 //
 // The average is the same on all members. It depends on who took part and, with pair, on who was how fast.
 
@@ -18,6 +19,9 @@
 namespace orrery::cli {
 
 namespace {
+
+// So much longer than the others a member must be to leave them the rest of a heap: times vary.
+constexpr double kMargin = 1.2;
 
 // Others may read what is written; a value is old or new, never half of each.
 float shared_load(float& value) {
@@ -62,6 +66,7 @@ class AveragedRounds : public StepRule {
     const Seconds start = learner_.clock.monotonic();
     std::uint64_t cards = 0;
     for (std::uint64_t next = mine.begin;;) {
+      if (is_pair_ && is_too_slow_for(step.cards.size(), at_a_time)) break;
       const std::uint64_t begin = is_pair_ ? step.cards.begin + heap().fetch_add(at_a_time) : next;
       if (begin >= mine.end) break;
       next = std::min(begin + at_a_time, mine.end);
@@ -109,6 +114,25 @@ class AveragedRounds : public StepRule {
     }
     ORRERY_TRY(shared_heap_, worker.arena().at(all[1], sizeof(std::uint64_t)));
     return {};
+  }
+
+  // Whether the others are through with the heap of `cards` before this member would be with what it takes next. By the
+  // times of the round before; the fastest member is never too slow, so no card is left.
+  bool is_too_slow_for(std::uint64_t cards, std::uint64_t at_a_time) {
+    const std::span<const Pulse> pulses = pulses_.by_rank();
+    const std::uint64_t taken = heap().load();
+    if (pulses.size() != members_ || taken >= cards) return false;
+    const double own_s = pulses[static_cast<std::size_t>(learner_.worker->rank())].card_s;
+    double fastest_s = own_s, cards_per_s = 0;
+    for (const Pulse& pulse : pulses) {
+      // Whoever had no card says nothing about how fast anyone is.
+      if (pulse.card_s <= 0) return false;
+      fastest_s = std::min(fastest_s, pulse.card_s);
+      cards_per_s += 1 / pulse.card_s;
+    }
+    const double others_s =
+        static_cast<double>(cards - taken) / cards_per_s + static_cast<double>(at_a_time) * fastest_s;
+    return static_cast<double>(at_a_time) * own_s > kMargin * others_s;
   }
 
   // One step of the optimizer, of this member alone.
