@@ -32,10 +32,10 @@ STEP_US = 1000
 class RunTest(JobTest):
     ORRERY = ORRERY
 
-    def train(self, *options, steps=FOREVER, step_us=STEP_US):
+    def train(self, *options, steps=FOREVER, step_us=STEP_US, model_kb=0):
         self.log = pathlib.Path(self.folder) / f"log-{len(self.jobs)}"
         self.log.mkdir()
-        job = self.start(*options, command=[PROGRAM, steps, step_us, self.log])
+        job = self.start(*options, command=[PROGRAM, steps, step_us, self.log, model_kb])
         job.log = self.log
         return job
 
@@ -210,10 +210,30 @@ class RunTest(JobTest):
             self.assertEqual(job.status()["members"], size)
         self.drain(job, members=1)
 
+    def test_a_large_model_is_copied_while_members_go_on(self):
+        job = self.train("-n", 2, "--elastic", "1:4", "--spares", 1, model_kb=8192)
+        self.wait_for_steps(job, 5)
+        self.assertEqual(job.call("resize", job.name, 3).returncode, 0)
+        before = job.events("resized")[-1]["step"]
+        self.assertTrue(wait_for(lambda: self.committed(job, 3)), "member 3 never had the model")
+        self.assertGreater(min(self.committed(job, 3)), before + 5, "nobody went on meanwhile")
+        # One of those that the next one gets it from is killed at once.
+        job.call("resize", job.name, 4, "--no-wait")
+        self.assertTrue(wait_for(lambda: 4 in job.members()))
+        os.kill(job.pid_of(1), signal.SIGKILL)
+        self.assertTrue(wait_for(lambda: self.committed(job, 4)), "member 4 never had the model")
+        self.wait_for_steps(job, 5)
+        self.drain(job, members=3)
+
     def test_a_storm_of_resizes(self):
+        for model_kb in (0, 2048):
+            with self.subTest(model_kb=model_kb):
+                self.storm_of_resizes(model_kb)
+
+    def storm_of_resizes(self, model_kb):
         seed = random.randrange(1 << 32)
         choice = random.Random(seed)
-        job = self.train("-n", 2, "--elastic", "1:5", "--spares", 1, step_us=300)
+        job = self.train("-n", 2, "--elastic", "1:5", "--spares", 1, step_us=300, model_kb=model_kb)
         self.wait_for_steps(job, 5)
         descriptors = len(os.listdir(f"/proc/{job.process.pid}/fd"))
         for _ in range(25):

@@ -73,15 +73,17 @@ Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
 }
 
 DataRange Worker::own_samples() const {
-  const std::vector<std::uint64_t> shares(view().members.size(), 1);
+  std::vector<std::uint64_t> shares(view().members.size(), 1);
+  for (std::size_t i = 0; transfer_ && i < shares.size(); ++i) shares[i] = transfer_->has_model(static_cast<int>(i));
   return split_batch(next_batch(progress().cursor, batch_of(view())), shares)[static_cast<std::size_t>(rank())];
 }
 
 Result<StepOutcome> Worker::finish_step(const Status& operations) {
-  if (!operations && operations.error().code() != ErrorCode::kUnavailable) return operations.error();
   // A wish since the last step may have ended the view already.
   ORRERY_TRY_VOID(handle_events());
-  if (operations && view_is_open_) {
+  const Status ready = operations && view_is_open_ ? transfer_piece() : operations;
+  if (!ready && ready.error().code() != ErrorCode::kUnavailable) return ready.error();
+  if (ready && view_is_open_) {
     const std::uint64_t step = progress().step + 1;
     member_.vote();
     const auto ticket = session_->barrier("commit");
@@ -90,7 +92,8 @@ Result<StepOutcome> Worker::finish_step(const Status& operations) {
     if (voted) {
       // Everyone has come to the barrier, and everyone votes before it comes there.
       for (const MemberRecord& member : view().members) {
-        member_.receive({member.id, self_.id, Vote{view().epoch, step}});
+        const bool has_state = !transfer_ || transfer_->has_model(view().rank_of(member.id));
+        member_.receive({member.id, self_.id, Vote{view().epoch, step, has_state}});
       }
     }
   }
@@ -99,7 +102,7 @@ Result<StepOutcome> Worker::finish_step(const Status& operations) {
   ORRERY_TRY_VOID(pump(Seconds(0)));
   report_now_and_then();
   if (has_ended()) return StepOutcome::kEnded;
-  if (!operations || !view_is_open_ || session_->revoked()) return change_view();
+  if (!ready || !view_is_open_ || session_->revoked()) return change_view();
   return StepOutcome::kCommitted;
 }
 
@@ -236,7 +239,12 @@ void Worker::tick_now_and_then() {
 }
 
 Status Worker::check_fence() {
-  if (!post_->spans_hosts() || member_.state() == MemberState::kJoining || member_.reaches_quorum()) {
+  const bool is_member = member_.state() != MemberState::kJoining;
+  if (is_member && !member_.reaches_state() && !post_->spans_hosts()) {
+    return Error::unavailable(
+        fmt::format("job \"{}\": all who had the model died before this process had it", options_.job));
+  }
+  if (!post_->spans_hosts() || !is_member || (member_.reaches_quorum() && member_.reaches_state())) {
     quorum_seen_ = now();
     return {};
   }
@@ -284,7 +292,11 @@ Status Worker::handle(const Event& event) {
     view_is_open_ = false;
     return {};
   }
-  if (const auto* const installed = std::get_if<Installed>(&event)) post_->watch(installed->view);
+  if (const auto* const installed = std::get_if<Installed>(&event)) {
+    post_->watch(installed->view);
+    if (!installed->follows) position_ = 0;
+    if (installed->needs_state && options_.lanes > 0) member_.follow();
+  }
   view_is_open_ = false;
   return {};
 }
@@ -362,21 +374,41 @@ Status Worker::open_session() {
   session_ = std::move(*opened);
   all_came_ = true;
   post_->forget_losses();
-  return transfer_state();
+  return transfer_model();
 }
 
-Status Worker::transfer_state() {
+Status Worker::transfer_model() {
+  transfer_.reset();
   if (!view().without_state.empty()) {
-    int root = 0;
-    while (view().without_state.contains(view().members[static_cast<std::size_t>(root)].id)) ++root;
-    const std::span<std::byte> state = options_.state();
-    ORRERY_TRY(const Ticket ticket, session_->broadcast("state", {state.data(), state.size(), DataType::kI8}, root));
-    ORRERY_TRY_VOID(session_->wait(ticket));
-    member_.state_received();
+    std::vector<bool> has_model;
+    for (const MemberRecord& member : view().members) has_model.push_back(!view().without_state.contains(member.id));
+    ORRERY_TRY(transfer_,
+               ModelTransfer::begin(*session_, options_.state(), options_.lanes, std::move(has_model), position_));
+    last_piece_ = now();
+    if (options_.lanes == 0) ORRERY_TRY_VOID(transfer_->move_all(*session_));
+    if (transfer_->is_complete()) model_transferred();
   }
   view_is_open_ = true;
   report();
   return {};
+}
+
+Status Worker::transfer_piece() {
+  if (!transfer_) return {};
+  const Seconds begin = now();
+  const Status moved = transfer_->move_piece(*session_, begin - last_piece_);
+  if (is_shadow()) position_ = transfer_->position();
+  // Who cannot be a member must not hold up the others.
+  if (!moved && moved.error().code() != ErrorCode::kUnavailable) session_->revoke();
+  ORRERY_TRY_VOID(moved);
+  last_piece_ = now();
+  if (transfer_->is_complete()) model_transferred();
+  return {};
+}
+
+void Worker::model_transferred() {
+  member_.state_received();
+  transfer_.reset();
 }
 
 Result<StepOutcome> Worker::change_view() {
