@@ -85,11 +85,13 @@ Result<StepOutcome> Worker::finish_step(const Status& operations) {
   if (!ready && ready.error().code() != ErrorCode::kUnavailable) return ready.error();
   if (ready && view_is_open_) {
     const std::uint64_t step = progress().step + 1;
+    const Seconds begin = now();
     member_.vote();
     const auto ticket = session_->barrier("commit");
     const Status voted = ticket ? session_->wait(*ticket) : Status(ticket.error());
     if (!voted && voted.error().code() != ErrorCode::kUnavailable) return voted.error();
     if (voted) {
+      vote_s_.add((now() - begin).value());
       // Everyone has come to the barrier, and everyone votes before it comes there.
       for (const MemberRecord& member : view().members) {
         const bool has_state = !transfer_ || transfer_->has_model(view().rank_of(member.id));
@@ -151,7 +153,9 @@ void Worker::report() {
                 .pass = progress().cursor.pass,
                 .pause_s = commit_epoch_ == view().epoch ? pause_s_ : 0,
                 .is_leaving = is_leaving_,
-                .has_committed = commit_epoch_ == view().epoch};
+                .has_committed = commit_epoch_ == view().epoch,
+                .step_s = step_s_.value().value_or(0),
+                .vote_s = vote_s_.value().value_or(0)};
   for (const MemberRecord& member : view().members) report.members.push_back(member.id);
   last_report_sent_ = send_note(kLauncherName, report);
   next_report_ = now() + kBetweenReports;
@@ -279,6 +283,7 @@ Status Worker::handle(const Event& event) {
     const Seconds time = now();
     const bool is_first = step->epoch != commit_epoch_;
     pause_s_ = !is_first ? pause_s_ : commit_epoch_ == 0 ? 0 : (time - last_commit_).value();
+    if (!is_first) step_s_.add((time - last_commit_).value());
     commit_epoch_ = step->epoch;
     last_commit_ = time;
     if (is_first) next_report_ = Seconds(0);

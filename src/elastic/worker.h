@@ -35,6 +35,7 @@
 #include "elastic/job/note.h"
 #include "elastic/member/member.h"
 #include "elastic/model_transfer.h"
+#include "elastic/monitor/ema.h"
 #include "elastic/post.h"
 #include "elastic/session.h"
 
@@ -156,6 +157,7 @@ class Worker {
   Seconds last_commit_{0}, last_piece_{0}, quorum_seen_{0};
   std::uint64_t commit_epoch_ = 0;  // of the last commit
   double pause_s_ = 0;              // see Report
+  Ema step_s_{.decay = 0.9}, vote_s_{.decay = 0.9};
 };
 
 }  // namespace orrery::elastic
