@@ -18,11 +18,7 @@
 
 #include "base/statistics.h"
 #include "elastic/job/enlist.h"
-#include "elastic/job/jobs.h"
-#include "env/clock.h"
-#include "env/env.h"
-#include "env/files.h"
-#include "env/processes.h"
+#include "elastic/resized_job.h"
 
 namespace orrery {
 namespace {
@@ -31,7 +27,6 @@ using namespace elastic;
 
 constexpr int kRounds = 15, kRestarts = 3;
 constexpr std::size_t kParameters = 250'000;
-constexpr Seconds kPatience{60};
 
 // One process of our job.
 int work(const env::Env& env) {
@@ -58,59 +53,23 @@ int work(const env::Env& env) {
   }
 }
 
-template <class Condition>
-bool wait_for(const env::Env& env, Condition condition) {
-  for (const Seconds end = env.clock.monotonic() + kPatience; env.clock.monotonic() < end;) {
-    if (condition()) return true;
-    env.clock.sleep(Seconds(0.002));
-  }
-  return false;
-}
-
 struct Measured {
   std::vector<double> grow_ms, grow_request_ms, shrink_ms, torchrun_ms;
 };
 
-// Resizes the job and waits for the first step of the new size. The pause in ms, and the time from the request on.
-bool resize(const env::Env& env, const std::string& job, std::uint64_t size, std::vector<double>& pauses_ms,
-            std::vector<double>& requests_ms) {
-  const auto before = ask_launcher(env.files, job, {.wish = Wish::kStatus}, kPatience);
-  const Seconds start = env.clock.monotonic();
-  if (!before || !ask_launcher(env.files, job, {.wish = Wish::kResize, .size = size}, kPatience)) return false;
-  Result<JobStatus> after = Error::unavailable("");
-  const bool done = wait_for(env, [&] {
-    after = ask_launcher(env.files, job, {.wish = Wish::kStatus}, kPatience);
-    return after && after->members.size() == size && after->pause_s > 0 && after->pause_s != before->pause_s;
-  });
-  if (!done) return false;
-  requests_ms.push_back(1e3 * (env.clock.monotonic() - start).value());
-  pauses_ms.push_back(1e3 * after->pause_s);
-  return true;
-}
-
 bool measure_ours(const env::Env& env, const std::string& self, int rounds, Measured& into) {
-  const std::string job = fmt::format("bench-{}", ::getpid());
-  const std::string orrery = (std::filesystem::path(self).parent_path() / "orrery").string();
-  auto launcher = env.processes.spawn({.argv = {orrery, "run", "-n", "2", "--elastic", "1:4", "--spares", "1", "--name",
-                                                job, "--quiet", "--", self, "worker"},
-                                       .output = env::Output::kDiscard});
-  if (!launcher) return false;
-  const auto spare_waits = [&] {
-    const auto status = ask_launcher(env.files, job, {.wish = Wish::kStatus}, Seconds(1));
-    return status && status->members.size() == 2 && status->processes.size() == 3 &&
-           status->processes.back().state == ProcessState::kWaiting;
-  };
+  const auto job = ResizedJob::start(env, fmt::format("bench-{}", ::getpid()), {self, "worker"});
+  if (!job) return false;
   std::vector<double> ignored;
   bool ok = true;
   for (int round = 0; round < rounds && ok; ++round) {
-    ok = wait_for(env, spare_waits);
+    ok = job->wait_until_ready();
     env.clock.sleep(Seconds(0.05));
-    ok = ok && resize(env, job, 3, into.grow_ms, into.grow_request_ms);
+    ok = ok && job->resize(3, into.grow_ms, into.grow_request_ms);
     env.clock.sleep(Seconds(0.05));
-    ok = ok && resize(env, job, 2, into.shrink_ms, ignored);
+    ok = ok && job->resize(2, into.shrink_ms, ignored);
   }
-  (void)(*launcher)->kill(env::Signal::kTerminate);
-  (void)(*launcher)->wait(kPatience);
+  job->stop();
   return ok;
 }
 

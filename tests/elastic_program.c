@@ -1,8 +1,9 @@
-/* A training whose model is exact, for tests of `orrery run`: elastic_program STEPS [STEP_US [LOG_FOLDER]]
+/* A training whose model is exact, for tests of `orrery run`: elastic_program STEPS [STEP_US [LOG_FOLDER [MODEL_KB]]]
  *
  * The model is a hash chain over steps and a sum over samples: whatever happens to members, it must be that of one
  * process after as many steps. Each member appends "step epoch size sum chain" to LOG_FOLDER/MEMBER for every step it
- * commits, and prints the same at its end. */
+ * commits, and prints the same at its end. With MODEL_KB the model is larger, and those who join get it while the
+ * others go on. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <orrery/orrery.h>
@@ -11,10 +12,8 @@
 #include <time.h>
 
 typedef struct training {
-  struct {
-    int64_t sum;
-    uint64_t chain;
-  } model;
+  uint64_t* model; /* each element for itself; the last two are the sum and the chain */
+  size_t count;
   int64_t* aside; /* sum over the samples of the step, in the arena */
   orrery_worker* worker;
   uint64_t epoch;
@@ -24,18 +23,20 @@ typedef struct training {
 
 static void commit(void* user, uint64_t step) {
   training* t = user;
-  t->model.sum += *t->aside;
-  t->model.chain = (t->model.chain ^ step ^ (uint64_t)*t->aside) * 1099511628211u;
-  if (t->log == NULL) return;
-  fprintf(t->log, "%" PRIu64 " %" PRIu64 " %d %" PRId64 " %016" PRIx64 "\n", step, t->epoch, t->size, t->model.sum,
-          t->model.chain);
+  uint64_t* const last = t->model + t->count - 2;
+  for (uint64_t* element = t->model; element < last; ++element) *element = *element * 3 + (uint64_t)*t->aside;
+  last[0] += (uint64_t)*t->aside;
+  last[1] = (last[1] ^ step ^ (uint64_t)*t->aside) * 1099511628211u;
+  if (t->log == NULL || orrery_is_shadow(t->worker)) return;
+  fprintf(t->log, "%" PRIu64 " %" PRIu64 " %d %" PRId64 " %016" PRIx64 "\n", step, t->epoch, t->size, (int64_t)last[0],
+          last[1]);
   fflush(t->log);
 }
 
 static void* state(void* user, size_t* bytes) {
   training* t = user;
-  *bytes = sizeof t->model;
-  return &t->model;
+  *bytes = t->count * sizeof *t->model;
+  return t->model;
 }
 
 static int fail(void) {
@@ -59,8 +60,12 @@ static orrery_status compute(training* t, long step_us) {
 int main(int argc, char** argv) {
   const uint64_t steps = argc > 1 ? strtoull(argv[1], NULL, 10) : 100;
   const long step_us = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
-  training t = {{0, 14695981039346656037u}, NULL, NULL, 0, 0, NULL};
-  const orrery_training how = {sizeof how, 1009, 7, 24, commit, state, &t};
+  const size_t model_kb = argc > 4 ? strtoul(argv[4], NULL, 10) : 0;
+  training t = {NULL, model_kb * 128 + 2, NULL, NULL, 0, 0, NULL};
+  const orrery_training how = {sizeof how, 1009, 7, 24, commit, state, &t, model_kb > 0 ? 1 : 0};
+  t.model = calloc(t.count, sizeof *t.model);
+  if (t.model == NULL) return 5;
+  t.model[t.count - 1] = 14695981039346656037u;
   if (orrery_start(&how, &t.worker) != ORRERY_OK) return fail();
   if (argc > 3) {
     char path[4096];
@@ -74,8 +79,9 @@ int main(int argc, char** argv) {
     if (orrery_finish_step(t.worker, compute(&t, step_us), &outcome) != ORRERY_OK) return fail();
   }
   printf("end %" PRIu64 " %" PRIu64 " %d %" PRId64 " %016" PRIx64 "\n", orrery_step(t.worker), orrery_epoch(t.worker),
-         orrery_size(t.worker), t.model.sum, t.model.chain);
+         orrery_size(t.worker), (int64_t)t.model[t.count - 2], t.model[t.count - 1]);
   orrery_release(t.worker, t.aside);
   orrery_free(t.worker);
+  free(t.model);
   return 0;
 }

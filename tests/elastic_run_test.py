@@ -6,10 +6,14 @@ Nothing is left behind: no process, no name.
 
 import collections
 import contextlib
+import http.client
+import json
 import os
 import pathlib
 import random
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -32,10 +36,10 @@ STEP_US = 1000
 class RunTest(JobTest):
     ORRERY = ORRERY
 
-    def train(self, *options, steps=FOREVER, step_us=STEP_US):
+    def train(self, *options, steps=FOREVER, step_us=STEP_US, model_kb=0):
         self.log = pathlib.Path(self.folder) / f"log-{len(self.jobs)}"
         self.log.mkdir()
-        job = self.start(*options, command=[PROGRAM, steps, step_us, self.log])
+        job = self.start(*options, command=[PROGRAM, steps, step_us, self.log, model_kb])
         job.log = self.log
         return job
 
@@ -210,10 +214,78 @@ class RunTest(JobTest):
             self.assertEqual(job.status()["members"], size)
         self.drain(job, members=1)
 
+    def test_http_that_anyone_could_reach_needs_a_token(self):
+        run = [ORRERY, "run", "-n", "1", "--http", "0.0.0.0:0", "--", "true"]
+        result = subprocess.run(run, capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("without --http-token-file it listens on 127.0.0.1 only", result.stderr)
+
+    def test_resize_by_http(self):
+        token = pathlib.Path(self.folder) / "token"
+        token.write_text("abc\n")
+        job = self.train("-n", 2, "--elastic", "1:4", "--http", 0, "--http-token-file", token)
+        self.wait_for_steps(job, 5)
+        port = int(wait_for(lambda: re.search(r"http://127\.0\.0\.1:(\d+)/job", job.text()))[1])
+
+        def ask(method, target, headers=None):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            connection.request(method, target, headers={"Authorization": "Bearer abc"} if headers is None else headers)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            connection.close()
+            return answer.status, text
+
+        # Some that never say anything, or not what they should, are in nobody's way.
+        silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
+        silent[0].sendall(b"GET /job")
+        silent[1].sendall(b"\x16\x03\x01\x02\r\n\r\n")
+        self.assertIn(b" 400 ", silent[1].recv(4096))
+        self.assertEqual(ask("POST", "/resize?size=3", {})[0], 401)
+        self.assertEqual(ask("POST", "/resize?size=9")[0], 400)
+        self.assertEqual(ask("DELETE", "/job")[0], 405)
+        code, text = ask("POST", "/resize?size=3")
+        self.assertEqual((code, json.loads(text)["wanted"]), (200, 3))
+        self.wait_for_size(job, 3)
+        code, text = ask("GET", "/metrics")
+        self.assertEqual(code, 200)
+        self.assertIn(f'orrery_job_members{{job="{job.name}"}} 3\n', text)
+        self.assertRegex(text, r'orrery_member_step_seconds\{job="[^"]+",member="1",state="member"\} 0\.\d+')
+        # The first of the members leaves.
+        first = json.loads(ask("GET", "/job")[1])["members"][0]
+        self.assertEqual(ask("POST", "/drain?rank=0")[0], 200)
+        self.wait_for_size(job, 2)
+        self.assertNotIn(first, json.loads(ask("GET", "/job")[1])["members"])
+        for connection in silent:
+            connection.close()
+        self.assertEqual(ask("POST", "/drain")[0], 200)
+        self.assertEqual(job.wait(), 0, job.said)
+        self.expect_right_models(job, ended=2)
+        self.expect_nothing_left(job)
+
+    def test_a_large_model_is_copied_while_members_go_on(self):
+        job = self.train("-n", 2, "--elastic", "1:4", "--spares", 1, model_kb=8192)
+        self.wait_for_steps(job, 5)
+        self.assertEqual(job.call("resize", job.name, 3).returncode, 0)
+        before = job.events("resized")[-1]["step"]
+        self.assertTrue(wait_for(lambda: self.committed(job, 3)), "member 3 never had the model")
+        self.assertGreater(min(self.committed(job, 3)), before + 5, "nobody went on meanwhile")
+        # One of those that the next one gets it from is killed at once.
+        job.call("resize", job.name, 4, "--no-wait")
+        self.assertTrue(wait_for(lambda: 4 in job.members()))
+        os.kill(job.pid_of(1), signal.SIGKILL)
+        self.assertTrue(wait_for(lambda: self.committed(job, 4)), "member 4 never had the model")
+        self.wait_for_steps(job, 5)
+        self.drain(job, members=3)
+
     def test_a_storm_of_resizes(self):
+        for model_kb in (0, 2048):
+            with self.subTest(model_kb=model_kb):
+                self.storm_of_resizes(model_kb)
+
+    def storm_of_resizes(self, model_kb):
         seed = random.randrange(1 << 32)
         choice = random.Random(seed)
-        job = self.train("-n", 2, "--elastic", "1:5", "--spares", 1, step_us=300)
+        job = self.train("-n", 2, "--elastic", "1:5", "--spares", 1, step_us=300, model_kb=model_kb)
         self.wait_for_steps(job, 5)
         descriptors = len(os.listdir(f"/proc/{job.process.pid}/fd"))
         for _ in range(25):

@@ -45,7 +45,13 @@ int main(int argc, char** argv) {
   const uint64_t steps = argc > 1 ? strtoull(argv[1], NULL, 10) : 100;
   const uint64_t grow_at = argc > 2 ? strtoull(argv[2], NULL, 10) : 0; /* asks for one more member then */
   model m = {0, NULL};
-  orrery_training training = {sizeof training, SAMPLES, 7, BATCH, commit, state, &m};
+  orrery_training training = {.size = sizeof training,
+                              .samples = SAMPLES,
+                              .seed = 7,
+                              .batch = BATCH,
+                              .commit = commit,
+                              .state = state,
+                              .user = &m};
   orrery_worker* worker = NULL;
   if (orrery_interface() != ORRERY_INTERFACE) return 3;
   if (orrery_start(&training, &worker) != ORRERY_OK) return fail();

@@ -81,6 +81,11 @@ typedef struct orrery_training {
    * is the same on all of them. */
   void* (*state)(void* user, size_t* bytes);
   void* user; /* given to both */
+  /* 0: those who join get the model while all wait. Otherwise the state is so many arrays of equal length, and what
+   * `commit` makes of an element depends on the same element of these arrays, on the results and on the number of the
+   * step only. Then members go on meanwhile; who joins takes part in all operations and commits, without samples, as a
+   * shadow. The same on all members. */
+  uint64_t lanes;
 } orrery_training;
 
 typedef struct orrery_range {
@@ -201,6 +206,9 @@ ORRERY_EXPORT orrery_status orrery_policy_make(const char* text, orrery_policy**
 ORRERY_EXPORT void orrery_policy_free(orrery_policy* policy); /* null is allowed */
 ORRERY_EXPORT orrery_status orrery_policy_ask(orrery_policy* policy, orrery_moment moment,
                                               const orrery_observation* observation, orrery_proposal* proposal);
+
+/* Whether the model of this member is not complete yet: see `lanes` of orrery_training. */
+ORRERY_EXPORT int orrery_is_shadow(const orrery_worker* worker);
 
 #ifdef __cplusplus
 }

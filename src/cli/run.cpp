@@ -33,14 +33,33 @@ Result<std::pair<int, int>> parse_bounds(const std::string& text) {
 constexpr Bytes kSecretMax = kibibytes(4);
 
 // The first line of a file that only its owner should be able to read. Nothing if none was named.
-Result<std::string> read_secret(Context& context, const OptionValues& options) {
-  if (!options.has("secret-file")) return std::string();
-  ORRERY_TRY(const std::string text, context.env.files.read(options.text("secret-file"), kSecretMax));
+Result<std::string> read_secret(Context& context, const OptionValues& options, const std::string& option) {
+  if (!options.has(option)) return std::string();
+  ORRERY_TRY(const std::string text, context.env.files.read(options.text(option), kSecretMax));
   const std::string secret = split(text, '\n').front();
   if (secret.empty()) {
-    return Error::invalid(fmt::format("{} holds no secret in its first line", quote(options.text("secret-file"))));
+    return Error::invalid(fmt::format("{} holds no secret in its first line", quote(options.text(option))));
   }
   return secret;
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+// "7710" or "10.0.0.1:7710".
+Status read_http(Context& context, const OptionValues& options, elastic::LaunchOptions& launch) {
+  if (!options.has("http")) return {};
+  const std::string& text = options.text("http");
+  auto address = elastic::net::parse_address(text.find(':') == std::string::npos ? "127.0.0.1:" + text : text);
+  if (!address) return std::move(address).error().with_context("--http");
+  ORRERY_TRY(launch.http_token, read_secret(context, options, "http-token-file"));
+  if (launch.http_token.empty() && !is_loopback(address->host)) {
+    return Error::invalid(
+        "--http: whoever can reach it can end the job; without --http-token-file it listens on 127.0.0.1 only");
+  }
+  launch.http = std::move(*address);
+  return {};
 }
 
 Result<std::vector<env::Address>> parse_agents(const std::string& text) {
@@ -74,9 +93,10 @@ Result<elastic::LaunchOptions> launch_options(Context& context, const Arguments&
   roster.spares = static_cast<int>(options.integer("spares"));
   roster.replacements = static_cast<int>(options.integer("replace"));
   launch.fence_max = Seconds(options.number("fence"));
+  ORRERY_TRY_VOID(read_http(context, options, launch));
   if (options.has("hosts")) {
     ORRERY_TRY(launch.agents, parse_agents(options.text("hosts")));
-    ORRERY_TRY(launch.secret, read_secret(context, options));
+    ORRERY_TRY(launch.secret, read_secret(context, options, "secret-file"));
   }
   if (roster.size_max + roster.spares > elastic::kSlotsMax) {
     return Error::invalid(fmt::format("{} members and {} spares; at most {} processes fit on one host", roster.size_max,
@@ -113,6 +133,10 @@ Command run_command() {
        text_option("events", "", "append what happens to members, as lines of JSON").in("FILE"),
        text_option("notice", "", "when this file appears the job stops; with numbers in it, these members leave")
            .in("FILE"),
+       text_option("http", "",
+                   "serve GET /job and /metrics, POST /resize?size=N and /drain there; on 127.0.0.1 unless given")
+           .in("[HOST:]PORT"),
+       text_option("http-token-file", "", "its first line is the bearer token that such requests must have").in("FILE"),
        text_option("hosts", "", "run on these hosts, through the `orrery agent` of each").in("HOST:PORT,…"),
        text_option("secret-file", "", "its first line is the secret of the agents").in("FILE"),
        number_option("fence", 30, "seconds a minority of members waits for the others before it gives up")
@@ -121,16 +145,12 @@ Command run_command() {
        flag_option("quiet", "say nothing but what the program prints, and errors")},
       {"orrery run -n 3 --name demo --elastic 1:4 -- orrery train lenet --passes 1",
        "orrery run -n 2 --spares 1 --replace 5 --events events.jsonl -- python3 train.py",
-       "orrery run -n 2 -- sh -c hostname",
+       "orrery run -n 2 -- sh -c hostname", "orrery run -n 2 --elastic 1:8 --http 7710 -- python3 train.py",
        "orrery run -n 4 --hosts 10.0.0.1:7700,10.0.0.2:7700 --secret-file ~/.orrery-secret -- python3 train.py"},
       run_job};
 }
 
 namespace {
-
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
 
 Status be_agent(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
@@ -138,7 +158,7 @@ Status be_agent(Context& context, const Arguments& arguments) {
   auto address = elastic::net::parse_address(options.text("listen"));
   if (!address) return std::move(address).error().with_context("--listen");
   agent.listen = std::move(*address);
-  ORRERY_TRY(agent.secret, read_secret(context, options));
+  ORRERY_TRY(agent.secret, read_secret(context, options, "secret-file"));
   if (agent.secret.empty() && !is_loopback(agent.listen.host)) {
     return Error::invalid(
         "--secret-file: whoever can reach an agent can run programs with it; without a secret it "

@@ -44,15 +44,32 @@ inline std::uint64_t batch_after(std::uint64_t done) {
   return done == 0 ? kBatch : batch_decided_after(done - 1);
 }
 
+// One lane: parameters. Two: parameters, then momenta.
+struct Shape {
+  std::size_t parameters = kParameters;
+  std::size_t lanes = 1;
+};
+
+// A step of the optimizer, element by element.
+inline void update(Model& model, const Model& gradient, const Shape& shape) {
+  for (std::size_t i = 0; i < shape.parameters; ++i) {
+    std::int64_t by = gradient[i];
+    if (shape.lanes == 2) by = model[shape.parameters + i] = model[shape.parameters + i] / 2 + gradient[i];
+    model[i] += by;
+  }
+}
+
 // The replay: one process, the same data.
-inline std::vector<std::uint64_t> replay(std::uint64_t steps) {
-  Model model(kParameters);
+inline std::vector<std::uint64_t> replay(std::uint64_t steps, const Shape& shape = {}) {
+  Model model(shape.parameters * shape.lanes), gradient(shape.parameters);
   std::vector<std::uint64_t> digests = {digest_of(model)};
   DataCursor cursor{.samples = kSamples, .seed = 11};
   for (std::uint64_t step = 0; step < steps; ++step) {
     const DataRange batch = next_batch(cursor, batch_after(step));
     const Permutation order = order_of(cursor);
-    for (std::uint64_t at = batch.begin; at < batch.end; ++at) learn(order.sample(at), cursor.pass, model);
+    std::fill(gradient.begin(), gradient.end(), 0);
+    for (std::uint64_t at = batch.begin; at < batch.end; ++at) learn(order.sample(at), cursor.pass, gradient);
+    update(model, gradient, shape);
     cursor = advanced(cursor, batch_after(step));
     digests.push_back(digest_of(model));
   }
@@ -63,7 +80,8 @@ inline std::vector<std::uint64_t> replay(std::uint64_t steps) {
 struct Score {
   static constexpr std::size_t kStepsMax = 20'000;
   std::atomic<std::uint64_t> goal{0};                  // whoever has come here stops
-  std::atomic<std::uint64_t> steps[kSlotsMax] = {};    // committed, by slot
+  std::atomic<std::uint64_t> steps[kSlotsMax] = {};    // committed with the model, by slot
+  std::atomic<std::uint64_t> shadow_steps{0};          // committed without it, by anyone
   std::atomic<std::uint64_t> views[kSlotsMax] = {};    // epoch, by slot
   std::atomic<std::uint64_t> digests[kStepsMax] = {};  // after step; 0: nobody has said
   std::atomic<std::uint64_t> differences{0};
@@ -93,6 +111,11 @@ struct Job {
   SharedScore score;
   View first;
   Seconds fence_max{30};
+  Shape shape;
+  bool shadows = false;         // who joins gets the model between steps
+  bool keeps_promise = true;    // that steps are element by element
+  int victim = -1;              // slot: dies after so many steps of a shadow
+  std::uint64_t victim_at = 0;  // shadow steps
 
   explicit Job(int members, int slots = 8, int hosts_of_job = 1) : hosts(hosts_of_job) {
     static int jobs = 0;
@@ -132,14 +155,20 @@ struct Job {
   }
 
   // A whole process. Exit code 0: came to the goal; 50: left; 51: expelled, or fenced.
-  int train(std::shared_ptr<Segment> mapped, const MemberRecord& self, std::optional<View> founders_view,
+  int train(std::shared_ptr<Segment> mapped, const MemberRecord& self, const std::optional<View>& founders_view,
             const std::vector<MemberRecord>& contacts, const Staged::Probe& probe) {
     ::alarm(kHangSeconds);
     std::vector<MemberId> ids;
     for (const MemberRecord& contact : contacts) ids.push_back(contact.id);
-    Model model(kParameters), aside(kParameters);
+    Model model(shape.parameters * shape.lanes), aside(shape.parameters);
+    Worker* running = nullptr;
     const auto commit = [&](const StepCommitted& step) {
-      for (std::size_t i = 0; i < model.size(); ++i) model[i] += aside[i];
+      update(model, aside, shape);
+      if (!keeps_promise) model[0] += model[(shape.parameters - 1) / 97 * 97];  // one that samples change
+      const bool is_shadow = running == nullptr ? !founders_view : running->is_shadow();
+      if (is_shadow) ++score->shadow_steps;
+      if (victim == static_cast<int>(self.slot) && score->shadow_steps >= victim_at) ::raise(SIGKILL);
+      if (is_shadow) return;
       const std::uint64_t digest = digest_of(model);
       std::uint64_t before = 0;
       if (step.progress.step < Score::kStepsMax &&
@@ -151,15 +180,17 @@ struct Job {
     auto worker = Worker::start({.job = name + "-" + std::to_string(self.host),
                                  .segment = std::move(mapped),
                                  .self = self,
-                                 .first = std::move(founders_view),
+                                 .first = founders_view,
                                  .contacts = std::move(ids),
                                  .records = contacts,
                                  .secret = name,
                                  .fence_max = fence_max,
                                  .commit = commit,
                                  .state = [&] { return std::as_writable_bytes(std::span(model)); },
+                                 .lanes = shadows ? shape.lanes : 0,
                                  .probe = probe});
     if (!worker) return 20;
+    running = worker->get();
     while ((*worker)->progress().step < score->goal) {
       score->views[self.slot] = (*worker)->view().epoch;
       std::fill(aside.begin(), aside.end(), 0);
@@ -197,7 +228,7 @@ struct Job {
   void check_models() const {
     EXPECT_EQ(score->differences, 0u);
     const std::uint64_t steps = std::min<std::uint64_t>(furthest(), Score::kStepsMax - 1);
-    const std::vector<std::uint64_t> expected = replay(steps);
+    const std::vector<std::uint64_t> expected = replay(steps, shape);
     for (std::uint64_t step = 1; step <= steps; ++step)
       ASSERT_EQ(score->digests[step], expected[step]) << "step " << step;
   }

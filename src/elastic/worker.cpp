@@ -75,7 +75,8 @@ Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
 }
 
 DataRange Worker::own_samples() const {
-  const std::vector<std::uint64_t> shares(view().members.size(), 1);
+  std::vector<std::uint64_t> shares(view().members.size(), 1);
+  for (std::size_t i = 0; transfer_ && i < shares.size(); ++i) shares[i] = transfer_->has_model(static_cast<int>(i));
   return split_batch(next_batch(progress().cursor, batch_of(view())), shares)[static_cast<std::size_t>(rank())];
 }
 
@@ -85,23 +86,27 @@ Result<bool> Worker::vote() {
     return wish.after_step <= step && is_wanting(wish);
   });
   std::int32_t wants_change = is_wished || member_.has_request() ? 1 : 0;
+  const Seconds begin = now();
   member_.vote();
   ORRERY_TRY(const Ticket ticket, session_->all_reduce("commit", {&wants_change, 1, DataType::kI32}, ReduceOp::kMax));
   ORRERY_TRY_VOID(session_->wait(ticket));
+  vote_s_.add((now() - begin).value());
   // Everyone has come here, and everyone votes before it comes here.
   for (const MemberRecord& member : view().members) {
-    member_.receive({member.id, self_.id, Vote{view().epoch, step}});
+    const bool has_state = !transfer_ || transfer_->has_model(view().rank_of(member.id));
+    member_.receive({member.id, self_.id, Vote{view().epoch, step, has_state}});
   }
   return wants_change != 0;
 }
 
 Result<StepOutcome> Worker::finish_step(const Status& operations) {
-  if (!operations && operations.error().code() != ErrorCode::kUnavailable) return operations.error();
   if (options_.must_leave && options_.must_leave()) leave();
   // The view may be over already: if this process knew that someone is missing, and had something to say.
   ORRERY_TRY_VOID(handle_events());
   const std::uint64_t epoch = view().epoch;
-  bool changes = !operations || !view_is_open_;
+  const Status ready = operations && view_is_open_ ? transfer_piece() : operations;
+  if (!ready && ready.error().code() != ErrorCode::kUnavailable) return ready.error();
+  bool changes = !ready || !view_is_open_;
   if (!changes) {
     const Result<bool> wants_change = vote();
     if (!wants_change && wants_change.error().code() != ErrorCode::kUnavailable) return wants_change.error();
@@ -182,7 +187,9 @@ void Worker::report() {
                 .pass = progress().cursor.pass,
                 .pause_s = commit_epoch_ == view().epoch ? pause_s_ : 0,
                 .is_leaving = is_leaving_,
-                .has_committed = commit_epoch_ == view().epoch};
+                .has_committed = commit_epoch_ == view().epoch,
+                .step_s = step_s_.value().value_or(0),
+                .vote_s = vote_s_.value().value_or(0)};
   for (const MemberRecord& member : view().members) report.members.push_back(member.id);
   last_report_sent_ = send_note(kLauncherName, report);
   next_report_ = now() + kBetweenReports;
@@ -270,7 +277,12 @@ void Worker::tick_now_and_then() {
 }
 
 Status Worker::check_fence() {
-  if (!post_->spans_hosts() || member_.state() == MemberState::kJoining || member_.reaches_quorum()) {
+  const bool is_member = member_.state() != MemberState::kJoining;
+  if (is_member && !member_.reaches_state() && !post_->spans_hosts()) {
+    return Error::unavailable(
+        fmt::format("job \"{}\": all who had the model died before this process had it", options_.job));
+  }
+  if (!post_->spans_hosts() || !is_member || (member_.reaches_quorum() && member_.reaches_state())) {
     quorum_seen_ = now();
     return {};
   }
@@ -306,6 +318,7 @@ Status Worker::handle(const Event& event) {
     const Seconds time = now();
     const bool is_first = step->epoch != commit_epoch_;
     pause_s_ = !is_first ? pause_s_ : commit_epoch_ == 0 ? 0 : (time - last_commit_).value();
+    if (!is_first) step_s_.add((time - last_commit_).value());
     commit_epoch_ = step->epoch;
     last_commit_ = time;
     if (is_first) next_report_ = Seconds(0);
@@ -322,6 +335,8 @@ Status Worker::handle(const Event& event) {
   if (const auto* const installed = std::get_if<Installed>(&event)) {
     post_->watch(installed->view);
     member_.hold_requests();
+    if (!installed->follows) position_ = 0;
+    if (installed->needs_state && options_.lanes > 0) member_.follow();
   }
   view_is_open_ = false;
   return {};
@@ -400,21 +415,41 @@ Status Worker::open_session() {
   session_ = std::move(*opened);
   all_came_ = true;
   post_->forget_losses();
-  return transfer_state();
+  return transfer_model();
 }
 
-Status Worker::transfer_state() {
+Status Worker::transfer_model() {
+  transfer_.reset();
   if (!view().without_state.empty()) {
-    int root = 0;
-    while (view().without_state.contains(view().members[static_cast<std::size_t>(root)].id)) ++root;
-    const std::span<std::byte> state = options_.state();
-    ORRERY_TRY(const Ticket ticket, session_->broadcast("state", {state.data(), state.size(), DataType::kI8}, root));
-    ORRERY_TRY_VOID(session_->wait(ticket));
-    member_.state_received();
+    std::vector<bool> has_model;
+    for (const MemberRecord& member : view().members) has_model.push_back(!view().without_state.contains(member.id));
+    ORRERY_TRY(transfer_,
+               ModelTransfer::begin(*session_, options_.state(), options_.lanes, std::move(has_model), position_));
+    last_piece_ = now();
+    if (options_.lanes == 0) ORRERY_TRY_VOID(transfer_->move_all(*session_));
+    if (transfer_->is_complete()) model_transferred();
   }
   view_is_open_ = true;
   report();
   return {};
+}
+
+Status Worker::transfer_piece() {
+  if (!transfer_) return {};
+  const Seconds begin = now();
+  const Status moved = transfer_->move_piece(*session_, begin - last_piece_);
+  if (is_shadow()) position_ = transfer_->position();
+  // Who cannot be a member must not hold up the others.
+  if (!moved && moved.error().code() != ErrorCode::kUnavailable) session_->revoke();
+  ORRERY_TRY_VOID(moved);
+  last_piece_ = now();
+  if (transfer_->is_complete()) model_transferred();
+  return {};
+}
+
+void Worker::model_transferred() {
+  member_.state_received();
+  transfer_.reset();
 }
 
 Result<StepOutcome> Worker::change_view(std::uint64_t epoch) {

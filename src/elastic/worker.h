@@ -15,7 +15,9 @@
 //
 // Deaths are noticed by the seats. Joins, leaves and other wishes arrive as messages between steps and wait for the end
 // of the next one: its votes say whether anyone knows of such a wish, and then nobody begins another step before the
-// view has changed. New members get the model from the others through the new session (`state`).
+// view has changed. New members get the model from the others through the new session (`state`): while all wait, or,
+// with `lanes`, between steps that go on meanwhile. Who gets it so is a shadow at first: it takes part in all
+// operations, without samples of its own.
 //
 // If members are on several hosts (their records have addresses), sessions go over TCP, and whoever is on another host
 // is noticed by its connections (net/mail.h). There a member that cannot be reached need not be dead: the majority goes
@@ -34,6 +36,8 @@
 #include "elastic/host/arena.h"
 #include "elastic/job/note.h"
 #include "elastic/member/member.h"
+#include "elastic/model_transfer.h"
+#include "elastic/monitor/ema.h"
 #include "elastic/post.h"
 #include "elastic/session.h"
 
@@ -54,6 +58,8 @@ struct WorkerOptions {
   std::function<void(const StepCommitted&)> commit{};
   // The model, where it is now: read on members that have it, written on those that get it.
   std::function<std::span<std::byte>()> state{};
+  // What is promised of the state, see model_transfer.h; the same on all members. 0: nothing.
+  std::uint64_t lanes = 0;
   // Asked after every step: whether this process has to leave, because of a signal for example.
   std::function<bool()> must_leave{};
   Staged::Probe probe{};  // called at cut points; for tests
@@ -88,6 +94,8 @@ class Worker {
   // From the next view on; the view changes between two steps. The last member ends instead.
   void leave();
   bool is_leaving() const { return is_leaving_; }
+  // A member whose model is not complete yet. It has no samples; its `commit` is called as on all others.
+  bool is_shadow() const { return !member_.has_state(); }
   // All members stop at the same step.
   void stop();
   // From the step after the one at hand on, however often that has to be begun. A wish dies with the member that holds
@@ -117,7 +125,7 @@ class Worker {
   // Makes parameters that are due a matter of the next view. Whether there were any.
   bool submit_wishes();
   bool is_wanting(const ParameterWish& wish) const;
-  // An error once this process has been in a minority for too long.
+  // An error once this process has been in a minority for too long, or nobody is left who has the model.
   Status check_fence();
   // Across hosts a majority is needed to go on, so nobody goes before all are at the end.
   void part();
@@ -138,7 +146,10 @@ class Worker {
   // While others have yet to come to the view of `epoch`.
   Status wait_for_others(std::uint64_t epoch);
   Result<std::unique_ptr<Collectives>> open_collectives();
-  Status transfer_state();
+  Status transfer_model();
+  // A piece of it, before a step takes effect.
+  Status transfer_piece();
+  void model_transferred();
   // Until a view later than `epoch` is open, or this process is no member.
   Result<StepOutcome> change_view(std::uint64_t epoch);
 
@@ -149,15 +160,18 @@ class Worker {
   std::unique_ptr<Post> post_;
   Member member_;
   std::unique_ptr<Collectives> session_;
+  std::optional<ModelTransfer> transfer_;  // while there are shadows
+  ModelTransfer::Position position_ = 0;   // of this shadow
   bool view_is_open_ = false;
   bool all_came_;  // every member of the view was there at some time
   bool is_asked_ = false, is_leaving_ = false, is_stopping_ = false, last_report_sent_ = false;
   std::vector<ParameterWish> wishes_;
   Random random_;
   Seconds next_tick_{0}, next_report_{0}, launcher_heard_{0};
-  Seconds last_commit_{0}, quorum_seen_{0};
+  Seconds last_commit_{0}, last_piece_{0}, quorum_seen_{0};
   std::uint64_t commit_epoch_ = 0;  // of the last commit
   double pause_s_ = 0;              // see Report
+  Ema step_s_{.decay = 0.9}, vote_s_{.decay = 0.9};
 };
 
 }  // namespace orrery::elastic

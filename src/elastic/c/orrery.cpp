@@ -1,5 +1,8 @@
 // The C interface (include/orrery/orrery.h) on Worker.
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <fmt/format.h>
 #include <memory>
 #include <string>
@@ -55,8 +58,15 @@ Status check_type(int type, int op) {
   return Error::invalid("no such element type or combination");
 }
 
+// What programs that were compiled with an older header do not know is zero.
+Result<orrery_training> complete(const orrery_training* given) {
+  if (given->size < offsetof(orrery_training, lanes)) return Error::invalid("orrery_training.size is too small");
+  orrery_training known{};
+  std::memcpy(&known, given, std::min(given->size, sizeof known));
+  return known;
+}
+
 Result<std::unique_ptr<orrery_worker>> start(const orrery_training& given) {
-  if (given.size < sizeof(orrery_training)) return Error::invalid("orrery_training.size is too small");
   if (given.samples == 0 || given.batch == 0 || given.commit == nullptr || given.state == nullptr) {
     return Error::invalid("orrery_training needs samples, batch, commit and state");
   }
@@ -69,6 +79,7 @@ Result<std::unique_ptr<orrery_worker>> start(const orrery_training& given) {
     auto* const data = static_cast<std::byte*>(given.state(given.user, &bytes));
     return std::span(data, bytes);
   };
+  options.lanes = given.lanes;
   auto made = std::make_unique<orrery_worker>();
   ORRERY_TRY(made->worker, elastic::Worker::start(std::move(options)));
   return made;
@@ -88,7 +99,9 @@ const char* orrery_message(void) {
 
 orrery_status orrery_start(const orrery_training* training, orrery_worker** worker) {
   *worker = nullptr;
-  auto made = start(*training);
+  const auto known = complete(training);
+  if (!known) return failed(known.error());
+  auto made = start(*known);
   if (!made) return failed(made.error());
   *worker = made->release();
   return ORRERY_OK;
@@ -116,6 +129,10 @@ uint64_t orrery_epoch(const orrery_worker* worker) {
 
 uint64_t orrery_step(const orrery_worker* worker) {
   return worker->worker->progress().step;
+}
+
+int orrery_is_shadow(const orrery_worker* worker) {
+  return worker->worker->is_shadow() ? 1 : 0;
 }
 
 uint64_t orrery_pass(const orrery_worker* worker) {

@@ -13,7 +13,9 @@
 #include "elastic/host/watch.h"
 #include "elastic/job/enlist.h"
 #include "elastic/job/hosts.h"
+#include "elastic/job/job_pages.h"
 #include "elastic/job/jobs.h"
+#include "elastic/net/http_server.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/processes.h"
@@ -68,7 +70,7 @@ class Launcher {
  public:
   Launcher(env::Env env, const LaunchOptions& options, std::shared_ptr<Segment> segment, Postbox postbox,
            std::unique_ptr<Watch> watch, std::unique_ptr<env::AppendLog> events, std::unique_ptr<Forwarder> forwarder,
-           std::unique_ptr<Hosts> hosts, std::uint64_t run)
+           std::unique_ptr<Hosts> hosts, std::unique_ptr<net::HttpServer> http, std::uint64_t run)
       : env_(env),
         options_(options),
         segment_(std::move(segment)),
@@ -77,12 +79,14 @@ class Launcher {
         events_(std::move(events)),
         forwarder_(std::move(forwarder)),
         hosts_(std::move(hosts)),
+        http_(std::move(http)),
         run_(run),
         roster_(options.roster) {}
 
   Result<LaunchReport> run() {
     say(fmt::format("job {}, {} of {} to {} members; `orrery resize {} N` changes it", options_.roster.job,
                     options_.roster.size, options_.roster.size_min, options_.roster.size_max, options_.roster.job));
+    if (http_ != nullptr) say(fmt::format("http://{}/job", env::to_string(http_->address())));
     ORRERY_TRY_VOID(carry_out());
     while (!roster_.is_over()) {
       const Seconds longest = options_.notice.empty() || was_noticed_ ? kBetweenReminders : kBetweenLooks;
@@ -90,6 +94,7 @@ class Launcher {
       for (int i = 0; i < signals; ++i) heed_signal();
       ORRERY_TRY_VOID(hear_hosts());
       ORRERY_TRY_VOID(read_notes());
+      ORRERY_TRY_VOID(serve_http());
       ORRERY_TRY_VOID(look_for_notice());
       ORRERY_TRY_VOID(reap());
       if (env_.clock.monotonic() > next_reminder_) {
@@ -123,7 +128,8 @@ class Launcher {
   Result<int> wait(Seconds longest) {
     std::vector<int> descriptors = {postbox_.descriptor()};
     if (hosts_ != nullptr) hosts_->add_descriptors(descriptors);
-    const bool writes = hosts_ != nullptr && hosts_->has_output();
+    if (http_ != nullptr) http_->add_descriptors(descriptors);
+    const bool writes = (hosts_ != nullptr && hosts_->has_output()) || (http_ != nullptr && http_->has_output());
     return watch_->wait(descriptors, writes ? std::min(longest, kWhileWriting) : longest);
   }
 
@@ -269,18 +275,39 @@ class Launcher {
     return found == hosts_of_.end() ? std::nullopt : std::optional(found->second);
   }
 
+  Status grant(const AskLauncher& ask) {
+    if (ask.wish == Wish::kResize) return roster_.resize(ask.size);
+    if (ask.wish == Wish::kDrain && ask.member != 0) return roster_.drain(ask.member);
+    if (ask.wish == Wish::kDrain) roster_.drain();
+    return {};
+  }
+
+  JobStatus status() const {
+    JobStatus status = roster_.status();
+    status.launcher = ::getpid();
+    return status;
+  }
+
   Status answer(const AskLauncher& ask, std::optional<std::uint32_t> host) {
-    Status done;
-    if (ask.wish == Wish::kResize) done = roster_.resize(ask.size);
-    if (ask.wish == Wish::kDrain && ask.member != 0) done = roster_.drain(ask.member);
-    if (ask.wish == Wish::kDrain && ask.member == 0) roster_.drain();
+    const Status done = grant(ask);
     // What follows from it is in the answer.
     ORRERY_TRY_VOID(carry_out());
     if (ask.number == 0) return {};
-    Answer answer{ask.number, done ? "" : done.error().message(), roster_.status()};
-    answer.status.launcher = ::getpid();
-    post(host, ask.from, answer);
+    post(host, ask.from, Answer{ask.number, done ? "" : done.error().message(), status()});
     return {};
+  }
+
+  Status serve_http() {
+    if (http_ == nullptr) return {};
+    Status carried;
+    http_->move([&](const net::HttpRequest& request) {
+      const HttpWish wish = read_wish(request, status(), options_.http_token);
+      if (const auto* const at_once = std::get_if<net::HttpAnswer>(&wish)) return *at_once;
+      const Status done = grant(std::get<AskLauncher>(wish));
+      if (carried) carried = carry_out();
+      return answer_to(done, status());
+    });
+    return carried;
   }
 
   Status look_for_notice() {
@@ -326,6 +353,7 @@ class Launcher {
   std::unique_ptr<env::AppendLog> events_;
   std::unique_ptr<Forwarder> forwarder_;
   std::unique_ptr<Hosts> hosts_;  // none: everyone is on this one
+  std::unique_ptr<net::HttpServer> http_;
   std::uint64_t run_;
   std::map<MemberId, std::uint32_t> hosts_of_;
   Roster roster_;
@@ -371,9 +399,13 @@ Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
     all.roster.addresses = hosts->addresses();
     ORRERY_TRY_VOID(check(all.roster));
   }
+  std::unique_ptr<net::HttpServer> http;
+  if (options.http) {
+    ORRERY_TRY(http, net::HttpServer::listen(*options.http, env.clock));
+  }
   ORRERY_TRY(auto watch, Watch::start());
   return Launcher(env, all, std::move(segment), std::move(postbox), std::move(watch), std::move(events),
-                  std::move(forwarder), std::move(hosts), run)
+                  std::move(forwarder), std::move(hosts), std::move(http), run)
       .run();
 }
 

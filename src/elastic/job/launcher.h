@@ -27,6 +27,8 @@ struct LaunchOptions {
   std::vector<env::Address> agents{};  // of the hosts to run on; none: this host
   std::string secret{};                // of the agents
   Seconds fence_max{30};               // how long a minority of members waits for the others
+  std::optional<env::Address> http{};  // where status and wishes are served (job_pages.h)
+  std::string http_token{};            // that requests there must have; empty: none
 };
 
 struct LaunchReport {

@@ -42,7 +42,8 @@ Json to_json(const Ready& note) {
 Json to_json(const Report& note) {
   return {{"note", "report"},        {"member", note.member},      {"epoch", note.epoch},
           {"step", note.step},       {"pass", note.pass},          {"members", note.members},
-          {"pause_s", note.pause_s}, {"leaving", note.is_leaving}, {"committed", note.has_committed}};
+          {"pause_s", note.pause_s}, {"leaving", note.is_leaving}, {"committed", note.has_committed},
+          {"step_s", note.step_s},   {"vote_s", note.vote_s}};
 }
 Json to_json(const AskLauncher& note) {
   return {{"note", "ask"},         {"from", note.from},
@@ -50,11 +51,9 @@ Json to_json(const AskLauncher& note) {
           {"size", note.size},     {"member", note.member}};
 }
 Json to_json(const ProcessStatus& process) {
-  return {{"member", process.member},
-          {"process", process.process},
-          {"state", to_string(process.state)},
-          {"epoch", process.epoch},
-          {"step", process.step}};
+  return {{"member", process.member}, {"process", process.process}, {"state", to_string(process.state)},
+          {"epoch", process.epoch},   {"step", process.step},       {"step_s", process.step_s},
+          {"vote_s", process.vote_s}};
 }
 Json to_json(const JobStatus& status) {
   Json processes = Json::array();
@@ -141,6 +140,8 @@ Result<ProcessStatus> read_process(const Json& json) {
   fields.read("state", kStates, process.state);
   fields.read("epoch", process.epoch);
   fields.read("step", process.step);
+  fields.read("step_s", process.step_s);
+  fields.read("vote_s", process.vote_s);
   ORRERY_TRY_VOID(fields.status());
   return process;
 }
@@ -256,6 +257,8 @@ Result<Note> decode_note(std::string_view bytes) {
     fields.read("pause_s", note.pause_s);
     fields.read("leaving", note.is_leaving);
     fields.read("committed", note.has_committed);
+    fields.read("step_s", note.step_s);
+    fields.read("vote_s", note.vote_s);
     return finished(std::move(note), fields);
   }
   if (kind == "ask") {

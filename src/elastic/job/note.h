@@ -47,6 +47,7 @@ struct Report {  // "I am in this view, so far"
   double pause_s = 0;               // between the last step of the view before and the first of this; 0: not yet known
   bool is_leaving = false;          // by its own wish or as asked
   bool has_committed = false;       // a step in this view
+  double step_s = 0, vote_s = 0;    // time of a step, and of it, waiting for votes; running means, 0: not yet known
   friend bool operator==(const Report&, const Report&) = default;
 };
 
@@ -76,6 +77,7 @@ struct ProcessStatus {
   std::int64_t process = 0;  // the id that the machine gave it
   ProcessState state = ProcessState::kStarting;
   std::uint64_t epoch = 0, step = 0;
+  double step_s = 0, vote_s = 0;  // see Report
   friend bool operator==(const ProcessStatus&, const ProcessStatus&) = default;
 };
 

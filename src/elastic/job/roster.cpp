@@ -375,7 +375,8 @@ JobStatus Roster::status() const {
                    .is_draining = is_draining_ || is_finishing_};
   for (const auto& [id, entry] : entries_) {
     if (!entry.lives()) continue;
-    status.processes.push_back({id, entry.process, entry.state, entry.last.epoch, entry.last.step});
+    const Report& last = entry.last;
+    status.processes.push_back({id, entry.process, entry.state, last.epoch, last.step, last.step_s, last.vote_s});
   }
   return status;
 }

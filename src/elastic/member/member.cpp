@@ -137,11 +137,10 @@ void Member::release_requests() {
 }
 
 bool Member::has_request() const {
-  // Nobody leaves before those who joined have the model; they have it when they have voted.
-  const bool all_have_it = view_.without_state.empty() || progress_.step > view_.progress.step;
-  return std::any_of(requests_.begin(), requests_.end(), [&](const Request& request) {
-    return all_have_it || !std::holds_alternative<Leave>(request.wish);
-  });
+  // Nobody leaves before those who joined have the model.
+  const bool may_leave = all_have_state();
+  return std::any_of(requests_.begin(), requests_.end(),
+                     [&](const Request& request) { return may_leave || !std::holds_alternative<Leave>(request.wish); });
 }
 
 bool Member::has_reason() const {
@@ -150,6 +149,19 @@ bool Member::has_reason() const {
   if (!holds_requests_ && has_request()) return true;
   return std::any_of(view_.members.begin(), view_.members.end(),
                      [&](const MemberRecord& member) { return is_missing(member.id); });
+}
+
+bool Member::all_have_state() const {
+  return std::all_of(view_.without_state.begin(), view_.without_state.end(),
+                     [&](MemberId id) { return id == self_.id ? has_state_ : have_state_.contains(id); });
+}
+
+bool Member::reaches_state() const {
+  if (has_state_) return true;
+  return std::any_of(view_.members.begin(), view_.members.end(), [&](const MemberRecord& member) {
+    const bool may_have = !view_.without_state.contains(member.id) || have_state_.contains(member.id);
+    return may_have && !is_missing(member.id);
+  });
 }
 
 void Member::lead_if_needed() {
@@ -336,11 +348,14 @@ void Member::install(const View& view) {
   attempt_.reset();
   accepted_.reset();
   promised_ = accepted_ballot_ = highest_ballot_ = 0;
-  if (was_joining || !has_state_) {
-    progress_ = view.progress;
-  } else if (is_next && view.progress.step == progress_.step + 1 && voted_ == view.progress.step) {
+  if (!was_joining && (has_state_ || follows_) && is_next && view.progress.step == progress_.step + 1 &&
+      voted_ == view.progress.step) {
     // Someone has committed it in the epoch that ends, so all have voted for it, and we have its results.
     commit_step();
+  }
+  if (!has_state_) {
+    follows_ = follows_ && progress_ == view.progress;
+    progress_ = view.progress;
   }
   // A view that does not continue where we are cannot be one that we took part in: we stop, whoever sent it.
   const bool continues = progress_ == view.progress;
@@ -353,19 +368,21 @@ void Member::install(const View& view) {
   state_ = MemberState::kActive;
   voted_ = progress_.step;
   votes_.clear();
+  have_state_.clear();
   std::erase_if(requests_, [&](const Request& request) {
     const auto applied = view_.applied.find(request.origin);
     const bool is_applied = applied != view_.applied.end() && applied->second >= request.number;
     const bool from_nobody = !view_.has(request.origin) && !std::holds_alternative<Join>(request.wish);
     return is_applied || from_nobody;
   });
-  events_.push_back(Installed{view_, !has_state_});
+  events_.push_back(Installed{view_, !has_state_, follows_});
   forward_requests();
   lead_if_needed();
 }
 
 void Member::state_received() {
   has_state_ = true;
+  follows_ = false;
   if (!attempt_) return;
   // Others repeat their promises; ours is noted here only.
   attempt_->promises[self_.id].has_state = true;
@@ -375,13 +392,14 @@ void Member::state_received() {
 void Member::vote() {
   ORRERY_CHECK(may_vote());
   voted_ = progress_.step + 1;
-  send_to_members(Vote{view_.epoch, voted_});
+  send_to_members(Vote{view_.epoch, voted_, has_state_});
   commit_step_if_voted();
 }
 
 void Member::on(MemberId from, const Vote& message) {
   if (!is_current(from, message.epoch)) return;
   votes_[from] = std::max(votes_[from], message.step);
+  if (message.has_state) have_state_.insert(from);
   commit_step_if_voted();
 }
 
@@ -407,7 +425,9 @@ void Member::tick() {
   if (state_ == MemberState::kJoining) return forward_requests();
   forward_requests();
   // Also for a step that is committed here: the vote may have been lost for others.
-  if (state_ == MemberState::kActive && voted_ > view_.progress.step) send_to_members(Vote{view_.epoch, voted_});
+  if (state_ == MemberState::kActive && voted_ > view_.progress.step) {
+    send_to_members(Vote{view_.epoch, voted_, has_state_});
+  }
   if (attempt_ && attempt_->proposal) {
     send_to_members(Propose{view_.epoch, attempt_->ballot, *attempt_->proposal});
   } else if (attempt_) {

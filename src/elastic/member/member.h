@@ -24,6 +24,10 @@
 // most one step more than that of any. Installing the view commits that step where it was not, and drops what was only
 // voted for. A commit that only lost members knew is lost with them.
 //
+// Who joins has no model yet. Either the others wait until it has, or it follows them meanwhile: it votes and commits
+// as they do, because it gets the results of every step, and has the model once it has caught up. Until then it counts
+// as one without.
+//
 // Who is in the majority can go on (or, on one host, who is not dead: see QuorumRule). A minority stops by itself: it
 // gets no quorum, and in the old epoch it lacks the others' votes. When it hears of a later view without it, it is
 // expelled.
@@ -47,7 +51,8 @@ struct StepCommitted {          // let the results of this step take effect
 };
 struct Installed {  // start the view; drop all results that have not taken effect
   View view{};
-  bool needs_state = false;  // get the model at view.progress from the others first, then call state_received()
+  bool needs_state = false;  // get the model from the others, then call state_received(); see also follow()
+  bool follows = false;      // it has followed until here: what it has of the model is as of view.progress
 };
 struct Ended {  // no member any more
   bool by_own_wish = false;
@@ -94,8 +99,12 @@ class Member {
   bool has_request() const;
   // Complete results for the step after progress() are there. Only when may_vote().
   void vote();
-  bool may_vote() const { return state_ == MemberState::kActive && has_state_ && voted_ == progress_.step; }
-  // The model at progress() is there, after Installed with needs_state.
+  bool may_vote() const {
+    return state_ == MemberState::kActive && (has_state_ || follows_) && voted_ == progress_.step;
+  }
+  // After Installed with needs_state: goes along with the steps of the others from view().progress on.
+  void follow() { follows_ = true; }
+  // The model at progress() is there.
   void state_received();
 
   MemberState state() const { return state_; }
@@ -103,6 +112,8 @@ class Member {
   const View& view() const { return view_; }
   const TrainingProgress& progress() const { return progress_; }
   bool has_state() const { return has_state_; }
+  // Whether anyone who may have the model can be reached.
+  bool reaches_state() const;
   // Whether those it does not miss are enough to change the view.
   bool reaches_quorum() const;
   // Of one that wants to join: members that it can ask.
@@ -139,6 +150,7 @@ class Member {
   bool is_missing(MemberId id) const;
   MemberId leader() const;
   bool has_reason() const;
+  bool all_have_state() const;
   bool is_quorum(const std::set<MemberId>& ids) const;
   // Same epoch: true. An older one is answered with the view it does not know, a later one with the question for it.
   bool is_current(MemberId from, std::uint64_t epoch);
@@ -161,10 +173,11 @@ class Member {
   MemberState state_;
   View view_;
   TrainingProgress progress_;
-  bool has_state_ = false;
+  bool has_state_ = false, follows_ = false;
 
   std::uint64_t voted_ = 0;                  // own: highest step
   std::map<MemberId, std::uint64_t> votes_;  // of others: highest step
+  std::set<MemberId> have_state_;            // of those without it at the beginning of the view
 
   std::uint64_t promised_ = 0;
   std::uint64_t accepted_ballot_ = 0;

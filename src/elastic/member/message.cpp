@@ -135,6 +135,7 @@ Result<MessageBody> decode_body(std::uint8_t kind, ByteReader& reader) {
       Vote vote;
       ORRERY_TRY(vote.epoch, reader.u64());
       ORRERY_TRY(vote.step, reader.u64());
+      ORRERY_TRY(vote.has_state, decode_flag(reader));
       return MessageBody(vote);
     }
     default:
@@ -157,7 +158,10 @@ std::string encode(const Message& message) {
                         [&](const Commit& commit) { encode(commit.view, writer); },
                         [&](const Query& query) { writer.u64(query.epoch); },
                         [&](const Ask& ask) { encode(ask.request, writer); },
-                        [&](const Vote& vote) { encode_attempt(vote.epoch, vote.step, writer); },
+                        [&](const Vote& vote) {
+                          encode_attempt(vote.epoch, vote.step, writer);
+                          writer.u8(vote.has_state ? 1 : 0);
+                        },
                         [&](const auto& attempt) { encode_attempt(attempt.epoch, attempt.ballot, writer); }},
              message.body);
   return std::move(writer).take();

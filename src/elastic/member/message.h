@@ -72,6 +72,7 @@ struct Ask {
 // "I have complete results for this step." Also makes known that the step before is committed here.
 struct Vote {
   std::uint64_t epoch = 0, step = 0;
+  bool has_state = true;  // the model too; see Member::follow()
   friend bool operator==(const Vote&, const Vote&) = default;
 };
 

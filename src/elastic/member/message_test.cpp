@@ -44,7 +44,7 @@ Message random_message(Random& random) {
                                            Commit{random_view(random)},
                                            Query{a},
                                            Ask{random_request(random)},
-                                           Vote{a, b}};
+                                           Vote{a, b, random.below(2) == 0}};
   return {random.next(), random.next(), bodies[random.below(bodies.size())]};
 }
 

@@ -44,7 +44,8 @@ class World {
     explicit Node(Member machine) : member(std::move(machine)) {}
     Member member;
     std::uint32_t host = 0;
-    int side = 0;  // of a cut
+    int side = 0;          // of a cut
+    bool follows = false;  // goes along with the others' steps before it has the model
     bool alive = true;
     View view{};  // installed
     TrainingProgress progress{};

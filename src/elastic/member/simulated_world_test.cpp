@@ -81,9 +81,11 @@ void World::on(Node& node, const StepCommitted& event) {
   if (event.epoch != node.view.epoch) wrong("a step of another epoch");
   if (event.progress.step != node.progress.step + 1) wrong("a step was left out");
   if (event.progress.cursor != advanced(node.progress.cursor, batch)) wrong("the data cursor jumped");
+  node.progress = event.progress;
+  // Who follows knows the step, but has no model to apply it to.
+  if (!node.member.has_state()) return;
   entry.model = next_model(node, entry);
   node.model = entry.model;
-  node.progress = event.progress;
   node.log.push_back(entry);
   steps_ = std::max(steps_, entry.step);
   const auto [same, is_new] = committed_.try_emplace({entry.epoch, entry.step}, entry);
@@ -96,9 +98,11 @@ void World::on(Node& node, const Installed& event) {
   const auto [same, is_new] = views_.try_emplace(view.epoch, view);
   if (!is_new && same->second != view) wrong(fmt::format("two views of epoch {}", view.epoch));
   if (view.epoch <= node.view.epoch) wrong("epochs go back");
-  if (!event.needs_state && view.progress != node.progress) wrong("a view begins elsewhere than its member is");
+  const bool continues = !event.needs_state || event.follows;
+  if (continues && view.progress != node.progress) wrong("a view begins elsewhere than its member is");
   node.view = view;
-  if (event.needs_state) node.progress = view.progress;
+  if (!continues) node.progress = view.progress;
+  if (event.needs_state && node.follows) node.member.follow();
   for (const MemberRecord& member : view.members) {
     const Node& other = *nodes_.at(member.id);
     if (other.alive) continue;
@@ -112,7 +116,6 @@ void World::on(Node& node, const Installed& event) {
 
 void World::send_models(Node& node) {
   if (!node.member.has_state() || node.member.state() != MemberState::kActive) return;
-  if (node.progress != node.view.progress) return;
   for (const MemberRecord& member : node.view.members) {
     if (member.id == node.member.id()) continue;
     auto model = std::make_shared<Model>(Model{node.view.epoch, node.model, node.log});
@@ -137,6 +140,7 @@ void World::happen(const Happening& what) {
     }
     case Happening::Kind::kModel:
       if (!reaches || member.has_state() || node.view.epoch != what.model->epoch) return;
+      if (what.model->log.size() != node.progress.step) return;  // it has followed to another step
       node.model = what.model->model;
       node.log = what.model->log;
       member.state_received();
@@ -215,6 +219,7 @@ void World::join() {
   for (const auto& [id, node] : nodes_) contacts.push_back(id);
   const auto host = static_cast<std::uint32_t>(random_.below(static_cast<std::uint64_t>(options_.hosts)));
   Node node(Member(MemberRecord{next_id_, host, 0}, contacts));
+  node.follows = random_.below(2) == 0;
   for (const auto& [id, other] : nodes_) {
     if (other->host == host) node.side = other->side;
   }

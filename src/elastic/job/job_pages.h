@@ -1,0 +1,30 @@
+#pragma once
+// What a launcher answers over HTTP, and what can be asked of it there:
+//
+//   GET /job                     how the job is, as JSON
+//   GET /metrics                 the same as text for Prometheus (exposition format 0.0.4)
+//   POST /resize?size=N          as `orrery resize`
+//   POST /drain?member=M         as `orrery drain --member`; with rank=R, whoever has that rank in the last known view
+//   POST /drain                  as `orrery drain`
+//
+// Pure. Requests that a web page made a browser send (they have an Origin) are refused, and so are those without the
+// token, if there is one.
+
+#include <variant>
+
+#include "elastic/job/note.h"
+#include "elastic/net/http.h"
+
+namespace orrery::elastic {
+
+// A wish for the launcher, or the answer at once.
+using HttpWish = std::variant<AskLauncher, net::HttpAnswer>;
+HttpWish read_wish(const net::HttpRequest& request, const JobStatus& status, const std::string& token);
+
+// After a wish: how the job is, or why it was not granted.
+net::HttpAnswer answer_to(const Status& done, const JobStatus& status);
+
+std::string job_json(const JobStatus& status);
+std::string job_metrics(const JobStatus& status);
+
+}  // namespace orrery::elastic

@@ -1,0 +1,50 @@
+#pragma once
+// Answers HTTP requests (http.h) beside other work: nothing ever waits, there are no threads. A bounded number of
+// visitors at a time; whoever has not asked and read within `kVisitMax` is sent away.
+
+#include <functional>
+#include <vector>
+
+#include "base/units.h"
+#include "elastic/net/http.h"
+#include "env/clock.h"
+#include "env/posix.h"
+#include "env/sockets.h"
+
+namespace orrery::elastic::net {
+
+class HttpServer {
+ public:
+  static constexpr std::size_t kVisitorsMax = 32;
+  static constexpr Seconds kVisitMax{5};
+
+  static Result<std::unique_ptr<HttpServer>> listen(const env::Address& address, env::Clock& clock);
+
+  // With the port that the machine chose, if it did.
+  env::Address address() const;
+  void add_descriptors(std::vector<int>& descriptors) const;
+  // Something waits to be read by a visitor: move() again soon.
+  bool has_output() const;
+  // Reads, answers and writes what can be. `answer` is called once for each request.
+  void move(const std::function<HttpAnswer(const HttpRequest&)>& answer);
+
+ private:
+  struct Visitor {
+    env::FileDescriptor socket;
+    Seconds until;
+    std::string asked{}, said{};
+    std::size_t written = 0;  // of what is said
+    bool is_over = false;
+  };
+
+  HttpServer(env::FileDescriptor listener, env::Clock& clock) : listener_(std::move(listener)), clock_(clock) {}
+  void let_in();
+  void hear(Visitor& visitor, const std::function<HttpAnswer(const HttpRequest&)>& answer);
+  static void speak(Visitor& visitor);
+
+  env::FileDescriptor listener_;
+  env::Clock& clock_;
+  std::vector<Visitor> visitors_;
+};
+
+}  // namespace orrery::elastic::net
