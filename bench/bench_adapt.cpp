@@ -1,7 +1,7 @@
 // What adapting a training is worth, with real trainings under `orrery run`: see adapt/experiments.h and the files
 // there.
 //
-//   bench_adapt [all|slow-member|growing-batch|spot|half-an-hour] [FOLDER] [SCALE]
+//   bench_adapt [all|slow-member|growing-batch|spot|interference|half-an-hour] [FOLDER] [SCALE]
 //
 // Figures go to FOLDER. Exit code 1 when a bar is missed.
 
@@ -29,6 +29,7 @@ namespace {
 constexpr std::pair<std::string_view, Experiment> kExperiments[] = {{"slow-member", slow_member},
                                                                     {"spot", spot_machines},
                                                                     {"growing-batch", growing_batch},
+                                                                    {"interference", interference},
                                                                     {"half-an-hour", half_an_hour}};
 
 int run(int argc, char** argv) {

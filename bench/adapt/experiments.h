@@ -23,6 +23,7 @@ using Experiment = Result<bool> (*)(const Bench& bench);
 Result<bool> slow_member(const Bench& bench);    // one member three times slower: gossip beside synchronous steps
 Result<bool> growing_batch(const Bench& bench);  // a batch that grows with the noise scale beside fixed ones
 Result<bool> spot_machines(const Bench& bench);  // members come and go as an hour of spot machines has it
+Result<bool> interference(const Bench& bench);   // something else takes the network of one of four hosts
 Result<bool> half_an_hour(const Bench& bench);   // members come, leave and die for half an hour while a policy adapts
 
 }  // namespace orrery::bench

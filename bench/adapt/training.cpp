@@ -9,11 +9,11 @@
 
 namespace orrery::bench {
 
-namespace {
-
 std::string beside_this_program(const std::string& name) {
   return (std::filesystem::canonical("/proc/self/exe").parent_path() / name).string();
 }
+
+namespace {
 
 // Steps by their number, of all members that logged them.
 std::vector<LoggedStep> read_log(const std::string& folder) {
@@ -31,6 +31,7 @@ std::vector<LoggedStep> read_log(const std::string& folder) {
       step.step = json["step"];
       step.samples = json["end"].get<std::uint64_t>() - json["begin"].get<std::uint64_t>();
       step.members = json["members"];
+      step.strategy = json["strategy"];
       step.loss = json["loss"];
       step.noise_scale = json["noise_scale"].is_null() ? 0 : json["noise_scale"].get<double>();
     }
@@ -61,12 +62,13 @@ double Training::samples_per_s(double from, double to) const {
 }
 
 Result<TrainingJob> TrainingJob::start(env::Env env, const std::vector<std::string>& run, const std::string& model,
-                                       const std::vector<std::string>& train) {
+                                       const std::vector<std::string>& train, const std::vector<std::string>& inside) {
   static int count = 0;
   std::string name = fmt::format("adapt-{}-{}", ::getpid(), ++count);
   const std::string folder = (std::filesystem::temp_directory_path() / name).string();
   const std::string orrery = beside_this_program("orrery");
-  std::vector<std::string> words = {orrery, "run", "--name", name};
+  std::vector<std::string> words = inside;
+  words.insert(words.end(), {orrery, "run", "--name", name});
   words.insert(words.end(), run.begin(), run.end());
   for (const std::string& word : {std::string("--"), orrery, std::string("train"), model}) words.push_back(word);
   words.insert(words.end(), train.begin(), train.end());
@@ -93,7 +95,8 @@ Result<Training> TrainingJob::finish(Seconds time_max) {
     return Error::unavailable(fmt::format("the training {}: {}", exit ? "ended with " + to_string(*exit) : "is late",
                                           launcher_->standard_error()));
   }
-  Training training{.steps = read_log(folder_)};
+  Training training;
+  training.steps = read_log(folder_);
   const std::string& text = launcher_->standard_output();
   const auto after = [&](std::string_view word) {
     const auto at = text.find(word);

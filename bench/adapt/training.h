@@ -11,6 +11,9 @@
 
 namespace orrery::bench {
 
+// The path of another program of this build.
+std::string beside_this_program(const std::string& name);
+
 // A committed step, from the log of the member with the lowest number that committed it.
 struct LoggedStep {
   double time_s = 0;  // since the first
@@ -19,6 +22,7 @@ struct LoggedStep {
   double loss = 0;
   double noise_scale = 0;  // 0: not known
   double accuracy = 0;     // of the test images; 0: not looked at
+  std::string strategy;
 };
 
 struct Training {
@@ -34,14 +38,17 @@ struct Training {
 // A job of several processes, alone on the machine as far as it knows. Its log is removed with it.
 class TrainingJob {
  public:
-  // `run` and `train`: options of the two commands; `model` is what is trained.
+  // `run` and `train`: options of the two commands; `model` is what is trained; `inside`: words before those of the
+  // launcher, if it is to run elsewhere.
   static Result<TrainingJob> start(env::Env env, const std::vector<std::string>& run, const std::string& model,
-                                   const std::vector<std::string>& train);
+                                   const std::vector<std::string>& train, const std::vector<std::string>& inside = {});
   ~TrainingJob();
   TrainingJob(TrainingJob&&) = default;
   TrainingJob& operator=(TrainingJob&&) = default;
 
   const std::string& name() const { return name_; }
+  // Asks all members to end after the step at hand.
+  Status stop() { return launcher_->kill(env::Signal::kTerminate); }
   // Waits for the end. An error if it did not end well.
   Result<Training> finish(Seconds time_max);
   // Whether it still runs; takes in what it prints meanwhile.

@@ -45,9 +45,10 @@ struct Learner {
 
 // What every member tells all others in a step, so that all of them know the same.
 struct Pulse {
-  double card_s = 0;  // computing time of a card; 0: it had none
-  double step_s = 0;  // what the step before took, from commit to commit; 0: not known
-  double wall_s = 0;  // its clock
+  double card_s = 0;      // computing time of a card; 0: it had none
+  double step_s = 0;      // what the step before took, from commit to commit; 0: not known
+  double exchange_s = 0;  // what its exchange took, once this member had computed; 0: not known
+  double wall_s = 0;      // its clock
 };
 
 // The step at hand.
@@ -66,7 +67,8 @@ struct StepAtHand {
 class Pulses {
  public:
   // The computing of `cards` has ended now.
-  Status send(const Learner& learner, const StepAtHand& step, Seconds computing, std::uint64_t cards);
+  Status send(const Learner& learner, const StepAtHand& step, Seconds computing, std::uint64_t cards,
+              Seconds last_exchange = Seconds(0));
   Status receive(const Learner& learner);
   // By rank, when received.
   std::span<const Pulse> by_rank() const { return all_; }

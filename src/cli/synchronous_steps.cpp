@@ -52,9 +52,12 @@ class SynchronousSteps : public StepRule {
     const elastic::DataRange mine = learner_.worker->own_samples();
     const Seconds start = learner_.clock.monotonic();
     for (std::uint64_t card = mine.begin; card < mine.end; ++card) ORRERY_TRY_VOID(add_card(card, order));
-    ORRERY_TRY_VOID(pulses_.send(learner_, step, learner_.clock.monotonic() - start, mine.size()));
+    const Seconds computed = learner_.clock.monotonic();
+    ORRERY_TRY_VOID(pulses_.send(learner_, step, computed - start, mine.size(), last_exchange_));
     ORRERY_TRY_VOID(exchange());
-    return pulses_.receive(learner_);
+    ORRERY_TRY_VOID(pulses_.receive(learner_));
+    last_exchange_ = learner_.clock.monotonic() - computed;
+    return {};
   }
 
   StepFigures commit(const StepAtHand& step) override {
@@ -129,6 +132,7 @@ class SynchronousSteps : public StepRule {
   Learner learner_;
   std::vector<float> gradient_;
   Pulses pulses_;
+  Seconds last_exchange_{0};
   std::vector<std::int64_t> sums_;             // gradients and figures of this step, summed over own cards
   std::vector<elastic::ArenaBuffer> buckets_;  // the same, summed over all ranks
 };

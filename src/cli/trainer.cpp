@@ -47,9 +47,11 @@ Result<double> Learner::compute_card(std::uint64_t card, const elastic::Permutat
   return loss;
 }
 
-Status Pulses::send(const Learner& learner, const StepAtHand& step, Seconds computing, std::uint64_t cards) {
+Status Pulses::send(const Learner& learner, const StepAtHand& step, Seconds computing, std::uint64_t cards,
+                    Seconds last_exchange) {
   own_ = {.card_s = cards > 0 ? computing.value() / static_cast<double>(cards) : 0,
           .step_s = step.last_step_s,
+          .exchange_s = step.last_step_s > 0 ? last_exchange.value() : 0,
           .wall_s = learner.clock.wall().value()};
   all_.resize(learner.worker->view().members.size());
   constexpr std::size_t kNumbers = sizeof(Pulse) / sizeof(double);
@@ -63,7 +65,7 @@ Status Pulses::receive(const Learner& learner) {
   return learner.worker->session().wait(*ticket_);
 }
 
-void TrainingWatch::add(const StepFigures& figures, double batch) {
+void TrainingWatch::add(std::uint64_t step, const StepFigures& figures, double batch, double topology) {
   // A step of one card says nothing about noise; nor does one without numbers.
   if (figures.noise) (void)noise.add(*figures.noise);
   std::vector<elastic::RankTime> times;
@@ -75,6 +77,10 @@ void TrainingWatch::add(const StepFigures& figures, double batch) {
   straggler_index.add(elastic::straggler_index(times));
   // It is that of the step before, of the same members. A round of several steps of the optimizer has no noise.
   if (step_s > 0 && figures.noise) step_time.add(static_cast<double>(figures.pulses.size()), last_batch, step_s);
+  const auto waited_least = std::ranges::min(figures.pulses, {}, &Pulse::exchange_s);
+  if (waited_least.exchange_s > 0) {
+    interference.add(step, waited_least.exchange_s, static_cast<double>(figures.pulses.size()), topology);
+  }
   last_batch = batch;
   now_s = figures.pulses.front().wall_s;
   if (begun_s == 0) begun_s = now_s;
@@ -167,6 +173,7 @@ void Trainer::set_strategy(Strategy strategy) {
 Status Trainer::follow_view() {
   step_.full_cards = cards_per_step();
   step_.rate_scale = parameter_of(worker_->view(), elastic::kLearningRateScale, 1);
+  topology_ = parameter_of(worker_->view(), elastic::kTopologyParameter, 0);
   members_ = worker_->view().members.size();
   const Strategy strategy = strategy_of(worker_->view());
   if (!can_use(strategy, worker_->view())) {
@@ -185,7 +192,7 @@ void Trainer::commit(const elastic::StepCommitted& step) {
   const StepFigures figures = rule_->commit(step_);
   committed_ = learner_.executor.set_parameters(std::span(state_).first(static_cast<std::size_t>(learner_.parameters)));
   progress_ = step.progress;
-  watch_.add(figures, static_cast<double>(step_.cards.size() * options_.card));
+  watch_.add(progress_.step, figures, static_cast<double>(step_.cards.size() * options_.card), topology_);
   const bool is_even = attempts_ == 1 && last_commit_ > Seconds(0);
   const Seconds now = learner_.clock.monotonic();
   last_step_s_ = is_even ? (now - last_commit_).value() : 0;
@@ -223,6 +230,10 @@ elastic::Observation Trainer::observe() const {
   }
   observation.straggler_index = watch_.straggler_index.value();
   observation.step_time = watch_.step_time;
+  observation.interference = watch_.interference.index();
+  observation.exchange_s = watch_.interference.exchange.value();
+  observation.topology = topology_;
+  observation.topology_age = progress_.step - std::min(progress_.step, watch_.interference.topology_step);
   return observation;
 }
 

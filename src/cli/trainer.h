@@ -13,6 +13,7 @@
 
 #include "cli/step_rule.h"
 #include "elastic/job/enlist.h"
+#include "elastic/monitor/interference.h"
 #include "elastic/policy/policy.h"
 
 namespace orrery::cli {
@@ -41,10 +42,11 @@ struct TrainingWatch {
   elastic::NoiseScale noise{};
   elastic::Ema straggler_index{.decay = 0.9};
   elastic::StepTimeFit step_time{};
+  elastic::Interference interference{};
   double begun_s = 0, now_s = 0;  // by the clock of the first rank
   double last_batch = 0;          // of the last step
 
-  void add(const StepFigures& figures, double batch);
+  void add(std::uint64_t step, const StepFigures& figures, double batch, double topology);
 };
 
 class Trainer {
@@ -95,6 +97,7 @@ class Trainer {
   Strategy strategy_ = Strategy::kSynchronous;  // of the step at hand
   StepAtHand step_{};
   std::size_t members_ = 0;     // that compute it
+  double topology_ = 0;         // in which they do
   std::uint64_t attempts_ = 0;  // at it
   TrainingWatch watch_{};       // as of the last committed step
   Seconds last_commit_{0};

@@ -415,6 +415,7 @@ Status Worker::open_session() {
   session_ = std::move(*opened);
   all_came_ = true;
   post_->forget_losses();
+  if (view().parameters.contains(kTopologyParameter)) ORRERY_TRY_VOID(session_->measure());
   return transfer_model();
 }
 

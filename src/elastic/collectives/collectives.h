@@ -43,6 +43,10 @@ class Collectives {
   // Ranks that have not started the operation yet: whom everybody waits for.
   virtual std::vector<int> missing(Ticket ticket) const = 0;
 
+  // Where there is a choice of ways: measures them, and takes the fastest from then on. Called by all ranks at the same
+  // place in their programs, with no operation unfinished.
+  virtual Status measure() { return {}; }
+
   // Ends the epoch for everyone.
   virtual void revoke() = 0;
   virtual bool revoked() const = 0;

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "elastic/monitor/ema.h"
 #include "elastic/monitor/gradient.h"
+#include "elastic/monitor/interference.h"
 #include "elastic/monitor/noise_scale.h"
 #include "elastic/monitor/step_time.h"
 
@@ -168,6 +169,27 @@ TEST(StepTime, WaitEndsWithTheSlowest) {
   EXPECT_DOUBLE_EQ(split[2].transfer_s, 0);
   EXPECT_DOUBLE_EQ(straggler_index(ranks), 1.5);
   EXPECT_DOUBLE_EQ(straggler_index({}), 1);
+}
+
+TEST(Interference, IsHowMuchLongerExchangesTakeThanTheyDid) {
+  Interference watch;
+  std::uint64_t step = 0;
+  const auto exchange = [&](int steps, double seconds, double members, double topology) {
+    for (int i = 0; i < steps; ++i) watch.add(++step, seconds, members, topology);
+  };
+  exchange(5, 0.01, 4, 0);
+  EXPECT_FALSE(watch.index()) << "too early";
+  exchange(30, 0.01, 4, 0);
+  EXPECT_NEAR(*watch.index(), 1, 1e-9);
+  exchange(40, 0.03, 4, 0);
+  EXPECT_NEAR(*watch.index(), 3, 0.01);
+  exchange(1, 0.012, 4, 1);
+  EXPECT_FALSE(watch.index()) << "of another topology nothing is known yet";
+  EXPECT_EQ(watch.topology_step, step);
+  exchange(40, 0.012, 4, 1);
+  EXPECT_NEAR(*watch.index(), 1.2, 0.01) << "the reference is that of before";
+  exchange(40, 0.05, 3, 1);
+  EXPECT_NEAR(*watch.index(), 1, 1e-9) << "other members have a time of their own";
 }
 
 }  // namespace

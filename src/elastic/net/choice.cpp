@@ -1,6 +1,7 @@
 #include "elastic/net/choice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace orrery::elastic::net {
@@ -9,8 +10,10 @@ namespace {
 
 constexpr double kSecondsPerStep = 40e-6, kSecondsPerMessage = 5e-6, kSecondsPerByte = 1e-9;
 
-double modelled(Algorithm algorithm, int ranks, std::uint64_t chunk_bytes, std::uint64_t bytes) {
-  const Plan plan = {{Collective::kAllReduce, DataType::kI8, ReduceOp::kSum, 0, bytes}, 0, ranks, chunk_bytes, {}};
+double modelled(Algorithm algorithm, int ranks, std::uint64_t chunk_bytes, const std::vector<int>& parents,
+                std::uint64_t bytes) {
+  if (algorithm == Algorithm::kGivenTree && parents.empty()) return std::numeric_limits<double>::infinity();
+  const Plan plan = {{Collective::kAllReduce, DataType::kI8, ReduceOp::kSum, 0, bytes}, 0, ranks, chunk_bytes, parents};
   const auto cost = cost_of(algorithm, plan);
   if (!cost) return std::numeric_limits<double>::infinity();
   return kSecondsPerStep * cost->steps +
@@ -20,13 +23,13 @@ double modelled(Algorithm algorithm, int ranks, std::uint64_t chunk_bytes, std::
 
 }  // namespace
 
-Choice::Choice(int ranks, std::uint64_t chunk_bytes) {
+Choice::Choice(int ranks, std::uint64_t chunk_bytes, const std::vector<int>& parents) {
+  const auto root = std::find(parents.begin(), parents.end(), -1);
+  root_of_tree_ = root == parents.end() ? 0 : static_cast<int>(root - parents.begin());
   for (std::size_t size = 0; size < kSizes.size(); ++size) {
     for (int algorithm = 0; algorithm < kAlgorithms; ++algorithm) {
       const auto which = static_cast<Algorithm>(algorithm);
-      times_[size][static_cast<std::size_t>(algorithm)] = which == Algorithm::kGivenTree
-                                                              ? std::numeric_limits<double>::infinity()
-                                                              : modelled(which, ranks, chunk_bytes, kSizes[size]);
+      times_[size][static_cast<std::size_t>(algorithm)] = modelled(which, ranks, chunk_bytes, parents, kSizes[size]);
     }
   }
 }
@@ -51,7 +54,8 @@ Algorithm Choice::pick(const Descriptor& descriptor) const {
   double least = std::numeric_limits<double>::infinity();
   for (int algorithm = 0; algorithm < kAlgorithms; ++algorithm) {
     const auto which = static_cast<Algorithm>(algorithm);
-    if (which == Algorithm::kGivenTree || !can_do(which, descriptor.collective)) continue;
+    if (!can_do(which, descriptor.collective)) continue;
+    if (which == Algorithm::kGivenTree && rooted && descriptor.root != root_of_tree_) continue;
     const double time = seconds(which, descriptor.bytes());
     if (time >= least) continue;
     least = time;
@@ -61,12 +65,21 @@ Algorithm Choice::pick(const Descriptor& descriptor) const {
 }
 
 void Choice::learn(const Times& measured, std::size_t sizes) {
+  if (sizes == 0) return;
   const Times model = times_;
-  for (std::size_t size = 0; size < kSizes.size() && sizes > 0; ++size) {
-    for (std::size_t which = 0; which < kAlgorithms; ++which) {
-      if (static_cast<Algorithm>(which) == Algorithm::kGivenTree) continue;
-      times_[size][which] = size < sizes ? measured[size][which]
-                                         : measured[sizes - 1][which] + model[size][which] - model[sizes - 1][which];
+  const std::size_t last = sizes - 1;
+  for (std::size_t which = 0; which < kAlgorithms; ++which) {
+    if (std::isinf(model[0][which])) continue;
+    double per_byte = 0;
+    if (last > 0) {
+      per_byte =
+          (measured[last][which] - measured[last - 1][which]) / static_cast<double>(kSizes[last] - kSizes[last - 1]);
+    }
+    for (std::size_t size = 0; size < kSizes.size(); ++size) {
+      const double more = size <= last ? 0 : per_byte * static_cast<double>(kSizes[size] - kSizes[last]);
+      times_[size][which] = size <= last
+                                ? measured[size][which]
+                                : measured[last][which] + std::max(more, model[size][which] - model[last][which]);
     }
   }
 }

@@ -3,14 +3,16 @@
 //
 // Until something was measured, the table holds a model: 40 µs per step, 5 µs per message of a rank, 1 ns per byte of
 // the busiest rank; steps, messages and bytes are counted on the schedules themselves. Session::measure() replaces it
-// by times on which all ranks have agreed. Between two sizes the time is interpolated, above the largest it is
-// continued. An operation gets the fastest algorithm that can do it; the all-reduce of an algorithm stands for its
-// other collectives. Ties go to the one that comes first in Algorithm.
+// by times on which all ranks have agreed, and adds a tree that suits the links it found (best_tree.h). Between two
+// sizes the time is interpolated, above the largest it is continued. An operation gets the fastest algorithm that can
+// do it; the all-reduce of an algorithm stands for its other collectives. Ties go to the one that comes first in
+// Algorithm.
 //
 // The choice is a function of table and descriptor, so ranks with the same table choose alike.
 
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "elastic/net/algorithm.h"
 
@@ -21,12 +23,13 @@ class Choice {
   static constexpr std::array<std::uint64_t, 3> kSizes = {4 << 10, 64 << 10, 1 << 20};
   using Times = std::array<std::array<double, kAlgorithms>, kSizes.size()>;  // seconds; [size][algorithm]
 
-  // By the model.
-  Choice(int ranks, std::uint64_t chunk_bytes);
+  // By the model. Without `parents` there is no given tree.
+  Choice(int ranks, std::uint64_t chunk_bytes, const std::vector<int>& parents = {});
 
   Algorithm pick(const Descriptor& descriptor) const;
 
-  // Takes measured times of the first `sizes` sizes; the model continues them. The given tree is not measured.
+  // Takes measured times of the first `sizes` sizes. They are continued by the model, or by what a byte took if that is
+  // more.
   void learn(const Times& measured, std::size_t sizes);
   // Prefers one algorithm wherever it can do the operation.
   void prefer(std::optional<Algorithm> algorithm, int root_of_tree = 0);

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "elastic/net/algorithms/trees.h"
+#include "elastic/net/best_tree.h"
 
 namespace orrery::elastic::net {
 
@@ -288,20 +289,48 @@ Result<double> Session::time_all_reduce(std::span<float> memory, Algorithm algor
   return least;
 }
 
+Result<std::vector<int>> Session::measure_links() {
+  if (size() < 3 || size() > kLinksMeasuredMax) return std::vector<int>();
+  constexpr std::size_t kBytes = 64 << 10;
+  constexpr const char* kName = "orrery: links";
+  const auto ranks = static_cast<std::size_t>(size());
+  std::vector<std::byte> memory(kBytes);
+  ORRERY_TRY_VOID(publish(kName, ++measurements_, TensorView{memory.data(), memory.size(), DataType::kI8}));
+  std::vector<double> own(ranks), all(ranks * ranks);
+  for (int shift = 1; shift < size(); ++shift) {
+    // All links of a round are different, and everyone is there to answer.
+    ORRERY_TRY(const Ticket together, barrier("orrery: links"));
+    ORRERY_TRY_VOID(wait(together));
+    const int from = (rank() + size() - shift) % size();
+    const Seconds begin = mesh_->now();
+    ORRERY_TRY(const PullTicket ticket,
+               pull(from, kName, measurements_, {memory.data(), memory.size(), DataType::kI8}));
+    ORRERY_TRY(const std::uint64_t came, wait(ticket));
+    static_cast<void>(came);
+    own[static_cast<std::size_t>(from)] = (mesh_->now() - begin).value();
+  }
+  ORRERY_TRY(const Ticket ticket, all_gather("orrery: links of all", {own.data(), own.size(), DataType::kF64},
+                                             {all.data(), all.size(), DataType::kF64}));
+  ORRERY_TRY_VOID(wait(ticket));
+  return best_tree(all, size());
+}
+
 Status Session::measure() {
   ORRERY_TRY_VOID(check_idle("measuring"));
   constexpr double kBudgetS = 0.045;
   const Seconds begin = mesh_->now();
   Choice::Times times{};
   std::size_t sizes = 0;
-  Choice measured(size(), chunk_bytes_);
+  choice_.prefer(Algorithm::kExchange);
+  ORRERY_TRY(parents_, measure_links());
+  Choice measured(size(), chunk_bytes_, parents_);
   std::vector<float> memory(Choice::kSizes.back() / sizeof(float));
   for (; size() > 1 && sizes < Choice::kSizes.size(); ++sizes) {
     const Seconds size_begin = mesh_->now();
     const auto tensor = std::span(memory).first(Choice::kSizes[sizes] / sizeof(float));
     for (int which = 0; which < kAlgorithms; ++which) {
       const auto algorithm = static_cast<Algorithm>(which);
-      if (algorithm == Algorithm::kGivenTree) continue;
+      if (algorithm == Algorithm::kGivenTree && parents_.empty()) continue;
       ORRERY_TRY(times[sizes][static_cast<std::size_t>(which)],
                  time_all_reduce(tensor, algorithm, sizes + 1 < Choice::kSizes.size() ? 3 : 1));
     }

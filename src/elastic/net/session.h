@@ -62,9 +62,11 @@ class Session final : public Collectives, private Receiver {
   // The three that follow are called by all ranks, at the same place in their programs, with no operation unfinished
   // (kInvalidArgument otherwise); they return when all have.
   //
-  // Measures the algorithms, at most some 50 ms, and lets everyone choose by what the slowest rank saw (choice.h);
-  // what was set by the other two is over.
-  Status measure();
+  // Measures the links (of up to kLinksMeasuredMax ranks) and the algorithms, at most some 50 ms on a network that is
+  // not too slow for it, and lets everyone choose by what the slowest rank saw (choice.h); what was set by the other
+  // two is over.
+  Status measure() override;
+  static constexpr int kLinksMeasuredMax = 16;
   // Takes one algorithm wherever it can do the operation; nothing: by the table again.
   Status set_algorithm(std::optional<Algorithm> algorithm);
   // Takes a given tree for all-reduces, and for reductions and broadcasts from its root. Parents by rank, −1 for the
@@ -97,6 +99,8 @@ class Session final : public Collectives, private Receiver {
   Status check_peers(const Operation& operation);
   Status check_idle(std::string_view what) const;
   Status wait_for(const std::function<bool()>& over, const std::function<Status()>& check);
+  // A tree that suits the links; empty if there are too many.
+  Result<std::vector<int>> measure_links();
   Result<double> time_all_reduce(std::span<float> memory, Algorithm algorithm, int repetitions);
 
   Result<std::byte*> place(int from, const FrameHeader& header) override;
@@ -109,7 +113,8 @@ class Session final : public Collectives, private Receiver {
   Probe probe_;
   Blocks blocks_;
   Choice choice_;
-  std::vector<int> parents_;  // of the given tree
+  std::vector<int> parents_;        // of the given tree
+  std::uint64_t measurements_ = 0;  // of links, so far
   Store store_;
   std::unordered_map<OperationKey, std::unique_ptr<Operation>, OperationKeyHash> operations_;
   std::vector<std::unique_ptr<Operation>> spare_;

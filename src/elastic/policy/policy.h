@@ -36,6 +36,10 @@ struct Observation {
   std::vector<std::string> strategies{};             // that the program can; empty: synchronous steps only
   // Nothing as long as they are not known.
   std::optional<double> straggler_index{};  // over recent steps: how much longer the slowest takes than the median
+  std::optional<double> interference{};     // how much longer exchanges take than when nothing disturbed them
+  std::optional<double> exchange_s{};       // what they take, over recent steps
+  double topology = 0;                      // how often it was measured anew
+  std::uint64_t topology_age = 0;           // steps since then
   StepTimeFit step_time{};                  // what steps of other sizes would take
 
   std::optional<double> noise_scale() const;

@@ -3,10 +3,12 @@
 #include <limits>
 #include <stdexcept>
 
+#include "elastic/job/note.h"
 #include "elastic/policy/adascale.h"
 #include "elastic/policy/gns_batch.h"
 #include "elastic/policy/gns_workers.h"
 #include "elastic/policy/goodput.h"
+#include "elastic/policy/interference_policy.h"
 #include "elastic/policy/schedule.h"
 #include "elastic/policy/shipped.h"
 #include "elastic/policy/straggler.h"
@@ -110,6 +112,31 @@ TEST(PolicySet, AsksAtTheMomentAndRefusesContradictions) {
   const Agreement agreement = set.ask(Moment::kAfterEpoch, {});
   EXPECT_TRUE(agreement.agreed.empty());
   EXPECT_EQ(agreement.refused, std::vector<std::string>{"batch: a says 32, b says 64"});
+}
+
+TEST(InterferencePolicy, FirstLooksForOtherWaysThenSendsLess) {
+  InterferencePolicy policy({.disturbed = 1.5, .patience = 200, .every = 10});
+  Observation seen;
+  seen.step = 100;
+  seen.strategies = {kSynchronousStrategy, kLocalStrategy};
+  EXPECT_TRUE(policy.after_step(seen).empty()) << "nothing is known";
+  seen.interference = 1.4;
+  EXPECT_TRUE(policy.after_step(seen).empty());
+  seen.interference = 3;
+  EXPECT_EQ(policy.after_step(seen), (Proposal{{{kTopologyParameter, 1}}, {}}));
+  seen.step = 101;
+  EXPECT_TRUE(policy.after_step(seen).empty()) << "only now and then";
+  seen.step = 130;
+  seen.topology = 1;
+  seen.topology_age = 25;
+  EXPECT_EQ(policy.after_step(seen), (Proposal{{}, kLocalStrategy}));
+  seen.strategy = kLocalStrategy;
+  EXPECT_TRUE(policy.after_step(seen).empty());
+  seen.strategies = {kSynchronousStrategy};
+  seen.strategy = kSynchronousStrategy;
+  EXPECT_TRUE(policy.after_step(seen).empty()) << "the program cannot";
+  seen.topology_age = 1000;
+  EXPECT_EQ(policy.after_step(seen), (Proposal{{{kTopologyParameter, 2}}, {}})) << "a later disturbance is another one";
 }
 
 TEST(GnsBatch, DoublesWhileTheNoiseScaleIsAboveTwiceTheBatch) {

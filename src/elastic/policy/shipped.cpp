@@ -7,6 +7,7 @@
 #include "elastic/policy/gns_batch.h"
 #include "elastic/policy/gns_workers.h"
 #include "elastic/policy/goodput.h"
+#include "elastic/policy/interference_policy.h"
 #include "elastic/policy/schedule.h"
 #include "elastic/policy/straggler.h"
 #include "elastic/policy/strategy_by_size.h"
@@ -50,6 +51,14 @@ Made make_goodput(const Words& words) {
   return std::make_unique<Goodput>(options);
 }
 
+Made make_interference(const Words& words) {
+  if (words.size() > 2) return Error::invalid("it is interference or interference:FACTOR");
+  InterferenceOptions options;
+  ORRERY_TRY(options.disturbed, number_at(words, 1, "factor", options.disturbed));
+  if (options.disturbed <= 1) return Error::invalid("the factor must be above 1");
+  return std::make_unique<InterferencePolicy>(options);
+}
+
 Made make_straggler(const Words& words) {
   if (words.size() > 2) return Error::invalid("it is straggler or straggler:FACTOR");
   StragglerOptions options;
@@ -71,14 +80,15 @@ Made make_by_words(const std::string& text) {
   if (text == "adascale") return std::make_unique<AdaScale>(AdaScaleOptions{});
   if (words[0] == "goodput") return make_goodput(words);
   if (words[0] == "straggler") return make_straggler(words);
+  if (words[0] == "interference") return make_interference(words);
   if (words[0] == "strategy-by-size") return make_strategy_by_size(words);
   if (words[0] == "schedule" || words[0] == "timetable") {
     ORRERY_TRY(auto phases, parse_phases(text.substr(std::min(text.size(), words[0].size() + 1))));
     const auto by = words[0] == "schedule" ? Schedule::By::kStep : Schedule::By::kSecond;
     return std::make_unique<Schedule>(std::move(phases), by);
   }
-  const Words names = {"gns",       "gns-workers", "adascale",  "schedule",
-                       "timetable", "goodput",     "straggler", "strategy-by-size"};
+  const Words names = {"gns",     "gns-workers", "adascale",         "schedule",    "timetable",
+                       "goodput", "straggler",   "strategy-by-size", "interference"};
   return Error::not_found(fmt::format("there is {}{}", fmt::join(names, ", "), did_you_mean(words[0], names)));
 }
 

@@ -1,0 +1,25 @@
+#include "elastic/monitor/interference.h"
+
+#include <algorithm>
+
+namespace orrery::elastic {
+
+void Interference::add(std::uint64_t step, double exchange_s, double members_now, double topology_now) {
+  if (members_now != members) *this = {.members = members_now, .topology = topology_now, .topology_step = step};
+  if (topology_now != topology) {
+    exchange = {.decay = exchange.decay};
+    topology = topology_now;
+    topology_step = step;
+  }
+  exchange.add(exchange_s);
+  if (exchange.weight < kSettled) return;
+  const double mean = *exchange.value();
+  reference_s = reference_s > 0 ? std::min(reference_s, mean) : mean;
+}
+
+std::optional<double> Interference::index() const {
+  if (reference_s <= 0 || exchange.weight < kSettled) return std::nullopt;
+  return *exchange.value() / reference_s;
+}
+
+}  // namespace orrery::elastic

@@ -1,0 +1,32 @@
+#pragma once
+// Whether something else uses the network: how long exchanges take now, over how long they took when they were left
+// alone.
+//
+// The exchange of a step begins when the last rank has computed, so its time is that of the rank that waited least. The
+// reference is the least running mean so far, and is forgotten when the members change. A remeasured topology keeps it:
+// what it regains shows.
+//
+// Plain numbers, so that it can be handed to members that join.
+
+#include <cstdint>
+#include <optional>
+
+#include "elastic/monitor/ema.h"
+
+namespace orrery::elastic {
+
+struct Interference {
+  static constexpr double kSettled = 4.4;  // weight of a mean of ten steps, which counts
+
+  Ema exchange{.decay = 0.8};
+  double reference_s = 0;  // 0: not known
+  double members = 0, topology = 0;
+  std::uint64_t topology_step = 0;  // at which it was changed last
+
+  // `exchange_s`: of the rank that waited least.
+  void add(std::uint64_t step, double exchange_s, double members_now, double topology_now);
+  // 1: as ever; 2: exchanges take twice as long. Nothing as long as it is not known.
+  std::optional<double> index() const;
+};
+
+}  // namespace orrery::elastic

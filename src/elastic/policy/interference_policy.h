@@ -1,0 +1,31 @@
+#pragma once
+// When something else uses the network: first another way between the members, then less to send.
+//
+// Assumptions: the interference index (monitor/interference.h) is a mean over recent steps. Procedure, every `every`
+// steps, while the index is above `disturbed`:
+//   1. The topology is older than `patience` steps: propose to measure it anew, which may find ways around a slow link.
+//   2. It is not, so the disturbance is not in one link: propose models that are averaged now and then (local), if the
+//      program offers them.
+// Nothing goes back by itself: nobody can tell whether a way that nobody uses is free again.
+
+#include "elastic/policy/policy.h"
+
+namespace orrery::elastic {
+
+struct InterferenceOptions {
+  double disturbed = 1.5;
+  std::uint64_t patience = 200;  // steps
+  std::uint64_t every = 10;      // steps
+};
+
+class InterferencePolicy : public Policy {
+ public:
+  explicit InterferencePolicy(const InterferenceOptions& options) : options_(options) {}
+  std::string name() const override { return "interference"; }
+  Proposal after_step(const Observation& observation) override;
+
+ private:
+  InterferenceOptions options_;
+};
+
+}  // namespace orrery::elastic
