@@ -156,6 +156,17 @@ class TrainTest(JobTest):
         self.assertEqual({line["strategy"] for line in steps[ROUNDS]}, {"pair"})
         self.expect_learned(job)
 
+    def test_a_slow_member_gets_less_to_do_and_the_model_stays_the_same(self):
+        alone = subprocess.run([str(word) for word in [*TRAIN, *CARDS, "--steps", 40]], capture_output=True, text=True,
+                               check=True)
+        options = ["--pace", "20ms", "--slow", "2:3"]
+        even, _ = self.train(*options, members=2, steps=40)
+        uneven, job = self.train(*options, "--policy", "uneven", members=2, steps=40)
+        self.assertEqual({line[1] for line in job.printed_lines(r"\[\d+\] (model .*)")}, {alone.stdout.splitlines()[0]})
+        # Six cards of 20 or 60 ms: three each take 180 ms, five and one 100 ms.
+        taken = [steps[40][0]["time_s"] - steps[20][0]["time_s"] for steps in (even, uneven)]
+        self.assertLess(taken[1], 0.85 * taken[0])
+
     def test_more_workers_are_asked_for_while_they_bring_more(self):
         log = pathlib.Path(self.folder) / "log"
         job = self.start("-n", 1, "--elastic", "1:3", "--spares", 1,

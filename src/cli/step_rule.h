@@ -56,8 +56,10 @@ struct StepAtHand {
   elastic::TrainingProgress before;
   elastic::DataRange cards;      // of all ranks
   std::uint64_t full_cards = 0;  // of a step of the optimizer that does not end a pass
-  double rate_scale = 1;         // of the learning rate
-  double last_step_s = 0;        // see Pulse
+  // By rank, if ranks are not to have equally many cards.
+  std::vector<std::uint64_t> weights{};
+  double rate_scale = 1;   // of the learning rate
+  double last_step_s = 0;  // see Pulse
 
   // Cards are positions in the order of all samples, so they hold others in every pass.
   elastic::Permutation order(std::uint64_t card_samples) const;

@@ -49,7 +49,7 @@ class SynchronousSteps : public StepRule {
   Status compute(const StepAtHand& step) override {
     std::fill(sums_.begin(), sums_.end(), 0);
     const elastic::Permutation order = step.order(learner_.options.card);
-    const elastic::DataRange mine = learner_.worker->own_samples();
+    const elastic::DataRange mine = learner_.worker->own_samples(step.weights);
     const Seconds start = learner_.clock.monotonic();
     for (std::uint64_t card = mine.begin; card < mine.end; ++card) ORRERY_TRY_VOID(add_card(card, order));
     const Seconds computed = learner_.clock.monotonic();

@@ -348,7 +348,8 @@ Command train_command() {
            "policy", "",
            "change batch, learning rate, workers or strategy while it trains: gns[:BATCH_MAX], "
            "gns-workers:PER_WORKER[:WORKERS_MAX], adascale, goodput[:WORKERS_MAX[:BATCH_MAX]], straggler[:FACTOR], "
-           "interference[:FACTOR], strategy-by-size:MEMBERS_MAX, schedule:SIZE:STEPS,…, timetable:SIZE:SECONDS,…")
+           "uneven[:FACTOR], interference[:FACTOR], strategy-by-size:MEMBERS_MAX, schedule:SIZE:STEPS,…, "
+           "timetable:SIZE:SECONDS,…")
            .in("NAME,…"),
        integer_option("seed", 1, "of parameters, order and made-up data").bounds(0, 1e15),
        integer_option("threads", 1, "inside operators").bounds(1, 1024),

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/random.h"
 #include "elastic/policy/apply.h"
+#include "elastic/policy/uneven.h"
 
 namespace orrery::cli {
 
@@ -170,7 +172,29 @@ void Trainer::set_strategy(Strategy strategy) {
   }
 }
 
+std::vector<std::uint64_t> Trainer::weights(std::uint64_t cards) const {
+  constexpr double kFinest = 1000;
+  double fastest_s = std::numeric_limits<double>::infinity();
+  for (const elastic::Ema& card_s : card_s_) fastest_s = std::min(fastest_s, card_s.value().value_or(0));
+  // Without a time of everyone there is nothing to compare.
+  if (!is_uneven_ || card_s_.empty() || fastest_s <= 0) return {};
+  std::vector<std::uint64_t> weights;
+  for (const elastic::Ema& card_s : card_s_) {
+    weights.push_back(static_cast<std::uint64_t>(std::lround(kFinest * fastest_s / *card_s.value())));
+  }
+  // Everyone has a card, so that everyone's speed stays known.
+  const std::uint64_t least = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}) / cards + 1;
+  for (std::uint64_t& weight : weights) weight = std::max(weight, least);
+  return weights;
+}
+
 Status Trainer::follow_view() {
+  const elastic::View& view = worker_->view();
+  if (view.epoch != card_epoch_) {
+    card_s_.assign(view.members.size(), elastic::Ema{.decay = 0.8});
+    card_epoch_ = view.epoch;
+  }
+  is_uneven_ = parameter_of(view, elastic::kUnevenParameter, 0) > 0;
   step_.full_cards = cards_per_step();
   step_.rate_scale = parameter_of(worker_->view(), elastic::kLearningRateScale, 1);
   topology_ = parameter_of(worker_->view(), elastic::kTopologyParameter, 0);
@@ -192,6 +216,9 @@ void Trainer::commit(const elastic::StepCommitted& step) {
   const StepFigures figures = rule_->commit(step_);
   committed_ = learner_.executor.set_parameters(std::span(state_).first(static_cast<std::size_t>(learner_.parameters)));
   progress_ = step.progress;
+  for (std::size_t rank = 0; step.epoch == card_epoch_ && rank < figures.pulses.size(); ++rank) {
+    if (figures.pulses[rank].card_s > 0) card_s_[rank].add(figures.pulses[rank].card_s);
+  }
   watch_.add(progress_.step, figures, static_cast<double>(step_.cards.size() * options_.card), topology_);
   const bool is_even = attempts_ == 1 && last_commit_ > Seconds(0);
   const Seconds now = learner_.clock.monotonic();
@@ -230,6 +257,7 @@ elastic::Observation Trainer::observe() const {
   }
   observation.straggler_index = watch_.straggler_index.value();
   observation.step_time = watch_.step_time;
+  observation.is_uneven = is_uneven_;
   observation.interference = watch_.interference.index();
   observation.exchange_s = watch_.interference.exchange.value();
   observation.topology = topology_;
@@ -274,8 +302,10 @@ Status Trainer::train(const TrainingGoal& goal, const AfterStep& after_step, ela
     step_ = {.before = before,
              .cards = elastic::next_batch(before.cursor, elastic::batch_of(view)),
              .full_cards = step_.full_cards,
+             .weights = {},
              .rate_scale = step_.rate_scale,
              .last_step_s = view.epoch == last_epoch ? last_step_s_ : 0};
+    step_.weights = weights(step_.cards.size());
     last_epoch = view.epoch;
     ++attempts_;
     ORRERY_TRY(const StepOutcome outcome, worker_->finish_step(rule_->compute(step_)));

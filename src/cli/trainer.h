@@ -84,6 +84,8 @@ class Trainer {
   // What of the view says how the next rounds are.
   std::map<std::string, double> parameters_for(Strategy strategy, std::uint64_t cards) const;
   bool is_over() const { return progress_.step >= goal_.steps || progress_.cursor.pass >= goal_.passes; }
+  // Of the members' parts of `cards`; empty: alike.
+  std::vector<std::uint64_t> weights(std::uint64_t cards) const;
   // The rule of the view's strategy.
   Status follow_view();
   void commit(const elastic::StepCommitted& step);
@@ -96,8 +98,12 @@ class Trainer {
   Learner learner_;
   Strategy strategy_ = Strategy::kSynchronous;  // of the step at hand
   StepAtHand step_{};
-  std::size_t members_ = 0;     // that compute it
-  double topology_ = 0;         // in which they do
+  std::size_t members_ = 0;  // that compute it
+  double topology_ = 0;      // in which they do
+  bool is_uneven_ = false;   // with parts that follow their speed
+  // What a card takes, by rank of the view of this epoch. The same on all members of it.
+  std::vector<elastic::Ema> card_s_;
+  std::uint64_t card_epoch_ = 0;
   std::uint64_t attempts_ = 0;  // at it
   TrainingWatch watch_{};       // as of the last committed step
   Seconds last_commit_{0};

@@ -74,9 +74,12 @@ Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
   return worker;
 }
 
-DataRange Worker::own_samples() const {
+DataRange Worker::own_samples(std::span<const std::uint64_t> weights) const {
   std::vector<std::uint64_t> shares(view().members.size(), 1);
-  for (std::size_t i = 0; transfer_ && i < shares.size(); ++i) shares[i] = transfer_->has_model(static_cast<int>(i));
+  if (!weights.empty()) shares.assign(weights.begin(), weights.end());
+  for (std::size_t i = 0; transfer_ && i < shares.size(); ++i) {
+    if (!transfer_->has_model(static_cast<int>(i))) shares[i] = 0;
+  }
   return split_batch(next_batch(progress().cursor, batch_of(view())), shares)[static_cast<std::size_t>(rank())];
 }
 

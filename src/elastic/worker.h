@@ -85,8 +85,9 @@ class Worker {
   const View& view() const { return member_.view(); }
   const TrainingProgress& progress() const { return member_.progress(); }
   int rank() const { return view().rank_of(self_.id); }
-  // Positions of the data that this rank has in the step to be computed; in order_of(progress().cursor).
-  DataRange own_samples() const;
+  // Positions of the data that this rank has in the step to be computed; in order_of(progress().cursor). `weights` by
+  // rank, the same on all of them, if they are not to have equally many.
+  DataRange own_samples(std::span<const std::uint64_t> weights = {}) const;
 
   // `operations` is how the operations of the step ended. An error that is not kUnavailable is handed back.
   Result<StepOutcome> finish_step(const Status& operations);

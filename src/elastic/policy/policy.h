@@ -36,6 +36,7 @@ struct Observation {
   std::vector<std::string> strategies{};             // that the program can; empty: synchronous steps only
   // Nothing as long as they are not known.
   std::optional<double> straggler_index{};  // over recent steps: how much longer the slowest takes than the median
+  bool is_uneven = false;                   // parts of members follow their speed
   std::optional<double> interference{};     // how much longer exchanges take than when nothing disturbed them
   std::optional<double> exchange_s{};       // what they take, over recent steps
   double topology = 0;                      // how often it was measured anew

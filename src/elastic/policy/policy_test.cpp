@@ -13,6 +13,7 @@
 #include "elastic/policy/shipped.h"
 #include "elastic/policy/straggler.h"
 #include "elastic/policy/strategy_by_size.h"
+#include "elastic/policy/uneven.h"
 
 namespace orrery::elastic {
 namespace {
@@ -112,6 +113,23 @@ TEST(PolicySet, AsksAtTheMomentAndRefusesContradictions) {
   const Agreement agreement = set.ask(Moment::kAfterEpoch, {});
   EXPECT_TRUE(agreement.agreed.empty());
   EXPECT_EQ(agreement.refused, std::vector<std::string>{"batch: a says 32, b says 64"});
+}
+
+TEST(Uneven, PartsFollowSpeedWhileOneLagsBehind) {
+  Uneven policy({.slow = 1.5, .even = 1.2, .every = 10});
+  Observation seen;
+  seen.step = 10;
+  EXPECT_TRUE(policy.after_step(seen).empty());
+  seen.straggler_index = 1.6;
+  EXPECT_EQ(policy.after_step(seen), (Proposal{{{kUnevenParameter, 1}}, {}}));
+  seen.is_uneven = true;
+  EXPECT_TRUE(policy.after_step(seen).empty());
+  seen.straggler_index = 1.3;
+  EXPECT_TRUE(policy.after_step(seen).empty());
+  seen.straggler_index = 1.1;
+  EXPECT_EQ(policy.after_step(seen), (Proposal{{{kUnevenParameter, 0}}, {}}));
+  seen.strategy = kPairStrategy;
+  EXPECT_TRUE(policy.after_step(seen).empty()) << "there everyone takes what it can";
 }
 
 TEST(InterferencePolicy, FirstLooksForOtherWaysThenSendsLess) {

@@ -11,6 +11,7 @@
 #include "elastic/policy/schedule.h"
 #include "elastic/policy/straggler.h"
 #include "elastic/policy/strategy_by_size.h"
+#include "elastic/policy/uneven.h"
 
 namespace orrery::elastic {
 
@@ -59,12 +60,14 @@ Made make_interference(const Words& words) {
   return std::make_unique<InterferencePolicy>(options);
 }
 
-Made make_straggler(const Words& words) {
-  if (words.size() > 2) return Error::invalid("it is straggler or straggler:FACTOR");
-  StragglerOptions options;
+// Straggler or Uneven: what is done about a slow member, when it is slower than the others by a factor.
+template <class Remedy, class Options>
+Made make_remedy(const Words& words) {
+  if (words.size() > 2) return Error::invalid(fmt::format("it is {0} or {0}:FACTOR", words[0]));
+  Options options;
   ORRERY_TRY(options.slow, number_at(words, 1, "factor", options.slow));
   if (options.slow <= options.even) return Error::invalid(fmt::format("the factor must be above {}", options.even));
-  return std::make_unique<Straggler>(options);
+  return std::make_unique<Remedy>(options);
 }
 
 Made make_strategy_by_size(const Words& words) {
@@ -79,7 +82,8 @@ Made make_by_words(const std::string& text) {
   if (words[0] == "gns-workers") return make_gns_workers(words);
   if (text == "adascale") return std::make_unique<AdaScale>(AdaScaleOptions{});
   if (words[0] == "goodput") return make_goodput(words);
-  if (words[0] == "straggler") return make_straggler(words);
+  if (words[0] == "straggler") return make_remedy<Straggler, StragglerOptions>(words);
+  if (words[0] == "uneven") return make_remedy<Uneven, UnevenOptions>(words);
   if (words[0] == "interference") return make_interference(words);
   if (words[0] == "strategy-by-size") return make_strategy_by_size(words);
   if (words[0] == "schedule" || words[0] == "timetable") {
@@ -87,8 +91,8 @@ Made make_by_words(const std::string& text) {
     const auto by = words[0] == "schedule" ? Schedule::By::kStep : Schedule::By::kSecond;
     return std::make_unique<Schedule>(std::move(phases), by);
   }
-  const Words names = {"gns",     "gns-workers", "adascale",         "schedule",    "timetable",
-                       "goodput", "straggler",   "strategy-by-size", "interference"};
+  const Words names = {"gns",     "gns-workers", "adascale",         "schedule",     "timetable",
+                       "goodput", "straggler",   "strategy-by-size", "interference", "uneven"};
   return Error::not_found(fmt::format("there is {}{}", fmt::join(names, ", "), did_you_mean(words[0], names)));
 }
 
