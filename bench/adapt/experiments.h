@@ -24,6 +24,8 @@ Result<bool> slow_member(const Bench& bench);    // one member three times slowe
 Result<bool> growing_batch(const Bench& bench);  // a batch that grows with the noise scale beside fixed ones
 Result<bool> spot_machines(const Bench& bench);  // members come and go as an hour of spot machines has it
 Result<bool> interference(const Bench& bench);   // something else takes the network of one of four hosts
+Result<bool> recovery(const Bench& bench);       // members are killed
+Result<bool> cluster_size(const Bench& bench);   // one to eight members, by strategy
 Result<bool> half_an_hour(const Bench& bench);   // members come, leave and die for half an hour while a policy adapts
 
 }  // namespace orrery::bench
