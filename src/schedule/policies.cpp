@@ -11,6 +11,7 @@
 #include "schedule/policies/gandiva.h"
 #include "schedule/policies/gavel.h"
 #include "schedule/policies/gittins.h"
+#include "schedule/policies/lucid.h"
 #include "schedule/policies/online_batch.h"
 #include "schedule/policies/optimus.h"
 #include "schedule/policies/optimus_servers.h"
@@ -35,6 +36,10 @@ std::unique_ptr<Policy> hydra_of(std::unique_ptr<Placer> placer) {
   return make_online_hydra(std::move(placer));
 }
 
+std::unique_ptr<Policy> lucid_of(std::unique_ptr<Placer> placer) {
+  return make_lucid({}, std::move(placer));
+}
+
 struct ListPolicy {
   std::string_view name;
   PlacerMaker make;
@@ -46,7 +51,7 @@ constexpr ListPolicy kListPolicies[] = {
     {"srsf", make_srsf, true},         {"edf", make_edf, true},
     {"priority", make_priority, true}, {"drf", make_drf, false},
     {"tetris", make_tetris, false},    {"allox", allox_of, false},
-    {"hydra", hydra_of, false},
+    {"hydra", hydra_of, false},        {"lucid", lucid_of, false},
 };
 
 // On clusters where types of devices differ.
@@ -145,6 +150,7 @@ const std::vector<PolicyInfo>& all_policies() {
       {"optimus", "GPUs where they save most time; elastic, in rounds"},
       {"optimus-ps", "the same with parameter servers and workers, evenly on few machines"},
       {"gandiva", "affinity, time slicing, packing, migration"},
+      {"lucid", "shortest service first; jobs that leave room for each other share GPUs"},
       {"gavel", "max-min fair shares of time on every type of GPU, in rounds"},
       {"gavel-finish", "the same; shares that make finish times fair"},
       {"gavel-makespan", "the same; shares that let the last job end earliest"},
