@@ -73,6 +73,16 @@ std::string to_string(const Reason& reason) {
       return fmt::format("has waited {:.0f} s and goes before everybody", a);
     case Why::kLargerBatch:
       return fmt::format("{:.2f} times its batch, {:.2f} times as fast", a, b);
+    case Why::kClassesFit:
+      return fmt::format("classes {:.0f} and {:.0f} leave room for each other", a, b);
+    case Why::kSpeedup:
+      return a > 0 ? fmt::format("with {:.0f} GPUs {:.2f} times as fast as with one, restart included", a, b)
+                   : "its GPUs speed up others more";
+    case Why::kShareDue:
+      return a > 0 ? fmt::format("its share of time there is {:.3f}, {:.2f} times what it has had", a, b)
+                   : "GPUs are left that nobody has a share of";
+    case Why::kShareUsed:
+      return "others have had less of their share of time";
     case Why::kCheapestPlan:
       return fmt::format("part of the cheapest plan: a machine at ${:.2f} an hour, ${:.2f} for all jobs", a, b);
   }

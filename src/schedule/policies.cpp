@@ -9,7 +9,9 @@
 #include "schedule/policies/fifo.h"
 #include "schedule/policies/first_fit.h"
 #include "schedule/policies/gandiva.h"
+#include "schedule/policies/gavel.h"
 #include "schedule/policies/gittins.h"
+#include "schedule/policies/lucid.h"
 #include "schedule/policies/online_batch.h"
 #include "schedule/policies/optimus.h"
 #include "schedule/policies/optimus_servers.h"
@@ -34,6 +36,10 @@ std::unique_ptr<Policy> hydra_of(std::unique_ptr<Placer> placer) {
   return make_online_hydra(std::move(placer));
 }
 
+std::unique_ptr<Policy> lucid_of(std::unique_ptr<Placer> placer) {
+  return make_lucid({}, std::move(placer));
+}
+
 struct ListPolicy {
   std::string_view name;
   PlacerMaker make;
@@ -45,7 +51,7 @@ constexpr ListPolicy kListPolicies[] = {
     {"srsf", make_srsf, true},         {"edf", make_edf, true},
     {"priority", make_priority, true}, {"drf", make_drf, false},
     {"tetris", make_tetris, false},    {"allox", allox_of, false},
-    {"hydra", hydra_of, false},
+    {"hydra", hydra_of, false},        {"lucid", lucid_of, false},
 };
 
 // On clusters where types of devices differ.
@@ -61,6 +67,34 @@ const TypedOptions kTypedPolicies[] = {
     {.name = "tiresias", .rule = TypedRule::kAttained, .preemptive = true},
     {.name = "gittins", .rule = TypedRule::kGittins, .preemptive = true},
 };
+
+struct GavelForm {
+  std::string_view name;
+  GavelGoal goal;
+};
+constexpr GavelForm kGavelForms[] = {
+    {"gavel", GavelGoal::kMaxMin},
+    {"gavel-finish", GavelGoal::kFinishTime},
+    {"gavel-makespan", GavelGoal::kMakespan},
+    {"gavel-throughput", GavelGoal::kThroughput},
+    {"gavel-cost", GavelGoal::kThroughput},
+    {"gavel-isolated", GavelGoal::kIsolated},
+    {"gavel-packed", GavelGoal::kMaxMin},
+};
+
+Result<std::unique_ptr<Policy>> make_gavel_form(const GavelForm& form, const PolicyInputs& inputs,
+                                                std::unique_ptr<Placer> placer) {
+  GavelOptions options;
+  options.name = form.name;
+  options.goal = form.goal;
+  if (inputs.round_s > 0) options.round_s = inputs.round_s;
+  if (form.name == "gavel-cost") options.price = inputs.type_prices;
+  if (form.name == "gavel-packed") {
+    if (!inputs.packed_share) return Error::invalid("gavel-packed needs the speeds of jobs that share GPUs");
+    options.packed_share = inputs.packed_share;
+  }
+  return make_gavel(options, std::move(placer));
+}
 
 Error needs_any_placement(std::string_view name) {
   return Error::invalid(
@@ -116,6 +150,14 @@ const std::vector<PolicyInfo>& all_policies() {
       {"optimus", "GPUs where they save most time; elastic, in rounds"},
       {"optimus-ps", "the same with parameter servers and workers, evenly on few machines"},
       {"gandiva", "affinity, time slicing, packing, migration"},
+      {"lucid", "shortest service first; jobs that leave room for each other share GPUs"},
+      {"gavel", "max-min fair shares of time on every type of GPU, in rounds"},
+      {"gavel-finish", "the same; shares that make finish times fair"},
+      {"gavel-makespan", "the same; shares that let the last job end earliest"},
+      {"gavel-throughput", "the same; shares with the largest sum of speeds"},
+      {"gavel-cost", "the same; speed per dollar, deadlines kept where possible"},
+      {"gavel-isolated", "the same; an equal share for everybody"},
+      {"gavel-packed", "max-min fair shares, with pairs of jobs on the same GPUs"},
   };
   return kPolicies;
 }
@@ -133,8 +175,8 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
     if (name == "optimus-ps") {
       return Error::invalid("optimus-ps knows one type of GPU only; these jobs are faster on some than on others");
     }
-    // Optimus chooses the type itself.
-    if (name != "optimus") placer = make_fastest_type_placer(std::move(placer));
+    // Optimus and Gavel choose the type themselves.
+    if (name != "optimus" && !name.starts_with("gavel")) placer = make_fastest_type_placer(std::move(placer));
   }
   for (const ListPolicy& policy : kListPolicies) {
     if (policy.name != name) continue;
@@ -162,6 +204,9 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
     return make_optimus(options, *inputs.scaling, std::move(placer));
   }
   if (name == "gandiva") return make_gandiva({});
+  for (const GavelForm& form : kGavelForms) {
+    if (form.name == name) return make_gavel_form(form, inputs, std::move(placer));
+  }
   std::vector<std::string> names;
   for (const PolicyInfo& policy : all_policies()) names.push_back(policy.name);
   return Error::not_found(

@@ -1,6 +1,7 @@
 #pragma once
 // Policies by name, for command lines and files.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,7 +21,10 @@ struct PolicyInputs {
   bool uncertain_scaling = false;              // it is learned while jobs run, so young jobs count less
   std::vector<double> service_sample_gpu_s{};  // of past jobs, for gittins
   LasOptions las{};
-  double round_s = 0;  // of policies that work in rounds; 0: their own
+  double round_s = 0;                 // of policies that work in rounds; 0: their own
+  std::vector<double> type_prices{};  // of a GPU, by type, for gavel-cost; empty: all the same
+  // What is left of the speed of the first when it shares GPUs with the second, for gavel-packed.
+  std::function<double(const ClusterView&, JobIndex, JobIndex)> packed_share{};
   bool typed = false;  // jobs are faster on some types of devices than on others
 };
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/parallel.h"
+#include "hardware/offer.h"
 #include "simulate/device_types.h"
 
 namespace orrery::simulate {
@@ -23,6 +24,17 @@ std::vector<double> service_sample(const Workload& workload) {
   std::vector<double> sample;
   for (std::size_t i = 0; i < kSampleMax; ++i) sample.push_back(all[i * (all.size() - 1) / (kSampleMax - 1)]);
   return sample;
+}
+
+// What one GPU of each type costs in an hour, from the cheapest offer.
+Result<std::vector<double>> prices_of(const std::vector<std::string>& devices) {
+  std::vector<double> prices;
+  for (const std::string& device : devices) {
+    auto offer = hardware::cheapest_offer(device, 1);
+    if (!offer) return std::move(offer).error().with_context("gavel-cost");
+    prices.push_back(hardware::price_per_device(*offer).value());
+  }
+  return prices;
 }
 
 Workload made_elastic(Workload workload, double factor) {
@@ -48,6 +60,12 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
   const TableSpeed tables(curve, workload, setup.interference, setup.locality);
   const bool measured = !setup.interference.empty() || !setup.locality.empty();
   const SpeedModel& speed = measured ? static_cast<const SpeedModel&>(tables) : curve;
+  inputs.packed_share = [&speed](const schedule::ClusterView& view, JobIndex job, JobIndex other) {
+    return speed.packed_share(view, job, other);
+  };
+  if (policy == "gavel-cost" && inputs.typed) {
+    ORRERY_TRY(inputs.type_prices, prices_of(setup.devices));
+  }
   std::unique_ptr<schedule::ScalingModel> scaling;
   const auto make = [&](const schedule::ClusterView& view) {
     if (setup.fitted_scaling) {

@@ -14,6 +14,7 @@ int ceil_of(double value) {
   return static_cast<int>(std::ceil(value - 1e-8));
 }
 
+constexpr int kBatchesTried = 24;
 constexpr std::size_t kNodesMax = 16;  // in the interpolated grid
 
 std::string digits_of(const std::vector<int>& per_node) {
@@ -106,6 +107,29 @@ Result<double> Application::gain(int batch, int epoch) const {
   ORRERY_TRY(const double var, interpolate(batch, epoch, &Validation::grad_var));
   const double scale = batch / init_batch_;
   return (var + sqr) / (var / scale + sqr);
+}
+
+Result<Application::Goodput> Application::best_goodput(const std::vector<int>& per_node, int epoch) const {
+  int gpus = 0;
+  for (const int there : per_node) gpus += there;
+  const double low = validations_.front().batch, high = validations_.back().batch;
+  Goodput best;
+  for (int i = 0; i <= kBatchesTried; ++i) {
+    const int wanted =
+        static_cast<int>(std::lround(low * std::pow(high / low, static_cast<double>(i) / kBatchesTried)));
+    if (wanted < gpus) continue;
+    Goodput tried;
+    tried.split = split(wanted, gpus, false);
+    if (tried.split.per_gpu < 1) continue;
+    tried.batch = gpus * tried.split.per_gpu * (tried.split.accumulations + 1);
+    const auto worth = gain(tried.batch, epoch);
+    const auto time = step_time(per_node, tried.split.per_gpu);
+    if (!worth || !time) continue;
+    tried.per_s = *worth / time->total_s(tried.split.accumulations);
+    if (tried.per_s > best.per_s) best = tried;
+  }
+  if (best.batch == 0) return Error::not_found(fmt::format("{}: no batch was measured on {} GPUs", name_, gpus));
+  return best;
 }
 
 }  // namespace orrery::simulate

@@ -51,6 +51,16 @@ class Application {
   // `per_node`: GPUs on each node. The error names what was not measured.
   Result<StepTime> step_time(const std::vector<int>& per_node, int per_gpu) const;
 
+  // The batch with which training on this placement makes most progress per second in an epoch, of some between the
+  // smallest and the largest that were validated; the error says that none was measured.
+  struct Goodput {
+    int batch = 0;  // really used, of all GPUs together
+    BatchSplit split{};
+    double per_s = 0;
+  };
+  Result<Goodput> best_goodput(const std::vector<int>& per_node, int epoch) const;
+  int goodput_gpus_max() const { return name_ == "ncf" ? 1 : validations_.back().batch / min_local_; }
+
   // Progress at which `epoch` epochs are done; it does not depend on the batch.
   double progress_at(int epoch) const;
   // Iterations done at the end of an epoch (from 0) with this batch.

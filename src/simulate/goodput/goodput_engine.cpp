@@ -26,11 +26,12 @@ struct Progress {
   BatchSplit split{};
   int batch = 0;  // really used, of all GPUs together
   double step_s = 0;
+  std::vector<int> per_node{};
   double goodput = 0;
   int goodput_epoch = -1;
 };
 
-class GoodputEngine : public schedule::ScalingModel {
+class GoodputEngine : public schedule::GoodputModel {
  public:
   GoodputEngine(const std::vector<GoodputJob>& jobs, const std::vector<schedule::MachineView>& machines,
                 const GoodputOptions& options)
@@ -79,12 +80,33 @@ class GoodputEngine : public schedule::ScalingModel {
     return facts.application->gpus_max(facts.batch);
   }
 
+  double goodput(JobIndex job, int gpus) const override {
+    const auto j = static_cast<std::size_t>(job);
+    const Application* application = jobs_[j].application;
+    const int epoch = std::min(progress_[j].epoch, application->epochs() - 1);
+    const auto [found, is_new] = goodputs_.try_emplace({application, epoch, gpus}, 0.0);
+    if (is_new) {
+      const auto best = application->best_goodput(nodes_of(gpus), epoch);
+      // What was never measured is never chosen.
+      found->second = best ? best->per_s : 0;
+    }
+    return found->second;
+  }
+
+  int goodput_gpus_max(JobIndex job) const override {
+    return jobs_[static_cast<std::size_t>(job)].application->goodput_gpus_max();
+  }
+
  private:
-  static double predict(const GoodputJob& job, int gpus) {
+  static std::vector<int> nodes_of(int gpus) {
     std::vector<int> per_node(static_cast<std::size_t>(gpus / kGpusPerPredictedNode), kGpusPerPredictedNode);
     if (gpus % kGpusPerPredictedNode != 0) per_node.push_back(gpus % kGpusPerPredictedNode);
+    return per_node;
+  }
+
+  static double predict(const GoodputJob& job, int gpus) {
     const BatchSplit split = job.application->split(job.batch, gpus, true);
-    const auto time = job.application->step_time(per_node, split.per_gpu);
+    const auto time = job.application->step_time(nodes_of(gpus), split.per_gpu);
     // What was never measured is never chosen.
     return time ? time->total_s(split.accumulations) : std::numeric_limits<double>::infinity();
   }
@@ -100,7 +122,11 @@ class GoodputEngine : public schedule::ScalingModel {
     p.delay_s -= delay;
     seconds -= delay;
     while (seconds > 0 && !p.ended) {
-      if (p.goodput_epoch != p.epoch) {
+      if (p.goodput_epoch != p.epoch && options_.adapts_batch) {
+        ORRERY_TRY(const Application::Goodput best, application.best_goodput(p.per_node, p.epoch));
+        p.goodput = best.per_s;
+        p.goodput_epoch = p.epoch;
+      } else if (p.goodput_epoch != p.epoch) {
         ORRERY_TRY(const double gain, application.gain(p.batch, p.epoch));
         p.goodput = gain / p.step_s;
         p.goodput_epoch = p.epoch;
@@ -163,13 +189,15 @@ class GoodputEngine : public schedule::ScalingModel {
     std::vector<int> per_node;
     for (const schedule::Slice& slice : decision.allocation) per_node.push_back(slice.gpus);
     const int gpus = schedule::gpus_in(decision.allocation);
-    p.split = jobs_[j].application->split(jobs_[j].batch, gpus, false);
-    p.batch = gpus * p.split.per_gpu * (p.split.accumulations + 1);
     p.delay_s = options_.rescale_s;
     p.goodput_epoch = -1;
+    p.per_node = per_node;
+    if (ledger_.progress(decision.job).starts > 1) ++result_.jobs[j].restarts;
+    if (options_.adapts_batch) return {};
+    p.split = jobs_[j].application->split(jobs_[j].batch, gpus, false);
+    p.batch = gpus * p.split.per_gpu * (p.split.accumulations + 1);
     ORRERY_TRY(const StepTime time, jobs_[j].application->step_time(per_node, p.split.per_gpu));
     p.step_s = time.total_s(p.split.accumulations);
-    if (ledger_.progress(decision.job).starts > 1) ++result_.jobs[j].restarts;
     return {};
   }
 
@@ -182,6 +210,7 @@ class GoodputEngine : public schedule::ScalingModel {
   std::size_t arrived_ = 0, ended_ = 0;
   std::vector<JobIndex> arrived_now_, ended_now_;
   std::vector<Decision> decisions_;
+  mutable std::map<std::tuple<const Application*, int, int>, double> goodputs_;  // by application, epoch and GPUs
   mutable std::map<std::pair<const Application*, int>, std::vector<double>> predicted_;  // by GPUs; below 0: not yet
 };
 

@@ -13,8 +13,8 @@
 #include <memory>
 
 #include "schedule/cluster_ledger.h"
+#include "schedule/policies/pollux.h"
 #include "schedule/policy.h"
-#include "schedule/scaling_model.h"
 #include "simulate/goodput/application.h"
 
 namespace orrery::simulate {
@@ -31,6 +31,7 @@ struct GoodputOptions {
   int round_s = 60;
   int rescale_s = 30;
   int rounds_max = 1'000'000;
+  bool adapts_batch = false;  // every job trains with the batch that is best where it runs, epoch by epoch
 };
 
 struct GoodputOutcome {
@@ -45,7 +46,7 @@ struct GoodputResult {
 };
 
 using GoodputPolicy =
-    std::function<std::unique_ptr<schedule::Policy>(const schedule::ClusterView&, const schedule::ScalingModel&)>;
+    std::function<std::unique_ptr<schedule::Policy>(const schedule::ClusterView&, const schedule::GoodputModel&)>;
 
 // Jobs must be in order of submission. An error names the first step time that is missing and was needed.
 Result<GoodputResult> simulate_goodput(const std::vector<GoodputJob>& jobs,

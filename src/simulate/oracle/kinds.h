@@ -9,6 +9,7 @@ namespace orrery::simulate {
 
 Result<std::vector<OracleCase>> run_tiresias_oracle(const OracleInput& input, const std::vector<std::string>& names);
 Result<std::vector<OracleCase>> run_pollux_oracle(const OracleInput& input);
+Result<std::vector<OracleCase>> run_gavel_oracle(const OracleInput& input, const std::vector<std::string>& names);
 Result<std::vector<OracleCase>> run_batch_oracle(const OracleInput& input, const std::vector<std::string>& names);
 Result<std::vector<OracleCase>> run_colocation_oracle(const OracleInput& input);
 Result<std::vector<OracleCase>> run_muri_oracle(const OracleInput& input, const std::vector<std::string>& names);

@@ -94,6 +94,9 @@ Result<OracleReport> run_oracle(const OracleInput& input) {
   } else if (any([](const std::string& name) { return stem_of(name, "expected_jct.csv").has_value(); })) {
     report.kind = "pollux";
     ORRERY_TRY(report.cases, run_pollux_oracle(input));
+  } else if (any([](const std::string& name) { return stem_of(name, ".jct.csv").has_value(); })) {
+    report.kind = "gavel";
+    ORRERY_TRY(report.cases, run_gavel_oracle(input, names));
   } else if (any([](const std::string& name) { return stem_of(name, "colocate_pairs.csv").has_value(); })) {
     report.kind = "colocation";
     ORRERY_TRY(report.cases, run_colocation_oracle(input));

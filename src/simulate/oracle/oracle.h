@@ -4,6 +4,7 @@
 // The kind of a folder is recognised by its files:
 //   NAME.csv + NAME.expected_end_times.csv + NAME.summary.json   Tiresias simulator: end time of every job, by policy
 //   expected_jct.csv + expected_avg.csv                          Pollux simulator: completion time of every job
+//   NAME.json + NAME.jct.csv                                     Gavel simulator: mean completion times and makespans
 //   published_CLUSTER.csv                                        AlloX and Hydra on batches of jobs
 //   colocate_pairs.csv + single_job_profiles.csv                 measured pairs on one GPU: which of them Gandiva keeps
 //   testbed_NxGPU.csv, simulated.csv                             Muri: real runs on N GPUs, and simulated ones

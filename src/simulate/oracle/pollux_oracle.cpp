@@ -1,4 +1,6 @@
-// Workloads on 16 nodes of 4 T4 GPUs: Tiresias must give every completion time, Optimus the mean within 0.1 %.
+// Workloads on 16 nodes of 4 T4 GPUs: Tiresias must give every completion time, Optimus the mean within 0.1 %. Pollux,
+// of which the published runs search at random and learn speeds while jobs run, must have a mean at most 5 % longer;
+// ours knows the measured tables.
 
 #include <cmath>
 #include <fmt/format.h>
@@ -16,7 +18,7 @@ namespace orrery::simulate {
 namespace {
 
 constexpr int kNodes = 16, kGpusPerNode = 4;
-constexpr double kOptimusTolerance = 1e-3;
+constexpr double kOptimusTolerance = 1e-3, kPolluxTolerance = 0.05;
 
 struct RunKey {
   std::string load, workload, policy;
@@ -73,8 +75,9 @@ Result<std::vector<GoodputJob>> read_workload(const OracleInput& input, const Ru
 
 GoodputPolicy policy_of(const std::string& name) {
   return
-      [name](const schedule::ClusterView&, const schedule::ScalingModel& model) -> std::unique_ptr<schedule::Policy> {
+      [name](const schedule::ClusterView&, const schedule::GoodputModel& model) -> std::unique_ptr<schedule::Policy> {
         if (name == "tiresias") return schedule::make_tiresias({}, schedule::make_most_free_placer());
+        if (name == "pollux") return schedule::make_pollux({}, model, schedule::make_consolidated_placer());
         return schedule::make_optimus({.round_s = 60}, model, schedule::make_most_free_placer());
       };
 }
@@ -83,7 +86,7 @@ Result<std::vector<OracleCase>> run_case(const OracleInput& input, const RunKey&
                                          const std::map<std::string, double>& expected,
                                          const Applications& applications) {
   const std::string instance = fmt::format("load {}, workload {}", key.load, key.workload);
-  if (key.policy != "tiresias" && key.policy != "optimus") {
+  if (key.policy != "tiresias" && key.policy != "optimus" && key.policy != "pollux") {
     double sum = 0;
     for (const auto& job : expected) sum += job.second;
     return std::vector<OracleCase>{{instance, key.policy, "mean completion time, s",
@@ -93,7 +96,8 @@ Result<std::vector<OracleCase>> run_case(const OracleInput& input, const RunKey&
   ORRERY_TRY(const std::vector<GoodputJob> jobs, read_workload(input, key, applications));
   const std::vector<schedule::MachineView> machines(kNodes, {.gpus = kGpusPerNode});
   const double start = input.now_s();
-  ORRERY_TRY(const GoodputResult run, simulate_goodput(jobs, machines, policy_of(key.policy)));
+  ORRERY_TRY(const GoodputResult run,
+             simulate_goodput(jobs, machines, policy_of(key.policy), {.adapts_batch = key.policy == "pollux"}));
   const double seconds = input.now_s() - start;
   double differ = 0, expected_sum = 0, our_sum = 0;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
@@ -108,6 +112,11 @@ Result<std::vector<OracleCase>> run_case(const OracleInput& input, const RunKey&
   }
   const auto count = static_cast<double>(jobs.size());
   std::vector<OracleCase> cases;
+  if (key.policy == "pollux") {
+    cases.push_back({instance, key.policy, "mean completion time, s", expected_sum / count, our_sum / count,
+                     Bar::kAtMost, kPolluxTolerance, seconds});
+    return cases;
+  }
   const bool exact = key.policy == "tiresias";
   if (exact)
     cases.push_back({instance, key.policy, "completion times that differ", 0, differ, Bar::kEqual, 0, seconds});

@@ -1,0 +1,163 @@
+#include "schedule/policies/lucid.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "schedule/policies/gandiva.h"
+#include "schedule/size_heaps.h"
+
+namespace orrery::schedule {
+
+namespace {
+
+class Lucid : public Policy {
+ public:
+  Lucid(const LucidOptions& options, std::unique_ptr<Placer> placer) : options_(options), placer_(std::move(placer)) {}
+
+  std::string_view name() const override { return "lucid"; }
+
+  void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    view_ = &view;
+    for (const JobIndex job : event.ended) leave(job);
+    for (const JobIndex job : event.evicted) {
+      leave(job);
+      wait(job);
+    }
+    for (const JobIndex job : event.withdrawn) waiting_.remove(view.facts(job).gpus, job);
+    for (const JobIndex job : event.arrived) wait(job);
+    undo_bad_pairs(decisions);
+    start(decisions);
+    if (waiting_.size() >= options_.crowd) share(decisions);
+  }
+
+ private:
+  static constexpr int kTriesMax = 16;  // of waiting jobs of a size that find no partner
+
+  void wait(JobIndex job) {
+    const JobFacts& facts = view_->facts(job);
+    const auto service = static_cast<std::int64_t>(
+        std::min(9e18, static_cast<double>(std::max<TimeNs>(0, view_->left_ns(job))) * facts.gpus));
+    waiting_.push(facts.gpus, {.value = service, .first = job, .job = job});
+  }
+
+  void leave(JobIndex job) {
+    std::erase(hosts_[view_->facts(job).gpus], job);
+    std::erase_if(pairs_, [&](const auto& pair) {
+      if (pair.first != job && pair.second != job) return false;
+      // The one that is left alone can have another partner.
+      const JobIndex other = pair.first == job ? pair.second : pair.first;
+      if (view_->is_running(other)) hosts_[view_->facts(other).gpus].push_back(other);
+      return true;
+    });
+  }
+
+  void undo_bad_pairs(std::vector<Decision>& decisions) {
+    std::erase_if(pairs_, [&](const auto& pair) {
+      const auto [host, guest] = pair;
+      const double a = view_->progress(host).rate, b = view_->progress(guest).rate;
+      if (packing_pays(a, b) || view_->is_protected(guest)) return false;
+      decisions.push_back({.action = Action::kUnpack, .job = guest, .reason = {Why::kPackedTooSlow, a, b}});
+      refused_.insert_or_assign(guest, host);
+      hosts_[view_->facts(host).gpus].push_back(host);
+      wait(guest);
+      return true;
+    });
+  }
+
+  void start(std::vector<Decision>& decisions) {
+    if (waiting_.smallest() > view_->free_gpus()) return;
+    free_.assign(*view_);
+    int limit = free_.total();
+    while (const OrderKey* next = waiting_.first(std::min(limit, free_.total()))) {
+      const OrderKey key = *next;
+      const int gpus = view_->facts(key.job).gpus;
+      auto allocation = placer_->place(*view_, free_, key.job, gpus);
+      if (!allocation) {
+        limit = gpus - 1;
+        continue;
+      }
+      free_.take(*allocation);
+      waiting_.pop(gpus);
+      hosts_[gpus].push_back(key.job);
+      decisions.push_back(
+          {.job = key.job, .allocation = std::move(*allocation), .reason = {Why::kNextInOrder, to_seconds(key.value)}});
+    }
+  }
+
+  void share(std::vector<Decision>& decisions) {
+    for (auto& [gpus, hosts] : hosts_) {
+      std::vector<OrderKey> back;
+      for (int tries = 0; tries < kTriesMax && !hosts.empty(); ++tries) {
+        const OrderKey* next = first_of(gpus);
+        if (next == nullptr) break;
+        const OrderKey key = *next;
+        waiting_.pop(gpus);
+        const JobIndex host = partner_for(key.job, hosts);
+        if (host == kNoJob) {
+          back.push_back(key);
+          continue;
+        }
+        std::erase(hosts, host);
+        pairs_.emplace_back(host, key.job);
+        decisions.push_back({.action = Action::kPack,
+                             .job = key.job,
+                             .other = host,
+                             .reason = {Why::kClassesFit, static_cast<double>(class_of(host)),
+                                        static_cast<double>(class_of(key.job))}});
+      }
+      for (const OrderKey& key : back) waiting_.push(gpus, key);
+    }
+  }
+
+  const OrderKey* first_of(int gpus) const {
+    for (const SizeHeaps::Heap& heap : waiting_.heaps()) {
+      if (heap.gpus == gpus) return heap.empty() ? nullptr : &heap.top();
+    }
+    return nullptr;
+  }
+
+  int class_of(JobIndex job) const { return lucid_class(view_->facts(job).gpu_utilisation); }
+
+  JobIndex partner_for(JobIndex job, const std::vector<JobIndex>& hosts) const {
+    const JobFacts& facts = view_->facts(job);
+    JobIndex best = kNoJob;
+    std::tuple<int, double, JobIndex> least;
+    for (const JobIndex host : hosts) {
+      const JobFacts& other = view_->facts(host);
+      if (!lucid_packs(class_of(job), class_of(host)) || facts.gpu_memory_share + other.gpu_memory_share > 1) continue;
+      const auto refused = refused_.find(job);
+      if (refused != refused_.end() && refused->second == host) continue;
+      if (view_->is_typed() && !runs_beside(job, host)) continue;
+      const std::tuple<int, double, JobIndex> key(class_of(host), other.gpu_utilisation, host);
+      if (best != kNoJob && key >= least) continue;
+      best = host;
+      least = key;
+    }
+    return best;
+  }
+
+  // On the type the other runs on; one that starts now has no GPUs yet that could be looked at.
+  bool runs_beside(JobIndex job, JobIndex host) const {
+    if (!view_->is_running(host)) return false;
+    const auto machine = static_cast<std::size_t>(view_->progress(host).allocation.front().machine);
+    return view_->speed_on(job, view_->machines()[machine].device) > 0;
+  }
+
+  LucidOptions options_;
+  std::unique_ptr<Placer> placer_;
+  const ClusterView* view_ = nullptr;
+  SizeHeaps waiting_;
+  FreeGpus free_;
+  std::map<int, std::vector<JobIndex>> hosts_;        // running jobs that share with nobody, by GPUs
+  std::vector<std::pair<JobIndex, JobIndex>> pairs_;  // host and guest
+  std::map<JobIndex, JobIndex> refused_;              // the last partner that slowed a job down too much
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_lucid(const LucidOptions& options, std::unique_ptr<Placer> placer) {
+  return std::make_unique<Lucid>(options, std::move(placer));
+}
+
+}  // namespace orrery::schedule

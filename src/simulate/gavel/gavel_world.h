@@ -1,0 +1,53 @@
+#pragma once
+// The world of Gavel's simulator: jobs of so many steps, in rounds, on types of GPUs that differ.
+//
+// 1. A job that is chosen for a round does at most floor(speed x round) steps of it. The round ends when the last of
+//    those chosen does; one that ends earlier leaves its GPUs idle, but has its own end. Both jobs of a pair end
+//    together.
+// 2. When jobs came or left, and the shares are at least `reset_s` old, shares are computed anew (schedule/policies/
+//    gavel_shares.h), and the books are restarted (gavel_rounds.h). Jobs that came since then wait, and the GPUs that
+//    they would be given are idle.
+// 3. Without anybody running the clock goes to the next arrival; time that a round seems to have lasted counts from the
+//    end of the round before.
+// No restart costs. Types are looked through in the order given, by policies that do not look at speeds in an order
+// drawn every round.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "simulate/gavel/packed_speeds.h"
+
+namespace orrery::simulate {
+
+struct GavelJob {
+  PackedSpeeds::Kind kind = 0;
+  std::int64_t steps = 0;
+  int gpus = 1;
+  double submit_s = 0;
+  double weight = 1;
+  double deadline_s = -1;  // below 0: none
+};
+
+struct GavelOptions {
+  std::vector<int> gpus{};  // by type, as in the speeds
+  double round_s = 360;
+  double reset_s = 1920;
+  std::uint64_t seed = 0;
+};
+
+struct GavelResult {
+  std::vector<double> completion_s;  // by job, from its submission
+  double makespan_s = 0;
+};
+
+// "fifo", "fifo_perf", "allox", "isolated", "gandiva", "max_min_fairness_perf", "max_min_fairness_packed",
+// "finish_time_fairness_perf", "min_total_duration_perf", "max_sum_throughput_perf".
+bool is_gavel_policy(std::string_view name);
+
+// Jobs must be in order of submission.
+Result<GavelResult> simulate_gavel(const std::vector<GavelJob>& jobs, const PackedSpeeds& speeds,
+                                   std::string_view policy, const GavelOptions& options);
+
+}  // namespace orrery::simulate
