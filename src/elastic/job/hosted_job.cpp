@@ -48,12 +48,14 @@ Result<std::unique_ptr<HostedJob>> HostedJob::open(env::Env env, Watch& watch, c
   return job;
 }
 
-Status HostedJob::attach(std::unique_ptr<net::Stream> stream) {
+Status HostedJob::attach(std::unique_ptr<net::Stream> stream, const std::string& secret, const std::string& random) {
   stream_ = std::move(stream);
   if (!postbox_) {
     ORRERY_TRY(postbox_, Postbox::open(order_.job, kLauncherName));
   }
-  send(JobOpened{"", addresses_});
+  JobOpened opened{"", addresses_, ""};
+  opened.proof = proof_of(opened, secret, random);
+  send(opened);
   for (const auto& [member, end] : ended_) send(end);
   return {};
 }

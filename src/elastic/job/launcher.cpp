@@ -187,8 +187,7 @@ class Launcher {
   Status start_elsewhere(const MemberRecord& member) {
     hosts_of_[member.id] = member.host;
     Enlistment enlistment{name_on_host(options_.roster.job, member.host), "", member, roster_.founders()};
-    // Of this run alone: nobody of an earlier one can be taken for one of it.
-    enlistment.secret = fmt::format("{}/{}/{:x}", options_.secret, options_.roster.job, run_);
+    enlistment.secret = secret_of_run(options_.secret, options_.roster.job, run_);
     enlistment.fence_s = options_.fence_max.value();
     hosts_->send(member.host, StartOrder{member.id, options_.argv, to_variables(enlistment)});
     return {};

@@ -12,7 +12,9 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 
+#include "base/check.h"
 #include "base/text.h"
 
 namespace orrery::elastic::net {
@@ -147,6 +149,13 @@ bool stays_here(int socket) {
   }
   return std::memcmp(&reinterpret_cast<const sockaddr_in6&>(own).sin6_addr,
                      &reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr, sizeof(in6_addr)) == 0;
+}
+
+std::string random_bytes() {
+  std::string bytes(32, '\0');
+  // So few bytes come whole, or not at all.
+  ORRERY_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return bytes;
 }
 
 void notice_silence(int socket, Seconds longest) {
