@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "elastic/job/note.h"
+#include "elastic/job/reap.h"
 #include "env/clock.h"
 
 namespace orrery::elastic {
@@ -178,21 +179,13 @@ void HostedJob::read_printed(env::FileDescriptor& pipe, bool is_error) {
 }
 
 Status HostedJob::reap() {
-  for (auto one = processes_.begin(); one != processes_.end();) {
-    ORRERY_TRY(const std::optional<env::ProcessExit> exit, one->second->wait(Seconds(0)));
-    if (!exit) {
-      ++one;
-      continue;
-    }
-    // What it said last is there now, and comes before its end.
-    ORRERY_TRY_VOID(read_notes());
-    watch_.drop(one->second->id());
-    const HasEnded end{one->first, static_cast<std::uint32_t>(exit->code), static_cast<std::uint32_t>(exit->signal)};
-    ended_[one->first] = end;
-    send(end);
-    one = processes_.erase(one);
-  }
-  return {};
+  return elastic::reap(
+      processes_, watch_, [this] { return read_notes(); },
+      [this](MemberId member, const env::ProcessExit& exit) {
+        const HasEnded end{member, static_cast<std::uint32_t>(exit.code), static_cast<std::uint32_t>(exit.signal)};
+        ended_[member] = end;
+        send(end);
+      });
 }
 
 Status HostedJob::move() {
