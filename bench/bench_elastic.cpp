@@ -9,9 +9,10 @@
 // time is that of the slowest rank. What is judged is the median over the rounds of other / ours. 32-bit floats, summed
 // up.
 //
-//   bench_elastic [ROUNDS [RANKS [tcp]]]
+//   bench_elastic [ROUNDS [RANKS [tcp [RATE]]]]
 //
-// With "tcp" only those take part that use TCP.
+// With "tcp" only those take part that use TCP; with a RATE as tc has it ("1gbit"), every rank is in a network
+// namespace of its own with a link of that rate, which needs root. RANKS 0: 2, 3 and 4.
 //
 // Exit code 1 when a bar is missed.
 
@@ -27,6 +28,7 @@
 #include "base/statistics.h"
 #include "elastic/board.h"
 #include "elastic/host/segment.h"
+#include "elastic/namespaces.h"
 #include "env/env.h"
 #include "env/processes.h"
 #include "env/sockets.h"
@@ -37,7 +39,7 @@ namespace {
 using bench::Board;
 
 constexpr int kRounds = 15;
-constexpr double kLongestTurn = 120;  // seconds, after which a contender is taken for dead
+constexpr double kLongestTurn = 300;  // seconds, after which a contender is taken for dead
 
 struct Work {
   std::string name;
@@ -94,10 +96,17 @@ struct Contender {
 
 class Group {
  public:
-  Group(env::Env env, std::string folder_of_programs, int ranks, bool tcp_only)
-      : env_(env), programs_(std::move(folder_of_programs)), ranks_(ranks), tcp_only_(tcp_only) {}
+  Group(env::Env env, std::string folder_of_programs, int ranks, bool tcp_only, std::string rate)
+      : env_(env),
+        programs_(std::move(folder_of_programs)),
+        ranks_(ranks),
+        tcp_only_(tcp_only),
+        rate_(std::move(rate)) {}
 
   Status start() {
+    if (!rate_.empty()) {
+      ORRERY_TRY(namespaces_, bench::Namespaces::make(env_, ranks_, rate_));
+    }
     const int file = ::memfd_create("bench-board", 0);
     if (file < 0 || ::ftruncate(file, sizeof(Board)) != 0) return Error::io("cannot create the board");
     board_path_ = fmt::format("/proc/{}/fd/{}", static_cast<long>(::getpid()), file);
@@ -150,6 +159,15 @@ class Group {
   }
 
  private:
+  std::string address_of(int rank) const {
+    return namespaces_ != nullptr ? bench::Namespaces::address(rank) : "127.0.0.1";
+  }
+
+  // On the host of a rank.
+  Status spawn_there(Contender& contender, int rank, const std::vector<std::string>& argv) {
+    return spawn(contender, namespaces_ != nullptr ? namespaces_->inside(rank, argv) : argv);
+  }
+
   Status spawn(Contender& contender, std::vector<std::string> argv) {
     ORRERY_TRY(auto process, env_.processes.spawn({.argv = std::move(argv), .own_group = true}));
     contender.processes.push_back(std::move(process));
@@ -169,23 +187,27 @@ class Group {
     return {};
   }
 
-  Status start_tcp() {
+  Result<std::vector<std::string>> free_addresses() const {
     // Ports that were free a moment ago.
     std::vector<std::unique_ptr<env::Listener>> listeners;
     std::vector<std::string> addresses;
     for (int rank = 0; rank < ranks_; ++rank) {
       ORRERY_TRY(auto listener, env_.sockets.listen({"127.0.0.1", 0}));
-      addresses.push_back(env::to_string(listener->address()));
+      addresses.push_back(env::to_string(env::Address{address_of(rank), listener->address().port}));
       listeners.push_back(std::move(listener));
     }
-    listeners.clear();
+    return addresses;
+  }
+
+  Status start_tcp() {
+    ORRERY_TRY(const std::vector<std::string> addresses, free_addresses());
     Contender contender{"TCP", {}};
     for (int rank = 0; rank < ranks_; ++rank) {
       std::vector<std::string> argv = {programs_ + "/elastic_orrery_tcp", board_path_,
                                        fmt::to_string(contenders_.size()), fmt::to_string(rank),
                                        fmt::to_string(ranks_)};
       argv.insert(argv.end(), addresses.begin(), addresses.end());
-      ORRERY_TRY_VOID(spawn(contender, std::move(argv)));
+      ORRERY_TRY_VOID(spawn_there(contender, rank, argv));
     }
     contenders_.push_back(std::move(contender));
     return {};
@@ -197,8 +219,9 @@ class Group {
     std::filesystem::create_directories(folder_);
     Contender contender{"Gloo ring", {}};
     for (int rank = 0; rank < ranks_; ++rank) {
-      ORRERY_TRY_VOID(spawn(contender, {programs_ + "/elastic_gloo", board_path_, fmt::to_string(contenders_.size()),
-                                        fmt::to_string(rank), fmt::to_string(ranks_), folder_}));
+      ORRERY_TRY_VOID(spawn_there(contender, rank,
+                                  {programs_ + "/elastic_gloo", board_path_, fmt::to_string(contenders_.size()),
+                                   fmt::to_string(rank), fmt::to_string(ranks_), folder_, address_of(rank)}));
     }
     contenders_.push_back(std::move(contender));
     return {};
@@ -221,6 +244,8 @@ class Group {
   std::string programs_;
   int ranks_;
   bool tcp_only_;
+  std::string rate_;  // of links; empty: everyone is on this host
+  std::unique_ptr<bench::Namespaces> namespaces_;
   std::string board_path_;
   Board* board_ = nullptr;
   std::string folder_;
@@ -241,8 +266,9 @@ double bar(const std::string& other, const std::string& ours, int ranks, const W
 }
 
 // Prints the rows of one number of ranks. Whether all bars were met.
-Result<bool> measure(env::Env env, const std::string& programs, int ranks, int rounds, bool tcp_only) {
-  Group group(env, programs, ranks, tcp_only);
+Result<bool> measure(env::Env env, const std::string& programs, int ranks, int rounds, bool tcp_only,
+                     const std::string& rate) {
+  Group group(env, programs, ranks, tcp_only, rate);
   ORRERY_TRY_VOID(group.start());
   const std::vector<Work> work = all_work();
   const std::size_t contenders = group.contenders().size();
@@ -299,7 +325,7 @@ int run(int argc, char** argv) {
   bool all_met = true;
   for (const int ranks : {2, 3, 4}) {
     if (argc > 2 && std::atoi(argv[2]) != 0 && std::atoi(argv[2]) != ranks) continue;
-    const auto met = measure(env, programs, ranks, rounds, tcp_only);
+    const auto met = measure(env, programs, ranks, rounds, tcp_only, argc > 4 ? argv[4] : "");
     if (!met) {
       fmt::print(stderr, "{} ranks: {}\n", ranks, met.error().to_string());
       return 1;

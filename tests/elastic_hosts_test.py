@@ -181,6 +181,29 @@ class HostsTest(unittest.TestCase):
         self.wait_for_steps([2, 3, 4], 20)
         self.stop([2, 3, 4])
 
+    def test_hosts_with_several_members(self):
+        # Members 1 to 3 lead their hosts, 4 to 6 are beside them: memory inside hosts, TCP between those who lead.
+        self.run_job("-n", 6, "--elastic", "1:7", hosts=3)
+        self.wait_for_steps([1, 2, 3, 4, 5, 6], 20)
+        os.kill(self.pid_of(5), signal.SIGKILL)
+        self.wait_for_steps([1, 2, 3, 4, 6], 20)
+        os.kill(self.pid_of(1), signal.SIGKILL)  # member 4 leads host 0 now
+        self.wait_for_steps([2, 3, 4, 6], 20)
+        done = subprocess.run(self.network.inside(1, ORRERY, "resize", f"{self.name}.h1", 6), capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr + self.said())
+        members = self.events("resized")[-1]["members"]
+        self.wait_for_steps(members, 20)
+        # A whole host, with two of six members.
+        self.network.cut(2)
+        rest = [member for member in members if member not in (3, 6)]
+        self.wait_for_steps(rest, 50)
+        for member in (3, 6):
+            self.wait_for_end_of(member)
+        self.network.heal(2)
+        self.wait_for_steps(rest, 20)
+        self.stop(rest)
+
     def test_one_of_four_is_cut_off_and_comes_back(self):
         self.run_job("-n", 4, "--elastic", "1:4", "--replace", 2)
         self.wait_for_steps([1, 2, 3, 4], 20)

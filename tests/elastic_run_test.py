@@ -390,7 +390,7 @@ class RunTest(JobTest):
     # Without the launcher.
 
     def test_training_goes_on_without_its_launcher(self):
-        job = self.train("-n", 3, "--spares", 1, steps=1500)
+        job = self.train("-n", 3, "--spares", 1, steps=3000)
         self.wait_for_steps(job, 10)
         job.process.kill()
         job.process.wait()
@@ -401,7 +401,7 @@ class RunTest(JobTest):
         self.assertIn("has lost its launcher", result.stderr)
         os.kill(job.pid_of(3), signal.SIGKILL)
         self.wait_for_steps(job, 20)
-        self.assertTrue(wait_for(lambda: self.furthest(job) == 1500))
+        self.assertTrue(wait_for(lambda: self.furthest(job) == 3000))
         self.expect_nothing_left(job)
         job.wait()
         self.expect_right_models(job, ended=2)

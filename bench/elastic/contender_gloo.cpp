@@ -1,4 +1,4 @@
-// Gloo's ring over TCP as a contender of bench_elastic: elastic_gloo BOARD CONTENDER RANK RANKS FOLDER
+// Gloo's ring over TCP as a contender of bench_elastic: elastic_gloo BOARD CONTENDER RANK RANKS FOLDER ADDRESS
 
 #include <cstdlib>
 #include <gloo/allreduce.h>
@@ -12,14 +12,14 @@
 
 int main(int argc, char** argv) {
   using namespace orrery::bench;
-  if (argc != 6) return 2;
+  if (argc != 7) return 2;
   Board* const board = open_board(argv[1]);
   if (board == nullptr) return 2;
   Rank rank;
   rank.rank = std::atoi(argv[3]);
   rank.ranks = std::atoi(argv[4]);
   auto context = std::make_shared<gloo::rendezvous::Context>(rank.rank, rank.ranks);
-  auto device = gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr("127.0.0.1"));
+  auto device = gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(argv[6]));
   gloo::rendezvous::FileStore store(argv[5]);
   context->connectFullMesh(store, device);
 

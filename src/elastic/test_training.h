@@ -206,7 +206,11 @@ struct Job {
           (*worker)->session().all_reduce("g", {aside.data(), aside.size(), DataType::kI64}, ReduceOp::kSum);
       const Status summed = ticket ? (*worker)->session().wait(*ticket) : Status(ticket.error());
       const auto outcome = (*worker)->finish_step(summed);
-      if (!outcome) return outcome.error().code() == ErrorCode::kUnavailable ? 51 : 21;
+      if (!outcome && outcome.error().code() == ErrorCode::kUnavailable) return 51;
+      if (!outcome) {
+        std::fprintf(stderr, "member %d: %s\n", static_cast<int>(self.id), outcome.error().to_string().c_str());
+        return 21;
+      }
       if (*outcome == StepOutcome::kEnded) return 50;
     }
     return 0;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "elastic/net/session.h"
 #include "env/real_clock.h"
 
 namespace orrery::elastic {
@@ -13,6 +12,7 @@ namespace {
 
 constexpr Seconds kBetweenReports{0.1};
 constexpr Seconds kBetweenAsks{0.1};
+constexpr Seconds kNoLimit{3600};  // whoever does not come is found dead, or lost
 // So long a launcher may be stopped or busy before a process that is no member yet takes it for gone.
 constexpr Seconds kLauncherSilenceMax{2};
 // So long a process that has come to its end stays for others who have not.
@@ -377,33 +377,71 @@ Status Worker::wait_for_others(std::uint64_t epoch) {
   return {};
 }
 
-Result<std::unique_ptr<Collectives>> Worker::open_collectives() {
-  constexpr Seconds kNoLimit{3600};  // whoever does not come is found dead, or lost
-  const std::uint64_t epoch = view().epoch;
-  const auto meanwhile = [this, epoch] { return wait_for_others(epoch); };
-  const auto is_here = [this](const MemberRecord& member) { return post_->is_here(member); };
-  const auto here = std::count_if(view().members.begin(), view().members.end(), is_here);
-  if (static_cast<std::size_t>(here) == view().members.size()) {
-    SessionOptions options;
-    options.probe = options_.probe;
-    options.port.epoch = epoch;
-    options.port.open_max = kNoLimit;
-    options.port.meanwhile = meanwhile;
-    for (const MemberRecord& member : view().members) options.port.members.push_back(static_cast<int>(member.slot));
-    ORRERY_TRY(std::unique_ptr<Collectives> session, Session::open(*seat_, options));
-    return session;
-  }
-  net::SessionOptions options;
-  options.mesh.epoch = epoch;
-  options.mesh.rank = rank();
-  options.mesh.open_max = kNoLimit;
-  options.mesh.meanwhile = meanwhile;
-  options.mesh.ranks_here = static_cast<int>(here);
+Result<std::unique_ptr<Session>> Worker::open_here() {
+  SessionOptions options;
+  options.probe = options_.probe;
+  options.port.epoch = view().epoch;
+  options.port.open_max = kNoLimit;
+  options.port.meanwhile = [this, epoch = view().epoch] { return wait_for_others(epoch); };
   for (const MemberRecord& member : view().members) {
-    ORRERY_TRY(env::Address address, net::parse_address(member.address));
+    if (post_->is_here(member)) options.port.members.push_back(static_cast<int>(member.slot));
+  }
+  return Session::open(*seat_, options);
+}
+
+Result<std::unique_ptr<net::Session>> Worker::open_between(const std::vector<int>& ranks) {
+  net::SessionOptions options;
+  options.mesh.epoch = view().epoch;
+  options.mesh.open_max = kNoLimit;
+  options.mesh.meanwhile = [this, epoch = view().epoch] { return wait_for_others(epoch); };
+  options.mesh.rank = static_cast<int>(std::find(ranks.begin(), ranks.end(), rank()) - ranks.begin());
+  options.mesh.ranks_here =
+      static_cast<int>(std::count_if(view().members.begin(), view().members.end(),
+                                     [this](const MemberRecord& member) { return post_->is_here(member); }));
+  for (const int rank : ranks) {
+    ORRERY_TRY(env::Address address, net::parse_address(view().members[static_cast<std::size_t>(rank)].address));
     options.mesh.addresses.push_back(std::move(address));
   }
-  ORRERY_TRY(std::unique_ptr<Collectives> session, net::Session::open(post_->door(), options));
+  return net::Session::open(post_->door(), options);
+}
+
+Result<std::unique_ptr<Collectives>> Worker::open_two_levels(const net::HostLayout& layout) {
+  const std::uint64_t epoch = view().epoch;
+  ORRERY_TRY(std::unique_ptr<Session> here, open_here());
+  std::unique_ptr<net::Session> between;
+  if (layout.leads(rank())) {
+    std::vector<int> leaders;
+    for (const std::vector<int>& ranks : layout.hosts) leaders.push_back(ranks.front());
+    ORRERY_TRY(between, open_between(leaders));
+  }
+  ORRERY_TRY(std::unique_ptr<Collectives> session,
+             net::TwoLevel::make(std::move(here), std::move(between), layout, rank()));
+  // So far, those who lead no host know of the others there only.
+  ORRERY_TRY(const Ticket all_came, session->barrier("orrery: open"));
+  for (;;) {
+    ORRERY_TRY(const bool ended, session->poll(all_came));
+    if (ended) break;
+    ORRERY_TRY_VOID(wait_for_others(epoch));
+    env::RealClock().sleep(microseconds(50));
+  }
+  ORRERY_TRY_VOID(session->wait(all_came));
+  return session;
+}
+
+Result<std::unique_ptr<Collectives>> Worker::open_collectives() {
+  std::vector<std::uint32_t> hosts;
+  std::vector<int> ranks;
+  for (const MemberRecord& member : view().members) {
+    ranks.push_back(static_cast<int>(ranks.size()));
+    hosts.push_back(member.host);
+  }
+  const net::HostLayout layout = net::HostLayout::from(hosts);
+  if (!post_->spans_hosts() || layout.hosts.size() == 1) {
+    ORRERY_TRY(std::unique_ptr<Collectives> session, open_here());
+    return session;
+  }
+  if (layout.is_worth_it()) return open_two_levels(layout);
+  ORRERY_TRY(std::unique_ptr<Collectives> session, open_between(ranks));
   return session;
 }
 

@@ -19,10 +19,11 @@
 // with `lanes`, between steps that go on meanwhile. Who gets it so is a shadow at first: it takes part in all
 // operations, without samples of its own.
 //
-// If members are on several hosts (their records have addresses), sessions go over TCP, and whoever is on another host
-// is noticed by its connections (net/mail.h). There a member that cannot be reached need not be dead: the majority goes
-// on without it, see QuorumRule. A minority commits nothing; it gives up after `fence_max`, or as soon as it hears that
-// the others have gone on: finish_step() is then kUnavailable.
+// If members are on several hosts (their records have addresses), sessions go over TCP, inside hosts through shared
+// memory (net/two_level.h), and whoever is on another host is noticed by its connections (net/mail.h). There a member
+// that cannot be reached need not be dead: the majority goes on without it, see QuorumRule. A minority commits nothing;
+// it gives up after `fence_max`, or as soon as it hears that the others have gone on: finish_step() is then
+// kUnavailable.
 //
 // A process that the launcher of a job started (job/launcher.h) gets its options from job/enlist.h, waits until it is
 // asked to join unless it is a founder, does what the launcher asks for, and tells it how far it is. Without a launcher
@@ -38,6 +39,7 @@
 #include "elastic/member/member.h"
 #include "elastic/model_transfer.h"
 #include "elastic/monitor/ema.h"
+#include "elastic/net/two_level.h"
 #include "elastic/post.h"
 #include "elastic/session.h"
 
@@ -146,7 +148,11 @@ class Worker {
   Status open_session();
   // While others have yet to come to the view of `epoch`.
   Status wait_for_others(std::uint64_t epoch);
+  // Shared memory on one host; TCP between hosts; both if hosts have several members.
   Result<std::unique_ptr<Collectives>> open_collectives();
+  Result<std::unique_ptr<Session>> open_here();
+  Result<std::unique_ptr<net::Session>> open_between(const std::vector<int>& ranks);
+  Result<std::unique_ptr<Collectives>> open_two_levels(const net::HostLayout& layout);
   Status transfer_model();
   // A piece of it, before a step takes effect.
   Status transfer_piece();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/sha256.h"
 #include "base/text.h"
 #include "elastic/job/hosted_job.h"
 #include "env/clock.h"
@@ -44,6 +45,7 @@ class Agent {
   struct Visitor {
     std::unique_ptr<net::Stream> stream;
     Seconds since{0};
+    std::string challenge;
     bool is_done = false;
   };
 
@@ -68,8 +70,10 @@ class Agent {
       if (!socket) break;
       net::notice_silence(socket->get(), kSilenceMax);
       net::prepare(socket->get(), 0);
-      visitors_.push_back(
-          {std::make_unique<net::Stream>(std::move(*socket), net::StreamLimits{}), env_.clock.monotonic()});
+      Visitor visitor{std::make_unique<net::Stream>(std::move(*socket), net::StreamLimits{}), env_.clock.monotonic(),
+                      net::random_bytes()};
+      (void)visitor.stream->send(encode(Challenge{kOrderVersion, visitor.challenge}));
+      visitors_.push_back(std::move(visitor));
     }
     for (Visitor& visitor : visitors_) listen_to(visitor);
     std::erase_if(visitors_, [](const Visitor& visitor) { return visitor.is_done; });
@@ -78,22 +82,25 @@ class Agent {
 
   void listen_to(Visitor& visitor) {
     std::vector<std::string> messages;
-    const Status received = visitor.stream->receive(messages);
+    const Status received = visitor.stream->flush() ? visitor.stream->receive(messages) : Error::unavailable("gone");
     visitor.is_done = !received || !messages.empty() || env_.clock.monotonic() > visitor.since + kHelloMax;
     if (messages.empty()) return;
     const auto order = decode_order(messages.front());
     const auto* const open = order ? std::get_if<OpenJob>(&*order) : nullptr;
     if (order && open == nullptr) return;
-    const Status done = order ? admit(*open, visitor.stream) : Status(order.error());
+    const Status done = order ? admit(*open, visitor) : Status(order.error());
     if (done) return;
     say(fmt::format("refused a launcher: {}", done.error().message()));
     if (visitor.stream == nullptr) return;
-    (void)visitor.stream->send(encode(JobOpened{done.error().message(), {}}));
+    (void)visitor.stream->send(encode(JobOpened{done.error().message(), {}, ""}));
     (void)visitor.stream->flush();
   }
 
-  Status admit(const OpenJob& order, std::unique_ptr<net::Stream>& stream) {
-    if (order.secret != options_.secret) return Error::invalid("the secret is not the one of this agent");
+  Status admit(const OpenJob& order, Visitor& visitor) {
+    if (!is_same_secret(order.proof, proof_of(order, options_.secret, visitor.challenge))) {
+      return Error::invalid("the secret is not the one of this agent");
+    }
+    std::unique_ptr<net::Stream>& stream = visitor.stream;
     const auto known =
         std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& job) { return job->name() == order.job; });
     if (known != jobs_.end()) {
@@ -101,10 +108,10 @@ class Agent {
         return Error::invalid(fmt::format("a job called {} is running there; choose another --name", quote(order.job)));
       }
       say(fmt::format("job {}: its launcher is back", order.job));
-      return (*known)->attach(std::move(stream));
+      return (*known)->attach(std::move(stream), options_.secret, order.random);
     }
     ORRERY_TRY(auto job, HostedJob::open(env_, *watch_, order, options_.listen.host));
-    ORRERY_TRY_VOID(job->attach(std::move(stream)));
+    ORRERY_TRY_VOID(job->attach(std::move(stream), options_.secret, order.random));
     say(fmt::format("job {} has come here", order.job));
     jobs_.push_back(std::move(job));
     return {};

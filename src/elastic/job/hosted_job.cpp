@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "elastic/job/note.h"
+#include "elastic/job/reap.h"
 #include "env/clock.h"
 
 namespace orrery::elastic {
@@ -48,12 +49,14 @@ Result<std::unique_ptr<HostedJob>> HostedJob::open(env::Env env, Watch& watch, c
   return job;
 }
 
-Status HostedJob::attach(std::unique_ptr<net::Stream> stream) {
+Status HostedJob::attach(std::unique_ptr<net::Stream> stream, const std::string& secret, const std::string& random) {
   stream_ = std::move(stream);
   if (!postbox_) {
     ORRERY_TRY(postbox_, Postbox::open(order_.job, kLauncherName));
   }
-  send(JobOpened{"", addresses_});
+  JobOpened opened{"", addresses_, ""};
+  opened.proof = proof_of(opened, secret, random);
+  send(opened);
   for (const auto& [member, end] : ended_) send(end);
   return {};
 }
@@ -176,21 +179,13 @@ void HostedJob::read_printed(env::FileDescriptor& pipe, bool is_error) {
 }
 
 Status HostedJob::reap() {
-  for (auto one = processes_.begin(); one != processes_.end();) {
-    ORRERY_TRY(const std::optional<env::ProcessExit> exit, one->second->wait(Seconds(0)));
-    if (!exit) {
-      ++one;
-      continue;
-    }
-    // What it said last is there now, and comes before its end.
-    ORRERY_TRY_VOID(read_notes());
-    watch_.drop(one->second->id());
-    const HasEnded end{one->first, static_cast<std::uint32_t>(exit->code), static_cast<std::uint32_t>(exit->signal)};
-    ended_[one->first] = end;
-    send(end);
-    one = processes_.erase(one);
-  }
-  return {};
+  return elastic::reap(
+      processes_, watch_, [this] { return read_notes(); },
+      [this](MemberId member, const env::ProcessExit& exit) {
+        const HasEnded end{member, static_cast<std::uint32_t>(exit.code), static_cast<std::uint32_t>(exit.signal)};
+        ended_[member] = end;
+        send(end);
+      });
 }
 
 Status HostedJob::move() {

@@ -28,7 +28,8 @@ class HostedJob {
   const std::string& name() const { return order_.job; }
   bool is_of(const OpenJob& order) const { return order.job == order_.job && order.run == order_.run; }
   // A launcher is there, for the first time or again: it is told where processes are reached, and who has ended.
-  Status attach(std::unique_ptr<net::Stream> stream);
+  // By what it is told, it sees that this is the agent it means: `random` is its challenge.
+  Status attach(std::unique_ptr<net::Stream> stream, const std::string& secret, const std::string& random);
   bool is_attached() const { return stream_ != nullptr; }
   // It has ended: nobody lives, and nobody will ask.
   bool is_over() const { return processes_.empty() && stream_ == nullptr; }

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "base/sha256.h"
+
 namespace orrery::elastic {
 
 namespace {
@@ -123,12 +125,22 @@ void Hosts::call(std::uint32_t number) {
   }
   net::prepare(host.connecting.get(), 0);
   host.stream = std::make_unique<net::Stream>(std::move(host.connecting), net::StreamLimits{});
-  (void)host.stream->send(encode(OpenJob{kOrderVersion, options_.secret, name_on_host(options_.job, number),
-                                         options_.run, options_.slots, options_.arena_bytes}));
+  host.challenge.clear();
+}
+
+void Hosts::open(std::uint32_t number, const Challenge& challenge) {
+  Host& host = hosts_[number];
+  if (!host.challenge.empty()) return;
+  host.challenge = net::random_bytes();
+  OpenJob order{kOrderVersion,  host.challenge,      "", name_on_host(options_.job, number), options_.run,
+                options_.slots, options_.arena_bytes};
+  order.proof = proof_of(order, options_.secret, challenge.random);
+  (void)host.stream->send(encode(order));
 }
 
 Status Hosts::on(std::uint32_t number, const Order& order) {
   Host& host = hosts_[number];
+  if (const auto* const challenge = std::get_if<Challenge>(&order)) open(number, *challenge);
   const auto* const opened = std::get_if<JobOpened>(&order);
   if (std::holds_alternative<CloseJob>(order)) host.is_closed = true;
   if (opened == nullptr) {
@@ -140,6 +152,9 @@ Status Hosts::on(std::uint32_t number, const Order& order) {
         Error::invalid(fmt::format("the agent {} says: {}", env::to_string(host.address), opened->problem));
     if (!host.was_open) refused_ = refusal;
     return refusal;
+  }
+  if (host.challenge.empty() || !is_same_secret(opened->proof, proof_of(*opened, options_.secret, host.challenge))) {
+    return Error::invalid("it does not know the secret");
   }
   if (opened->addresses.size() != options_.slots) return Error::invalid("an agent with another number of ports");
   if (host.was_open && opened->addresses != host.addresses) {

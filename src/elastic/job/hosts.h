@@ -62,13 +62,15 @@ class Hosts {
     bool is_open = false, was_open = false, is_given_up = false, is_closed = false;
     Seconds next_try{0}, lost{0};
     std::vector<std::string> addresses{};
-    std::string problem{};  // why it is not open
+    std::string challenge{};  // ours, to the agent
+    std::string problem{};    // why it is not open
   };
 
   Hosts(HostsOptions options, env::Clock& clock) : options_(std::move(options)), clock_(clock) {}
   void call(std::uint32_t number);
   void lose(std::uint32_t number, const std::string& problem);
   Status on(std::uint32_t number, const Order& order);
+  void open(std::uint32_t number, const Challenge& challenge);
   void move(std::uint32_t number);
 
   HostsOptions options_;

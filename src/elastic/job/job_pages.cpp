@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/sha256.h"
+
 namespace orrery::elastic {
 
 namespace {
@@ -11,16 +13,6 @@ namespace {
 using net::HttpAnswer;
 using net::HttpRequest;
 using Json = nlohmann::ordered_json;
-
-// Takes as long for a wrong one as for the right one.
-bool is_same(std::string_view given, std::string_view expected) {
-  unsigned difference = given.size() == expected.size() ? 0 : 1;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    difference |= static_cast<unsigned char>(given[i]) ^
-                  static_cast<unsigned char>(expected.empty() ? '\0' : expected[i % expected.size()]);
-  }
-  return difference == 0;
-}
 
 std::optional<std::uint64_t> number_in(const HttpRequest& request, const std::string& name) {
   const auto found = request.query.find(name);
@@ -127,7 +119,7 @@ std::string job_metrics(const JobStatus& status) {
 
 HttpWish read_wish(const HttpRequest& request, const JobStatus& status, const std::string& token) {
   if (request.headers.contains("origin")) return HttpAnswer{403, "not for web pages\n"};
-  if (!token.empty() && !is_same(request.header("authorization"), "Bearer " + token)) {
+  if (!token.empty() && !is_same_secret(request.header("authorization"), "Bearer " + token)) {
     return HttpAnswer{401, "expected the header \"Authorization: Bearer TOKEN\" with the token of this job\n"};
   }
   const bool is_get = request.method == "GET", is_post = request.method == "POST";

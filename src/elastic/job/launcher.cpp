@@ -15,6 +15,7 @@
 #include "elastic/job/hosts.h"
 #include "elastic/job/job_pages.h"
 #include "elastic/job/jobs.h"
+#include "elastic/job/reap.h"
 #include "elastic/net/http_server.h"
 #include "env/clock.h"
 #include "env/files.h"
@@ -187,8 +188,7 @@ class Launcher {
   Status start_elsewhere(const MemberRecord& member) {
     hosts_of_[member.id] = member.host;
     Enlistment enlistment{name_on_host(options_.roster.job, member.host), "", member, roster_.founders()};
-    // Of this run alone: nobody of an earlier one can be taken for one of it.
-    enlistment.secret = fmt::format("{}/{}/{:x}", options_.secret, options_.roster.job, run_);
+    enlistment.secret = secret_of_run(options_.secret, options_.roster.job, run_);
     enlistment.fence_s = options_.fence_max.value();
     hosts_->send(member.host, StartOrder{member.id, options_.argv, to_variables(enlistment)});
     return {};
@@ -330,19 +330,9 @@ class Launcher {
   }
 
   Status reap() {
-    for (auto one = processes_.begin(); one != processes_.end();) {
-      ORRERY_TRY(const std::optional<env::ProcessExit> exit, one->second->wait(Seconds(0)));
-      if (!exit) {
-        ++one;
-        continue;
-      }
-      // What it said last is there now, and comes before its end.
-      ORRERY_TRY_VOID(read_notes());
-      watch_->drop(one->second->id());
-      roster_.ended(one->first, *exit);
-      one = processes_.erase(one);
-    }
-    return {};
+    return elastic::reap(
+        processes_, *watch_, [this] { return read_notes(); },
+        [this](MemberId member, const env::ProcessExit& exit) { roster_.ended(member, exit); });
   }
 
   env::Env env_;

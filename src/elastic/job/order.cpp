@@ -3,6 +3,8 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "base/sha256.h"
+
 namespace orrery::elastic {
 
 namespace {
@@ -23,9 +25,14 @@ Result<std::vector<std::string>> read_texts(ByteReader& reader) {
   return texts;
 }
 
+void write(ByteWriter& writer, const Challenge& order) {
+  writer.u32(order.version);
+  writer.text(order.random);
+}
 void write(ByteWriter& writer, const OpenJob& order) {
   writer.u32(order.version);
-  writer.text(order.secret);
+  writer.text(order.random);
+  writer.text(order.proof);
   writer.text(order.job);
   writer.u64(order.run);
   writer.u32(order.slots);
@@ -34,6 +41,7 @@ void write(ByteWriter& writer, const OpenJob& order) {
 void write(ByteWriter& writer, const JobOpened& order) {
   writer.text(order.problem);
   write(writer, order.addresses);
+  writer.text(order.proof);
 }
 void write(ByteWriter& writer, const StartOrder& order) {
   writer.u64(order.member);
@@ -68,15 +76,23 @@ void write(ByteWriter& writer, const Posted& order) {
 }
 void write(ByteWriter&, const CloseJob&) {}
 
+// What follows may look different in another version; that it is one is all that can be said.
+Status read_version(ByteReader& reader, std::uint32_t& version) {
+  ORRERY_TRY(version, reader.u32());
+  if (version == kOrderVersion) return {};
+  return Error::invalid(
+      fmt::format("the other side speaks version {} of the protocol of hosts, this one {}; use the same orrery",
+                  version, kOrderVersion));
+}
+Status read(ByteReader& reader, Challenge& order) {
+  ORRERY_TRY_VOID(read_version(reader, order.version));
+  ORRERY_TRY(order.random, reader.text(kSha256Bytes));
+  return {};
+}
 Status read(ByteReader& reader, OpenJob& order) {
-  ORRERY_TRY(order.version, reader.u32());
-  // What follows may look different in another version; that it is one is all that can be said.
-  if (order.version != kOrderVersion) {
-    return Error::invalid(
-        fmt::format("the other side speaks version {} of the protocol of hosts, this one {}; use the same orrery",
-                    order.version, kOrderVersion));
-  }
-  ORRERY_TRY(order.secret, reader.text(kOrderBytesMax));
+  ORRERY_TRY_VOID(read_version(reader, order.version));
+  ORRERY_TRY(order.random, reader.text(kSha256Bytes));
+  ORRERY_TRY(order.proof, reader.text(kSha256Bytes));
   ORRERY_TRY(order.job, reader.text(kOrderBytesMax));
   ORRERY_TRY(order.run, reader.u64());
   ORRERY_TRY(order.slots, reader.u32());
@@ -86,6 +102,7 @@ Status read(ByteReader& reader, OpenJob& order) {
 Status read(ByteReader& reader, JobOpened& order) {
   ORRERY_TRY(order.problem, reader.text(kOrderBytesMax));
   ORRERY_TRY(order.addresses, read_texts(reader));
+  ORRERY_TRY(order.proof, reader.text(kSha256Bytes));
   return {};
 }
 Status read(ByteReader& reader, StartOrder& order) {
@@ -158,6 +175,37 @@ std::string encode(const Order& order) {
   writer.u8(static_cast<std::uint8_t>(order.index()));
   std::visit([&](const auto& one) { write(writer, one); }, order);
   return std::move(writer).take();
+}
+
+namespace {
+
+// Each side has words of its own, so that none can be given the other's proof.
+template <class One>
+std::string proof(One order, const std::string& secret, const std::string& random, std::string_view who) {
+  order.proof.clear();
+  ByteWriter writer;
+  writer.text(who);
+  writer.text(random);
+  writer.text(encode(Order(std::move(order))));
+  return hmac_sha256(secret, std::move(writer).take());
+}
+
+}  // namespace
+
+std::string proof_of(const OpenJob& order, const std::string& secret, const std::string& random) {
+  return proof(order, secret, random, "launcher");
+}
+
+std::string proof_of(const JobOpened& order, const std::string& secret, const std::string& random) {
+  return proof(order, secret, random, "agent");
+}
+
+std::string secret_of_run(const std::string& secret, const std::string& job, std::uint64_t run) {
+  std::string text;
+  for (const char c : hmac_sha256(secret, fmt::format("members of {}/{:x}", job, run))) {
+    text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  }
+  return text;
 }
 
 Result<Order> decode_order(std::string_view bytes) {

@@ -2,8 +2,9 @@
 // What a launcher and the agents of hosts tell each other, over one connection per job and host (net/stream.h).
 //
 //   launcher                      agent
-//   OpenJob            ------->   checks the secret, makes memory, reserves ports
-//                      <-------   JobOpened: where processes on this host can be reached
+//                      <-------   Challenge: random bytes
+//   OpenJob            ------->   checks the proof, makes memory, reserves ports
+//                      <-------   JobOpened, with a proof: where processes on this host can be reached
 //   StartOrder         ------->   Started, and later HasEnded
 //   EndOrder, Posted   ------->
 //                      <-------   Printed, Posted
@@ -21,13 +22,21 @@
 
 namespace orrery::elastic {
 
-inline constexpr std::uint32_t kOrderVersion = 1;
+inline constexpr std::uint32_t kOrderVersion = 2;
 inline constexpr std::size_t kOrderBytesMax = 1 << 20;
 
+// Both sides prove that they know the secret, which is never sent: by an HMAC-SHA-256 of what is said, with random
+// bytes of the other side in it, so that no proof serves twice.
+struct Challenge {
+  std::uint32_t version = kOrderVersion;
+  std::string random{};
+  friend bool operator==(const Challenge&, const Challenge&) = default;
+};
 struct OpenJob {
   std::uint32_t version = kOrderVersion;
-  std::string secret;
-  std::string job;          // its name on that host
+  std::string random{};     // a challenge to the agent
+  std::string proof{};      // see proof_of()
+  std::string job{};        // its name on that host
   std::uint64_t run = 0;    // tells one launcher from another that uses the same name
   std::uint32_t slots = 1;  // for processes on that host at the same time
   std::uint64_t arena_bytes = 0;
@@ -36,6 +45,7 @@ struct OpenJob {
 struct JobOpened {
   std::string problem{};                 // empty: it is open
   std::vector<std::string> addresses{};  // by slot
+  std::string proof{};                   // see proof_of(); none with a problem
   friend bool operator==(const JobOpened&, const JobOpened&) = default;
 };
 struct StartOrder {
@@ -74,7 +84,16 @@ struct CloseJob {
   friend bool operator==(const CloseJob&, const CloseJob&) = default;
 };
 
-using Order = std::variant<OpenJob, JobOpened, StartOrder, Started, EndOrder, HasEnded, Printed, Posted, CloseJob>;
+using Order =
+    std::variant<OpenJob, JobOpened, StartOrder, Started, EndOrder, HasEnded, Printed, Posted, CloseJob, Challenge>;
+
+// That whoever says this knows the secret. `random` is the challenge that it was given; `proof` of the order itself
+// does not matter.
+std::string proof_of(const OpenJob& order, const std::string& secret, const std::string& random);
+std::string proof_of(const JobOpened& order, const std::string& secret, const std::string& random);
+// Of a job's members, for one run: nobody of an earlier one can be taken for one of it, and the agents' secret cannot
+// be learned from it.
+std::string secret_of_run(const std::string& secret, const std::string& job, std::uint64_t run);
 
 std::string encode(const Order& order);
 // Any bytes give an order that encodes to the same bytes, or an error.

@@ -7,9 +7,10 @@ namespace orrery::elastic {
 namespace {
 
 TEST(Order, IsReadAsItWasWritten) {
-  const std::vector<Order> orders = {OpenJob{kOrderVersion, "secret", "demo", 7, 4, 1 << 20},
-                                     JobOpened{"", {"10.0.0.1:7000", "10.0.0.1:7001"}},
-                                     JobOpened{"no", {}},
+  const std::vector<Order> orders = {Challenge{kOrderVersion, "random"},
+                                     OpenJob{kOrderVersion, "random", "proof", "demo", 7, 4, 1 << 20},
+                                     JobOpened{"", {"10.0.0.1:7000", "10.0.0.1:7001"}, "proof"},
+                                     JobOpened{"no", {}, ""},
                                      StartOrder{3, {"orrery", "train"}, {{"A", "1"}, {"B", ""}}},
                                      Started{3, 4711, ""},
                                      EndOrder{3, 15},
@@ -29,6 +30,21 @@ TEST(Order, IsReadAsItWasWritten) {
   }
 }
 
+TEST(Order, AProofIsOfOneSecretOneChallengeAndOneOrder) {
+  const OpenJob order{kOrderVersion, "theirs", "", "demo", 7, 4, 1 << 20};
+  const std::string proof = proof_of(order, "secret", "ours");
+  OpenJob signed_order = order, other = order;
+  signed_order.proof = proof;
+  EXPECT_EQ(proof_of(signed_order, "secret", "ours"), proof);
+  other.job = "other";
+  EXPECT_NE(proof_of(other, "secret", "ours"), proof);
+  EXPECT_NE(proof_of(order, "guess", "ours"), proof);
+  EXPECT_NE(proof_of(order, "secret", "again"), proof);
+  EXPECT_NE(proof_of(JobOpened{}, "secret", "ours"), proof);
+  EXPECT_NE(secret_of_run("secret", "demo", 7), secret_of_run("secret", "demo", 8));
+  EXPECT_EQ(secret_of_run("secret", "demo", 7).find("secret"), std::string::npos);
+}
+
 TEST(Order, AnotherVersionIsNamed) {
   OpenJob order;
   order.version = 99;
@@ -41,7 +57,7 @@ RC_GTEST_PROP(Order, AnyBytesAreAnOrderOrAnError, ()) {
   std::string bytes = encode(Order(StartOrder{3, {"orrery", "train"}, {{"A", "1"}, {"B", ""}}}));
   const auto at = *rc::gen::inRange<std::size_t>(0, bytes.size());
   bytes[at] = *rc::gen::arbitrary<char>();
-  bytes[0] = *rc::gen::inRange<char>(0, 12);
+  bytes[0] = *rc::gen::inRange<char>(0, 13);
   const auto read = decode_order(bytes);
   if (read) RC_ASSERT(encode(*read) == bytes);
 }

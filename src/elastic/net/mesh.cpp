@@ -90,7 +90,7 @@ class Mesh::Opening {
   };
 
   void connect(int to, env::FileDescriptor socket) {
-    prepare(socket.get(), options_.send_buffer_bytes);
+    prepare(socket.get(), stays_here(socket.get()) ? options_.send_buffer_bytes : 0);
     mesh_.links_[static_cast<std::size_t>(to)] =
         std::make_unique<Link>(std::move(socket), to, mesh_.limits_, mesh_.checksum_);
   }

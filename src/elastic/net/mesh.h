@@ -34,9 +34,9 @@ struct MeshOptions {
   std::function<Status()> meanwhile{};  // called now and then while waiting for them; its error ends the waiting
   int ranks_here = 1;                   // that share the cores of this host; decides how to wait
 
-  // Bytes that the machine keeps of each connection until they are acknowledged. Few stay in the processor's caches,
-  // which is worth more than a long queue; over long distances take bandwidth times round trip. 0: as the machine
-  // likes.
+  // Bytes that the machine keeps of a connection to itself until they are read. Few stay in the processor's caches,
+  // which is worth more than a long queue. 0: as the machine likes, which is what others get: a link must not run dry
+  // while we compute.
   std::uint32_t send_buffer_bytes = 256 << 10;
 
   // The same on all ranks, or they refuse each other.

@@ -37,6 +37,12 @@ Status connected(int socket);
 // Small frames leave at once; at most `send_buffer_bytes` wait in the machine, if that is not 0.
 void prepare(int socket, std::uint32_t send_buffer_bytes);
 
+// Whether both ends have the same address, so that nothing leaves the machine.
+bool stays_here(int socket);
+
+// 32 bytes that nobody can guess.
+std::string random_bytes();
+
 // The machine closes the connection if the other one does not answer for `longest`, also while nothing is said.
 void notice_silence(int socket, Seconds longest);
 

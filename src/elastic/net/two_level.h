@@ -1,83 +1,121 @@
 #pragma once
 // Collectives among processes on several hosts, each host through its shared memory and the hosts among each other
-// through one leader each: bytes cross the network once per host, not once per process.
+// through one leader each, its first rank: bytes cross the network once per host, not once per process.
 //
-//   all-reduce   1. a reduction inside each host to its leader, local rank 0
+//   all-reduce   1. a reduction inside each host to its leader
 //                2. an all-reduce between the leaders, by whatever algorithm they choose
 //                3. a broadcast inside each host
 //   broadcast    inside the root's host; between the leaders; inside the other hosts
 //   barrier      inside, between, inside
+//   consensus    inside, between, and the verdict inside
+//   others       a consensus on what is meant, then an all-reduce: reduce and reduce-scatter of the tensor, gathers of
+//                all tensors beside each other, zero where they are not ours
 //
 // S bytes, h hosts: the network carries 2·(h−1)/h·S per leader (clique or ring), whatever the number of processes.
 // Tensors are combined in rank order inside a host, and between hosts as the leaders' algorithm does; 16-bit floats are
 // rounded once per host and once more between them.
 //
 // The guarantees of elastic::Session hold over all hosts: disagreements are kInvalidArgument everywhere, and an epoch
-// that is revoked in one host or between them is revoked in all. Global ranks count the processes of host 0 first, then
-// those of host 1, and so on. Work is done inside calls; it belongs to the thread of the seat.
+// that is revoked in one host or between them is revoked in all. Work is done inside calls; it belongs to the thread of
+// the seat.
 
-#include <deque>
+#include <array>
 #include <map>
+#include <optional>
 
 #include "elastic/net/session.h"
 #include "elastic/session.h"
 
 namespace orrery::elastic::net {
 
-struct SpanTicket {
-  std::uint64_t number = 0;
+// Which ranks are on which host. Hosts are in the order of their first ranks, which lead them.
+struct HostLayout {
+  std::vector<std::vector<int>> hosts{};  // ranks, ascending
+  std::vector<int> host_of{};             // by rank
+
+  // From any numbers that tell hosts apart.
+  static HostLayout from(const std::vector<std::uint32_t>& host_by_rank);
+  int local_rank(int rank) const;
+  bool leads(int rank) const { return local_rank(rank) == 0; }
+  // Whether any host has several ranks, and there are several hosts.
+  bool is_worth_it() const;
 };
 
-class TwoLevel {
+class TwoLevel final : public Collectives {
  public:
-  // `between` is the session of the leaders, in the order of hosts; null on everyone but local rank 0. `host_sizes`
-  // says how many processes each host has, `host` is ours. Both sessions must outlive this.
-  static Result<std::unique_ptr<TwoLevel>> make(elastic::Session& local, Session* between, std::vector<int> host_sizes,
-                                                int host);
+  // `local` has the ranks of the host of `rank`; `between` the leaders, in the order of hosts: null on everyone else.
+  static Result<std::unique_ptr<TwoLevel>> make(std::unique_ptr<elastic::Session> local,
+                                                std::unique_ptr<Session> between, HostLayout layout, int rank);
 
-  int rank() const;
-  int size() const;
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(layout_.host_of.size()); }
+  std::uint64_t epoch() const override { return local_->epoch(); }
 
-  Result<SpanTicket> all_reduce(const std::string& name, TensorView tensor, ReduceOp op);
-  Result<SpanTicket> broadcast(const std::string& name, TensorView tensor, int root);
-  Result<SpanTicket> barrier(const std::string& name);
-  // Returns when the operation has ended, or the epoch.
-  Status wait(SpanTicket ticket);
+  Status wait(Ticket ticket) override;
+  Result<bool> poll(Ticket ticket) override;
+  // Of other hosts, a leader knows at most that their leaders are missing, and others know nothing.
+  std::vector<int> missing(Ticket ticket) const override;
+
+  void revoke() override;
+  bool revoked() const override { return local_->revoked() || (leads() && between_->revoked()); }
 
  private:
   // What is done after what; only a leader has a stage in between.
   enum class Stage { kUp, kBetween, kDown, kOver };
   struct Operation {
     std::string name;
-    Collective collective = Collective::kBarrier;
+    Collective collective = Collective::kBarrier;  // one of the first four
     TensorView tensor{};
     ReduceOp op = ReduceOp::kSum;
     int root_host = 0, root_local = 0;
     Stage stage = Stage::kUp;
-    std::optional<elastic::Ticket> up{}, between{}, down{};
+    bool is_agreed = false;  // of one that had to be agreed on first: it has been
+    std::optional<Ticket> up{}, between{}, down{};
     Status outcome{};
+    // Of a consensus.
+    std::vector<std::byte> bytes{};
+    bool agreed_here = false, agreed_between = false;
+    std::int8_t verdict = 0;
+    bool* agreed = nullptr;
+    // Of one that has yet to be agreed on.
+    std::optional<Descriptor> then{};
+    Buffers buffers{};
+    std::vector<std::byte> memory{};
+
+    // Whether it has come further than the other.
+    bool is_after(const Operation& other) const {
+      return stage == Stage::kOver || std::pair(is_agreed, stage) > std::pair(other.is_agreed, other.stage);
+    }
   };
 
-  TwoLevel(elastic::Session& local, Session* between, std::vector<int> host_sizes, int host)
-      : local_(local), between_(between), host_sizes_(std::move(host_sizes)), host_(host) {}
+  TwoLevel(std::unique_ptr<elastic::Session> local, std::unique_ptr<Session> between, HostLayout layout, int rank)
+      : local_(std::move(local)), between_(std::move(between)), layout_(std::move(layout)), rank_(rank) {}
 
   bool leads() const { return between_ != nullptr; }
-  Result<SpanTicket> start(Operation operation);
-  Result<elastic::Ticket> start_up(const Operation& operation);
-  Result<elastic::Ticket> start_between(const Operation& operation);
-  Result<elastic::Ticket> start_down(const Operation& operation);
-  // Whether a stage has ended, moving everything forward.
-  Status wait_as_member(Operation& operation);
-  Status wait_as_leader(Operation& operation);
+  int host() const { return layout_.host_of[static_cast<std::size_t>(rank_)]; }
+  Result<Ticket> start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
+                       bool* agreed) override;
+  Operation describe(std::string_view name, const Descriptor& descriptor, const Buffers& buffers, bool* agreed) const;
+  Status begin(Operation& operation);
+  Result<Ticket> start_up(Operation& operation);
+  Result<Ticket> start_between(Operation& operation);
+  Result<Ticket> start_down(Operation& operation);
+  // Takes the next step of an operation. Whether it did.
   Result<bool> advance(Operation& operation);
-  Status give_up(const Error& error);
+  Result<bool> end_up(Operation& operation);
+  Result<bool> end_between(Operation& operation);
+  Result<bool> end_down(Operation& operation);
+  Status begin_what_was_agreed(Operation& operation);
+  Result<bool> advance_all();
+  Status drive(Operation& operation);
+  void rest(std::uint32_t looks);
+  Error give_up(const Error& error);
 
-  elastic::Session& local_;
-  Session* between_;
-  std::vector<int> host_sizes_;
-  int host_;
-  std::map<std::uint64_t, Operation> operations_;
-  std::uint64_t next_ = 0;
+  std::unique_ptr<elastic::Session> local_;
+  std::unique_ptr<Session> between_;
+  HostLayout layout_;
+  int rank_;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, Operation> operations_;  // by name and sequence
 };
 
 }  // namespace orrery::elastic::net

@@ -1,0 +1,32 @@
+#pragma once
+// Which processes of a job have ended on this host.
+
+#include <map>
+#include <memory>
+
+#include "elastic/host/watch.h"
+#include "elastic/member/view.h"
+#include "env/processes.h"
+
+namespace orrery::elastic {
+
+// Takes those that have ended out of `processes` and gives them to `ended`. What one said last is there by then:
+// `read_notes` is called before, so that it comes before its end.
+template <class ReadNotes, class Ended>
+Status reap(std::map<MemberId, std::unique_ptr<env::Process>>& processes, Watch& watch, ReadNotes read_notes,
+            Ended ended) {
+  for (auto one = processes.begin(); one != processes.end();) {
+    ORRERY_TRY(const std::optional<env::ProcessExit> exit, one->second->wait(Seconds(0)));
+    if (!exit) {
+      ++one;
+      continue;
+    }
+    ORRERY_TRY_VOID(read_notes());
+    watch.drop(one->second->id());
+    ended(one->first, *exit);
+    one = processes.erase(one);
+  }
+  return {};
+}
+
+}  // namespace orrery::elastic
