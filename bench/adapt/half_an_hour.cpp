@@ -90,7 +90,7 @@ Result<bool> half_an_hour(const Bench& bench) {
       fmt::format("\n{:.0f} s: {} killed, {} told to leave, {} resized; {} steps begun in vain by some member, longest "
                   "time between two steps {:.2f} s",
                   taken_s, events.killed, events.drained, events.resized, lost, longest_s));
-  const bool is_same = calm.model == churned.model;
+  const bool is_same = !calm.model.empty() && calm.model == churned.model;
   const bool met = apart <= kPoints && is_same;
   bench.say(fmt::format("Apart by {:.2f} points (bar {}), {} model: {}", apart, kPoints,
                         is_same ? "the same" : "another", met ? "meets" : "misses"));

@@ -103,8 +103,10 @@ Result<Training> TrainingJob::finish(Seconds time_max) {
     return at == std::string::npos ? std::string() : text.substr(at + word.size());
   };
   if (const std::string rest = after("accuracy "); !rest.empty()) training.accuracy = std::stod(rest) / 100;
-  training.model = after("model ").substr(0, 16);
   if (training.steps.empty()) return Error::unavailable("the training logged no step");
+  // Members that left earlier have said what they had then.
+  const std::string end = fmt::format(" after step {}\n", training.steps.back().step);
+  if (const auto at = text.find(end); at != std::string::npos && at >= 16) training.model = text.substr(at - 16, 16);
   return training;
 }
 
