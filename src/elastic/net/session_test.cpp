@@ -266,6 +266,8 @@ TEST(NetSession, ADisagreementNeedsNoThirdRankToShow) {
   std::atomic<int> failed = 0;
   run_threads(3, tight_options(), [&](Session& session) {
     std::vector<float> data(100, 1.0f);
+    // Nobody is gone before everybody is there.
+    ASSERT_TRUE(session.wait(*session.barrier("all")));
     if (session.rank() == 2) {  // never starts it
       while (!over) std::this_thread::yield();
       return;
