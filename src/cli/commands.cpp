@@ -41,6 +41,7 @@ const std::vector<Command>& all_commands() {
                                                  simulate_estimate_command(),
                                                  simulate_whatif_command(),
                                                  experiment_fragmentation_command(),
+                                                 experiment_policies_command(),
                                                  workload_show_command(),
                                                  workload_convert_command(),
                                                  workload_generate_command(),

@@ -44,6 +44,7 @@ Command simulate_compare_command();
 Command simulate_estimate_command();
 Command simulate_whatif_command();
 Command experiment_fragmentation_command();
+Command experiment_policies_command();
 Command workload_show_command();
 Command workload_convert_command();
 Command workload_generate_command();

@@ -78,6 +78,8 @@ std::string to_string(const Reason& reason) {
     case Why::kSpeedup:
       return a > 0 ? fmt::format("with {:.0f} GPUs {:.2f} times as fast as with one, restart included", a, b)
                    : "its GPUs speed up others more";
+    case Why::kFlow:
+      return fmt::format("{1:.0f} GPUs for one that needs {0:.0f} s on one: the shorter, the more", a, b);
     case Why::kShareDue:
       return a > 0 ? fmt::format("its share of time there is {:.3f}, {:.2f} times what it has had", a, b)
                    : "GPUs are left that nobody has a share of";

@@ -59,6 +59,7 @@ enum class Why : std::uint8_t {
   kLargerBatch,        // a: batch, of the one it was submitted with, b: what it gains
   kClassesFit,         // a, b: classes of the two that share GPUs
   kSpeedup,            // a: GPUs, b: speedup over one, less what a restart takes
+  kFlow,               // a: seconds it still needs on one GPU, b: GPUs it gets
   kShareDue,           // a: its share of time on the type, b: share / time received
   kShareUsed,          // others have had less of their share
   kCheapestPlan,       // a: dollars per hour of the machine, b: what all jobs will cost from now on

@@ -8,6 +8,7 @@
 #include "schedule/policies/edf.h"
 #include "schedule/policies/fifo.h"
 #include "schedule/policies/first_fit.h"
+#include "schedule/policies/flow.h"
 #include "schedule/policies/gandiva.h"
 #include "schedule/policies/gavel.h"
 #include "schedule/policies/gittins.h"
@@ -149,6 +150,7 @@ const std::vector<PolicyInfo>& all_policies() {
       {"hydra", "deadlines first, then completion times, planned anew at every event"},
       {"optimus", "GPUs where they save most time; elastic, in rounds"},
       {"optimus-ps", "the same with parameter servers and workers, evenly on few machines"},
+      {"flow", "our own: elastic, the shortest job with most GPUs, few restarts"},
       {"gandiva", "affinity, time slicing, packing, migration"},
       {"lucid", "shortest service first; jobs that leave room for each other share GPUs"},
       {"gavel", "max-min fair shares of time on every type of GPU, in rounds"},
@@ -172,8 +174,9 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
       ORRERY_TRY(TypedOptions options, complete(known, inputs));
       return make_typed_order(options, std::move(placer));
     }
-    if (name == "optimus-ps") {
-      return Error::invalid("optimus-ps knows one type of GPU only; these jobs are faster on some than on others");
+    if (name == "optimus-ps" || name == "flow") {
+      return Error::invalid(
+          fmt::format("{} knows one type of GPU only; these jobs are faster on some than on others", name));
     }
     // Optimus and Gavel choose the type themselves.
     if (name != "optimus" && !name.starts_with("gavel")) placer = make_fastest_type_placer(std::move(placer));
@@ -202,6 +205,10 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
     }
     if (name == "optimus-ps") return make_optimus_servers(options, *inputs.scaling);
     return make_optimus(options, *inputs.scaling, std::move(placer));
+  }
+  if (name == "flow") {
+    if (inputs.scaling == nullptr) return Error::invalid("flow needs a scaling model");
+    return make_flow({}, *inputs.scaling, std::move(placer));
   }
   if (name == "gandiva") return make_gandiva({});
   for (const GavelForm& form : kGavelForms) {

@@ -51,7 +51,7 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
   inputs.placement = setup.placement;
   inputs.round_s = setup.round_s;
   inputs.uncertain_scaling = setup.fitted_scaling;
-  const bool is_optimus = policy == "optimus" || policy == "optimus-ps";
+  const bool is_elastic = policy == "optimus" || policy == "optimus-ps" || policy == "flow";
   if (policy == "gittins") inputs.service_sample_gpu_s = service_sample(workload);
   EngineOptions engine = setup.engine;
   ORRERY_TRY(engine.speeds, speeds_on(workload, setup.devices));
@@ -79,7 +79,7 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
     inputs.scaling = scaling.get();
     return schedule::make_policy(policy, inputs);
   };
-  if (!is_optimus) return simulate(workload, setup.machines, speed, make, engine);
+  if (!is_elastic) return simulate(workload, setup.machines, speed, make, engine);
   if (setup.fitted_scaling) {
     const TimeNs trials_ns = schedule::from_seconds(setup.trials.trials * setup.trials.trial_s);
     for (const bool makes_trials : trial_jobs(workload)) engine.first_starts.push_back(makes_trials ? trials_ns : 0);

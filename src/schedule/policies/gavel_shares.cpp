@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/check.h"
 #include "schedule/lp/interior.h"
@@ -155,10 +156,31 @@ class ShareProgram {
   LpSolution solution_;
 };
 
+// On one type x = min(1, t weight / GPUs), with the t that uses all GPUs: filling up, who needs least first.
+Shares filled_up(const ShareProblem& problem) {
+  std::vector<std::size_t> order(problem.jobs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto full_at = [&](std::size_t j) { return problem.jobs[j].gpus / problem.jobs[j].weight; };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return full_at(a) < full_at(b); });
+  double left = problem.gpus.front(), rest = 0;  // rest: sum of weights
+  for (const ShareJob& job : problem.jobs) rest += job.weight;
+  Shares shares(problem.jobs.size(), std::vector<double>(1, 0));
+  for (const std::size_t j : order) {
+    const ShareJob& job = problem.jobs[j];
+    const double level = left / rest;  // GPUs for each unit of weight of those left
+    const double gpus = std::min(static_cast<double>(job.gpus), level * job.weight);
+    shares[j][0] = gpus / job.gpus;
+    left -= gpus;
+    rest -= job.weight;
+  }
+  return shares;
+}
+
 }  // namespace
 
 Shares max_min_shares(const ShareProblem& problem) {
   if (problem.jobs.empty()) return {};
+  if (problem.gpus.size() == 1 && problem.pairs.empty() && !problem.central) return filled_up(problem);
   double all_gpus = 0;
   for (const double gpus : problem.gpus) all_gpus += gpus;
   std::vector<double> part;

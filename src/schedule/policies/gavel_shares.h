@@ -28,7 +28,7 @@ namespace orrery::schedule {
 struct ShareJob {
   std::vector<double> speed{};  // alone, by type: work per second; 0: it does not run there
   int gpus = 1;
-  double weight = 1;      // of max-min: one with 2 gets half as much as one with 1
+  double weight = 1;      // of max-min: one with 2 gets twice as much as one with 1
   double age_s = 0;       // since it was submitted
   double left = 0;        // work
   double isolated_s = 0;  // what its work so far would have taken with equal shares

@@ -1,0 +1,176 @@
+#include "simulate/experiment/policy_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "simulate/data_file.h"
+#include "simulate/goodput/application.h"
+#include "simulate/readers/reader.h"
+#include "simulate/runner.h"
+
+namespace orrery::simulate {
+
+namespace {
+
+constexpr int kGpusPerMachine = 8;
+
+struct TraceFile {
+  const char* name;
+  const char* path;
+  const char* speeds;  // "": none needed; a file, or a folder of measured applications
+};
+constexpr TraceFile kTraces[] = {
+    {"philly", "philly/philly_jobs.csv", ""},
+    {"philly, SLO mix", "chronus_philly_slo/philly_mix1.csv", ""},
+    {"alibaba 2023", "alibaba_gpu_2023/openb_pod_list_default.csv", ""},
+    {"muri 1", "muri/trace1.csv", ""},
+    {"muri 3", "muri/trace3.csv", ""},
+    {"muri testbed", "muri/testbed_trace.csv", ""},
+    {"tiresias 60", "tiresias/60_job.csv", ""},
+    {"gavel physical", "sched_gavel/traces/physical_max_min_fairness.csv", "sched_gavel/simulation_throughputs.json"},
+    {"gavel philly 11cb48", "sched_gavel/traces/philly_vc_11cb48.csv", "sched_gavel/simulation_throughputs.json"},
+    {"gavel philly 6214e9", "sched_gavel/traces/philly_vc_6214e9.csv", "sched_gavel/simulation_throughputs.json"},
+    {"pollux load 1, 1", "sched_pollux_sia/workloads/pollux-load1.0/workload-1.csv", "sched_pollux_sia"},
+    {"pollux load 1, 6", "sched_pollux_sia/workloads/pollux-load1.0/workload-6.csv", "sched_pollux_sia"},
+};
+
+Result<SpeedTable> read_speeds(env::Files& files, const std::string& path) {
+  if (path.ends_with(".json")) {
+    ORRERY_TRY(const std::string text, read_data_file(files, path));
+    return SpeedTable::parse(text);
+  }
+  ORRERY_TRY(const Applications applications, read_applications(files, path, "aws"));
+  return SpeedTable::of(applications);
+}
+
+double gpu_seconds(const Workload& workload) {
+  double sum = 0;
+  for (const TraceJob& job : workload.jobs) sum += schedule::to_seconds(job.facts.work_ns) * job.facts.gpus;
+  return sum;
+}
+
+// As many machines as make the load.
+std::size_t machines_for(const Workload& workload, double load) {
+  const double span_s =
+      schedule::to_seconds(workload.jobs.back().facts.submit_ns - workload.jobs.front().facts.submit_ns);
+  int largest = 1;
+  for (const TraceJob& job : workload.jobs) largest = std::max(largest, job.facts.gpus);
+  const double gpus = std::max(gpu_seconds(workload) / std::max(span_s, 1.0) / load, static_cast<double>(largest));
+  return std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(gpus / kGpusPerMachine - 1e-9)));
+}
+
+Workload cut(const Workload& workload, std::size_t jobs_max) {
+  Workload result = workload;
+  if (result.jobs.size() > jobs_max) result.jobs.resize(jobs_max);
+  // One type of GPU, the fastest of each job: speeds by type are not compared here.
+  result.devices.clear();
+  result.speeds.clear();
+  for (TraceJob& job : result.jobs) job.facts.speed_class = 0;
+  return result;
+}
+
+}  // namespace
+
+Result<std::vector<RealTrace>> read_real_traces(env::Files& files, const std::string& data) {
+  std::vector<RealTrace> traces;
+  for (const TraceFile& file : kTraces) {
+    const std::string path = data + "/" + file.path;
+    if (!files.exists(path) && !files.exists(path + ".gz")) continue;
+    ReadOptions options;
+    options.predict_speeds = true;
+    if (*file.speeds != 0) {
+      ORRERY_TRY(options.speeds, read_speeds(files, data + "/" + file.speeds));
+    }
+    ORRERY_TRY(const std::string text, read_data_file(files, path));
+    ORRERY_TRY(WorkloadFile read, read_workload(text, path, options));
+    if (read.workload.jobs.size() > 1) traces.push_back({file.name, std::move(read.workload)});
+  }
+  if (traces.empty()) {
+    return Error::not_found(
+        fmt::format("{}: none of the traces is there; set ORRERY_DATA to the folder that holds data/", data));
+  }
+  return traces;
+}
+
+Result<std::vector<PolicyCell>> run_policy_table(const std::vector<RealTrace>& traces,
+                                                 const PolicyTableOptions& options, const std::function<void()>& done) {
+  std::vector<std::string> policies = options.policies;
+  std::erase(policies, options.ours);
+  policies.push_back(options.ours);
+  std::vector<PolicyCell> cells;
+  for (const RealTrace& trace : traces) {
+    const Workload workload = cut(trace.workload, options.jobs_max);
+    for (const double load : options.loads) {
+      RunSetup setup;
+      setup.machines.assign(machines_for(workload, load), {.gpus = kGpusPerMachine});
+      setup.engine.costs.resume_ns = setup.engine.costs.move_ns = schedule::from_seconds(options.restart_s);
+      setup.engine.prediction_sigma = options.prediction_sigma;
+      PolicyCell& cell = cells.emplace_back();
+      cell.trace = trace.name;
+      cell.gpus = static_cast<int>(setup.machines.size()) * kGpusPerMachine;
+      cell.load = load;
+      auto runs = run_policies(workload, setup, policies, options.threads, done);
+      if (!runs) return std::move(runs).error().with_context(trace.name);
+      for (std::size_t p = 0; p < policies.size(); ++p) {
+        cell.runs.push_back(summarise(workload, (*runs)[p], cell.gpus, 0));
+        cell.runs.back().policy = policies[p];
+      }
+    }
+  }
+  return cells;
+}
+
+Table winners_table(const std::vector<PolicyCell>& cells) {
+  Table table({{"trace", "trace"},
+               {"load", "load", CellFormat::kNumber},
+               {"gpus", "GPUs", CellFormat::kInteger},
+               {"best_mean", "best mean"},
+               {"best_mean_s", "", CellFormat::kSeconds},
+               {"ours_mean_s", "ours", CellFormat::kSeconds},
+               {"mean_ratio", "ratio", CellFormat::kNumber},
+               {"best_p99", "best p99"},
+               {"best_p99_s", "", CellFormat::kSeconds},
+               {"ours_p99_s", "ours", CellFormat::kSeconds},
+               {"best_fairness", "fairest"},
+               {"best_fairness_index", "", CellFormat::kNumber},
+               {"ours_fairness_index", "ours", CellFormat::kNumber}});
+  for (const PolicyCell& cell : cells) {
+    const Summary& ours = cell.runs.back();
+    const auto published_end = cell.runs.end() - 1;
+    const auto least = [&](double Summary::*figure) {
+      return std::min_element(cell.runs.begin(), published_end,
+                              [figure](const Summary& a, const Summary& b) { return a.*figure < b.*figure; });
+    };
+    const auto mean = least(&Summary::mean_s), p99 = least(&Summary::p99_s);
+    const auto fair = std::max_element(cell.runs.begin(), published_end,
+                                       [](const Summary& a, const Summary& b) { return a.fairness < b.fairness; });
+    table.add({cell.trace, cell.load, static_cast<std::int64_t>(cell.gpus), mean->policy, mean->mean_s, ours.mean_s,
+               ours.mean_s / mean->mean_s, p99->policy, p99->p99_s, ours.p99_s, fair->policy, fair->fairness,
+               ours.fairness});
+  }
+  return table;
+}
+
+Table all_table(const std::vector<PolicyCell>& cells) {
+  Table table({{"trace", "trace"},
+               {"load", "load", CellFormat::kNumber},
+               {"gpus", "GPUs", CellFormat::kInteger},
+               {"policy", "policy"},
+               {"jobs", "jobs", CellFormat::kInteger},
+               {"mean_s", "mean", CellFormat::kSeconds},
+               {"p99_s", "p99", CellFormat::kSeconds},
+               {"fairness", "fairness", CellFormat::kNumber},
+               {"slowdown", "slowdown", CellFormat::kNumber},
+               {"utilisation", "GPUs used", CellFormat::kPercent},
+               {"restarts", "restarts", CellFormat::kNumber}});
+  for (const PolicyCell& cell : cells) {
+    for (const Summary& run : cell.runs) {
+      table.add({cell.trace, cell.load, static_cast<std::int64_t>(cell.gpus), run.policy, run.jobs, run.mean_s,
+                 run.p99_s, run.fairness, run.slowdown, run.utilisation, run.restarts});
+    }
+  }
+  return table;
+}
+
+}  // namespace orrery::simulate

@@ -1,0 +1,53 @@
+#pragma once
+// Every policy on every real trace, with two loads each: what is best for mean and p99 completion time and for
+// fairness, and where our own policy stands.
+//
+// A trace is cut to its first jobs, and played on machines of 8 GPUs, as many as make the load: GPU time asked for /
+// (GPUs x time from the first submission to the last), at least enough for the largest job. All policies are told the
+// same run times, right or wrong, and pay the same for restarts.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/table.h"
+#include "env/files.h"
+#include "simulate/summary.h"
+
+namespace orrery::simulate {
+
+struct RealTrace {
+  std::string name;
+  Workload workload;
+};
+
+// Those of the data folder that can be played by themselves; the error names a folder without any.
+Result<std::vector<RealTrace>> read_real_traces(env::Files& files, const std::string& data);
+
+struct PolicyTableOptions {
+  std::vector<std::string> policies{};
+  std::string ours = "flow";
+  std::vector<double> loads = {0.7, 1.1};
+  std::size_t jobs_max = 1000;
+  double restart_s = 30;
+  double prediction_sigma = 0;
+  int threads = 1;
+};
+
+struct PolicyCell {
+  std::string trace;
+  double load = 0;
+  int gpus = 0;
+  std::vector<Summary> runs;  // ours last
+};
+
+Result<std::vector<PolicyCell>> run_policy_table(const std::vector<RealTrace>& traces,
+                                                 const PolicyTableOptions& options, const std::function<void()>& done);
+
+// A row for each cell: the best published policy by each figure, and ours.
+Table winners_table(const std::vector<PolicyCell>& cells);
+// A row for each cell and policy.
+Table all_table(const std::vector<PolicyCell>& cells);
+
+}  // namespace orrery::simulate
