@@ -6,6 +6,23 @@
 
 namespace orrery::elastic {
 
+namespace {
+
+bool shares_seat(const MemberRecord& one, const MemberRecord& other) {
+  return one.host == other.host && one.slot == other.slot && one.id != other.id;
+}
+
+// A seat has one owner at a time: who has the higher id came later and found it free. So whoever wants to join and had
+// it before is dead.
+bool is_outdated(const Request& request, const View& view) {
+  const auto* const join = std::get_if<Join>(&request.wish);
+  return join != nullptr && std::any_of(view.members.begin(), view.members.end(), [&](const MemberRecord& member) {
+           return shares_seat(member, join->member) && member.id > join->member.id;
+         });
+}
+
+}  // namespace
+
 Member::Member(MemberId self, const View& first)
     : state_(MemberState::kActive), view_(first), progress_(first.progress), has_state_(true) {
   const int rank = first.rank_of(self);
@@ -41,7 +58,7 @@ void Member::wish(std::variant<Join, Leave, SetParameter> what) {
 }
 
 void Member::remember(const Request& request) {
-  if (dead_.contains(request.origin)) return;
+  if (dead_.contains(request.origin) || is_outdated(request, view_)) return;
   const auto applied = view_.applied.find(request.origin);
   if (applied != view_.applied.end() && applied->second >= request.number) return;
   const auto known = std::find_if(requests_.begin(), requests_.end(), [&](const Request& other) {
@@ -242,8 +259,12 @@ void Member::fulfil(const Request& request, View& view) const {
       view.parameters[set->name] = set->value;
     }
   } else if (const auto* const join = std::get_if<Join>(&request.wish)) {
-    const bool fits = view.members.size() < View::kMembersMax && !dead_.contains(join->member.id);
-    if (fits && !view.has(join->member.id)) view.members.push_back(join->member);
+    const MemberRecord& joiner = join->member;
+    if (!is_outdated(request, view))
+      std::erase_if(view.members, [&](const MemberRecord& member) { return shares_seat(member, joiner); });
+    const bool fits =
+        view.members.size() < View::kMembersMax && !dead_.contains(joiner.id) && !is_outdated(request, view);
+    if (fits && !view.has(joiner.id)) view.members.push_back(joiner);
   } else if (view.members.size() > 1) {
     std::erase_if(view.members, [&](const MemberRecord& member) { return member.id == request.origin; });
   }
@@ -373,7 +394,7 @@ void Member::install(const View& view) {
     const auto applied = view_.applied.find(request.origin);
     const bool is_applied = applied != view_.applied.end() && applied->second >= request.number;
     const bool from_nobody = !view_.has(request.origin) && !std::holds_alternative<Join>(request.wish);
-    return is_applied || from_nobody;
+    return is_applied || from_nobody || is_outdated(request, view_);
   });
   events_.push_back(Installed{view_, !has_state_, follows_});
   forward_requests();

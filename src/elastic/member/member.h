@@ -14,7 +14,7 @@
 //      answers how far it is and what it has accepted before.
 //   3. With the promises of a quorum, and of everyone it does not miss, the leader proposes: the accepted view of the
 //      highest ballot, if there is one; otherwise the members that have promised, without those that leave, with those
-//      that join, at the farthest progress among them.
+//      that join, at the farthest progress among them. Of two that name the same seat the later one is meant.
 //   4. Who has promised no higher ballot accepts. With a quorum of acceptances the view is decided, and Commit tells
 //      all old and new members. If the leader is lost, the next one does the same with a higher ballot and ends with
 //      the same view if one may have been decided.

@@ -206,6 +206,24 @@ TEST(Member, OfTwoHalvesTheOneWithTheFirstMemberGoesOn) {
   EXPECT_EQ(job[2].state(), MemberState::kStopped);
 }
 
+TEST(Member, OfTwoInOneSeatTheLaterOneJoins) {
+  Job job(view_of(2, 1));
+  const Ask early{{3, 1, Join{{3, 0, 7}}}};
+  // The first has asked, died, and left its seat to the second before anyone noticed.
+  job[1].hold_requests();
+  job[1].receive({3, 1, early});
+  job.members.emplace(4, Member(MemberRecord{4, 0, 7}, {1}));
+  job.settle();
+  job[1].release_requests();
+  job.settle();
+  EXPECT_EQ(ids_of(job[1].view()), (std::vector<MemberId>{1, 2, 4}));
+  // Its wish comes once more, late: nobody loses a seat to the dead, and the view stays.
+  const std::uint64_t epoch = job[1].view().epoch;
+  job[1].receive({3, 1, early});
+  job.settle();
+  EXPECT_EQ(job[1].view().epoch, epoch);
+}
+
 TEST(Member, JoinLeaveAndParametersComeWithTheNextView) {
   Job job(view_of(2, 1));
   job[2].set_parameter("batch", 64);

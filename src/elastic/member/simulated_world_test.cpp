@@ -218,7 +218,7 @@ void World::join() {
   std::vector<MemberId> contacts;
   for (const auto& [id, node] : nodes_) contacts.push_back(id);
   const auto host = static_cast<std::uint32_t>(random_.below(static_cast<std::uint64_t>(options_.hosts)));
-  Node node(Member(MemberRecord{next_id_, host, 0}, contacts));
+  Node node(Member(MemberRecord{next_id_, host, static_cast<std::uint32_t>(next_id_)}, contacts));
   node.follows = random_.below(2) == 0;
   for (const auto& [id, other] : nodes_) {
     if (other->host == host) node.side = other->side;

@@ -341,7 +341,7 @@ TEST(Shipped, MistakesAreNamed) {
   const auto error = [](const std::string& text) { return make_policy(text).error().to_string(); };
   EXPECT_EQ(error("gsn"),
             "policy \"gsn\": there is gns, gns-workers, adascale, schedule, timetable, goodput, straggler, "
-            "strategy-by-size; did you mean \"gns\"?");
+            "strategy-by-size, interference, uneven; did you mean \"gns\"?");
   EXPECT_EQ(error("gns:-1"), "policy \"gns:-1\": batch must be a whole number from 1 to 1000000000000, not -1");
   EXPECT_EQ(error("gns:big"), "policy \"gns:big\": \"big\" is no number");
   for (const char* const text :
