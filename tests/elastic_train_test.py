@@ -161,7 +161,7 @@ class TrainTest(JobTest):
                                check=True)
         options = ["--pace", "20ms", "--slow", "2:3"]
         even, _ = self.train(*options, members=2, steps=40)
-        uneven, job = self.train(*options, "--policy", "uneven", members=2, steps=40)
+        uneven, job = self.train(*options, "--policy", "uneven:1.3", members=2, steps=40)
         self.assertEqual({line[1] for line in job.printed_lines(r"\[\d+\] (model .*)")}, {alone.stdout.splitlines()[0]})
         # Six cards of 20 or 60 ms: three each take 180 ms, five and one 100 ms.
         taken = [steps[40][0]["time_s"] - steps[20][0]["time_s"] for steps in (even, uneven)]

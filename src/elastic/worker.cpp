@@ -88,7 +88,8 @@ Result<bool> Worker::vote() {
   const bool is_wished = std::any_of(wishes_.begin(), wishes_.end(), [&](const ParameterWish& wish) {
     return wish.after_step <= step && is_wanting(wish);
   });
-  std::int32_t wants_change = is_wished || member_.has_request() ? 1 : 0;
+  // Others may know of requests that the leader has fulfilled or refused.
+  std::int32_t wants_change = member_.leads() && (is_wished || member_.has_request()) ? 1 : 0;
   const Seconds begin = now();
   member_.vote();
   ORRERY_TRY(const Ticket ticket, session_->all_reduce("commit", {&wants_change, 1, DataType::kI32}, ReduceOp::kMax));
@@ -114,8 +115,10 @@ Result<StepOutcome> Worker::finish_step(const Status& operations) {
     const Result<bool> wants_change = vote();
     if (!wants_change && wants_change.error().code() != ErrorCode::kUnavailable) return wants_change.error();
     changes = !wants_change || *wants_change;
+    submit_wishes();
+    // Everyone stops, so the view changes even if the request was withdrawn meanwhile.
+    if (wants_change && *wants_change) member_.end_epoch();
   }
-  submit_wishes();
   ORRERY_TRY_VOID(pump(Seconds(0)));
   report_now_and_then();
   if (has_ended()) return StepOutcome::kEnded;

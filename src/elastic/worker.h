@@ -14,9 +14,9 @@
 // with the new session, ranks and samples.
 //
 // Deaths are noticed by the seats. Joins, leaves and other wishes arrive as messages between steps and wait for the end
-// of the next one: its votes say whether anyone knows of such a wish, and then nobody begins another step before the
-// view has changed. New members get the model from the others through the new session (`state`): while all wait, or,
-// with `lanes`, between steps that go on meanwhile. Who gets it so is a shadow at first: it takes part in all
+// of the next one: its votes say whether the leader knows of such a wish, and then nobody begins another step before
+// the view has changed. New members get the model from the others through the new session (`state`): while all wait,
+// or, with `lanes`, between steps that go on meanwhile. Who gets it so is a shadow at first: it takes part in all
 // operations, without samples of its own.
 //
 // If members are on several hosts (their records have addresses), sessions go over TCP, inside hosts through shared
@@ -119,7 +119,7 @@ class Worker {
 
   Worker(WorkerOptions options, std::unique_ptr<Seat> seat, std::unique_ptr<Post> post, Member member);
   Status pump(Seconds timeout);
-  // Votes for the step at hand with all others. Whether anyone of them wants the view to change.
+  // Votes for the step at hand with all others. Whether the leader wants the view to change.
   Result<bool> vote();
   void notice_deaths();
   void notice_death_here(const MemberRecord& member);

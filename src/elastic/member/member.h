@@ -97,6 +97,8 @@ class Member {
   void release_requests();
   // One that the next view would fulfil.
   bool has_request() const;
+  // Whether it is up to this member to change the view.
+  bool leads() const { return leader() == self_.id; }
   // Complete results for the step after progress() are there. Only when may_vote().
   void vote();
   bool may_vote() const {
