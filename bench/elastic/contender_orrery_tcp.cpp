@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   elastic::net::Session& session = **opened;
-  if (!session.measure()) return 1;
+  if (!session.measure(session.kMeasuringMax)) return 1;
 
   bench::Rank rank;
   rank.rank = options.mesh.rank;

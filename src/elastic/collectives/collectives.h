@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/units.h"
 #include "elastic/collectives/buffers.h"
 #include "elastic/collectives/ticket.h"
 
@@ -45,7 +46,8 @@ class Collectives {
 
   // Where there is a choice of ways: measures them, and takes the fastest from then on. Called by all ranks at the same
   // place in their programs, with no operation unfinished.
-  virtual Status measure() { return {}; }
+  virtual Status measure(Seconds /*budget*/) { return {}; }
+  static constexpr Seconds kMeasuringMax{0.045};  // when a job starts
 
   // Ends the epoch for everyone.
   virtual void revoke() = 0;

@@ -10,15 +10,23 @@ namespace {
 
 constexpr double kSecondsPerStep = 40e-6, kSecondsPerMessage = 5e-6, kSecondsPerByte = 1e-9;
 
-double modelled(Algorithm algorithm, int ranks, std::uint64_t chunk_bytes, const std::vector<int>& parents,
-                std::uint64_t bytes) {
-  if (algorithm == Algorithm::kGivenTree && parents.empty()) return std::numeric_limits<double>::infinity();
+// Without a value: the algorithm cannot be taken.
+std::optional<Cost> counted(Algorithm algorithm, int ranks, std::uint64_t chunk_bytes, const std::vector<int>& parents,
+                            std::uint64_t bytes) {
+  if (algorithm == Algorithm::kGivenTree && parents.empty()) return std::nullopt;
   const Plan plan = {{Collective::kAllReduce, DataType::kI8, ReduceOp::kSum, 0, bytes}, 0, ranks, chunk_bytes, parents};
   const auto cost = cost_of(algorithm, plan);
-  if (!cost) return std::numeric_limits<double>::infinity();
-  return kSecondsPerStep * cost->steps +
-         kSecondsPerMessage * static_cast<double>(cost->messages) / static_cast<double>(ranks) +
-         kSecondsPerByte * static_cast<double>(std::max(cost->sent_bytes_max, cost->received_bytes_max));
+  return cost ? std::optional(*cost) : std::nullopt;
+}
+
+double bytes_of(const Cost& cost) {
+  return static_cast<double>(std::max(cost.sent_bytes_max, cost.received_bytes_max));
+}
+
+double modelled(const Cost& cost, int ranks) {
+  return kSecondsPerStep * cost.steps +
+         kSecondsPerMessage * static_cast<double>(cost.messages) / static_cast<double>(ranks) +
+         kSecondsPerByte * bytes_of(cost);
 }
 
 }  // namespace
@@ -27,9 +35,10 @@ Choice::Choice(int ranks, std::uint64_t chunk_bytes, const std::vector<int>& par
   const auto root = std::find(parents.begin(), parents.end(), -1);
   root_of_tree_ = root == parents.end() ? 0 : static_cast<int>(root - parents.begin());
   for (std::size_t size = 0; size < kSizes.size(); ++size) {
-    for (int algorithm = 0; algorithm < kAlgorithms; ++algorithm) {
-      const auto which = static_cast<Algorithm>(algorithm);
-      times_[size][static_cast<std::size_t>(algorithm)] = modelled(which, ranks, chunk_bytes, parents, kSizes[size]);
+    for (std::size_t which = 0; which < kAlgorithms; ++which) {
+      const auto cost = counted(static_cast<Algorithm>(which), ranks, chunk_bytes, parents, kSizes[size]);
+      times_[size][which] = cost ? modelled(*cost, ranks) : std::numeric_limits<double>::infinity();
+      bytes_[size][which] = cost ? bytes_of(*cost) : 0;
     }
   }
 }
@@ -64,22 +73,47 @@ Algorithm Choice::pick(const Descriptor& descriptor) const {
   return best;
 }
 
-void Choice::learn(const Times& measured, std::size_t sizes) {
-  if (sizes == 0) return;
-  const Times model = times_;
-  const std::size_t last = sizes - 1;
+std::vector<Algorithm> Choice::candidates(std::size_t size) const {
+  // Two that differ by less may come out either way.
+  constexpr double kTooMany = 1.25;
+  std::vector<std::size_t> found;
+  double fewest = std::numeric_limits<double>::infinity();
   for (std::size_t which = 0; which < kAlgorithms; ++which) {
-    if (std::isinf(model[0][which])) continue;
-    double per_byte = 0;
-    if (last > 0) {
-      per_byte =
-          (measured[last][which] - measured[last - 1][which]) / static_cast<double>(kSizes[last] - kSizes[last - 1]);
-    }
-    for (std::size_t size = 0; size < kSizes.size(); ++size) {
-      const double more = size <= last ? 0 : per_byte * static_cast<double>(kSizes[size] - kSizes[last]);
-      times_[size][which] = size <= last
-                                ? measured[size][which]
-                                : measured[last][which] + std::max(more, model[size][which] - model[last][which]);
+    if (std::isinf(times_[size][which])) continue;
+    found.push_back(which);
+    fewest = std::min(fewest, bytes_[size][which]);
+  }
+  if (size + 1 == kSizes.size()) {
+    std::erase_if(found, [&](std::size_t which) {
+      return bytes_[size][which] > kTooMany * fewest && static_cast<Algorithm>(which) != Algorithm::kGivenTree;
+    });
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [&](std::size_t a, std::size_t b) { return bytes_[size][a] < bytes_[size][b]; });
+  std::vector<Algorithm> candidates;
+  for (const std::size_t which : found) candidates.push_back(static_cast<Algorithm>(which));
+  return candidates;
+}
+
+double Choice::continued(const Times& measured, std::size_t size, std::size_t which) const {
+  if (size == 0) return times_[0][which];
+  const double below = times_[size - 1][which];
+  double per_byte = std::numeric_limits<double>::infinity();
+  for (std::size_t other = 0; other < kAlgorithms; ++other) {
+    if (measured[size][other] > 0) per_byte = std::min(per_byte, measured[size][other] / bytes_[size][other]);
+  }
+  if (!std::isinf(per_byte)) return std::max(below, per_byte * bytes_[size][which]);
+  const double below_it = size > 1 ? times_[size - 2][which] : below;
+  const double more_bytes = bytes_[size][which] - bytes_[size - 1][which];
+  const double growth = size > 1 ? (below - below_it) / static_cast<double>(kSizes[size - 1] - kSizes[size - 2]) : 0;
+  return below + std::max(growth * static_cast<double>(kSizes[size] - kSizes[size - 1]), kSecondsPerByte * more_bytes);
+}
+
+void Choice::learn(const Times& measured) {
+  for (std::size_t size = 0; size < kSizes.size(); ++size) {
+    for (std::size_t which = 0; which < kAlgorithms; ++which) {
+      if (std::isinf(times_[size][which])) continue;
+      times_[size][which] = measured[size][which] > 0 ? measured[size][which] : continued(measured, size, which);
     }
   }
 }

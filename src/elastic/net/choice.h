@@ -20,7 +20,7 @@ namespace orrery::elastic::net {
 
 class Choice {
  public:
-  static constexpr std::array<std::uint64_t, 3> kSizes = {4 << 10, 64 << 10, 1 << 20};
+  static constexpr std::array<std::uint64_t, 3> kSizes = {4 << 10, 64 << 10, 512 << 10};
   using Times = std::array<std::array<double, kAlgorithms>, kSizes.size()>;  // seconds; [size][algorithm]
 
   // By the model. Without `parents` there is no given tree.
@@ -28,15 +28,20 @@ class Choice {
 
   Algorithm pick(const Descriptor& descriptor) const;
 
-  // Takes measured times of the first `sizes` sizes. They are continued by the model, or by what a byte took if that is
-  // more.
-  void learn(const Times& measured, std::size_t sizes);
+  // Those worth measuring at kSizes[size], fewest bytes first: of the largest, only those that can be the fastest for
+  // tensors above it, where bytes decide; a given tree may use other links than the others, so it always can.
+  std::vector<Algorithm> candidates(std::size_t size) const;
+  // Takes measured times; 0: not measured. Those come from the time per byte of what was measured at that size, or, if
+  // nothing was, from the sizes below.
+  void learn(const Times& measured);
   // Prefers one algorithm wherever it can do the operation.
   void prefer(std::optional<Algorithm> algorithm, int root_of_tree = 0);
   double seconds(Algorithm algorithm, std::uint64_t bytes) const;
 
  private:
-  Times times_{};
+  double continued(const Times& measured, std::size_t size, std::size_t algorithm) const;
+
+  Times times_{}, bytes_{};  // bytes: of the busiest rank
   std::optional<Algorithm> preferred_{};
   int root_of_tree_ = 0;
 };

@@ -315,43 +315,38 @@ Result<std::vector<int>> Session::measure_links() {
   return best_tree(all, size());
 }
 
-Status Session::measure() {
+Result<double> Session::slowest(double own) {
+  choice_.prefer(Algorithm::kExchange);
+  ORRERY_TRY(const Ticket ticket, all_reduce("orrery: agree", {&own, 1, DataType::kF64}, ReduceOp::kMax));
+  ORRERY_TRY_VOID(wait(ticket));
+  return own;
+}
+
+Status Session::measure(Seconds budget) {
   ORRERY_TRY_VOID(check_idle("measuring"));
-  constexpr double kBudgetS = 0.045;
   const Seconds begin = mesh_->now();
-  Choice::Times times{};
-  std::size_t sizes = 0;
   choice_.prefer(Algorithm::kExchange);
   ORRERY_TRY(parents_, measure_links());
   Choice measured(size(), chunk_bytes_, parents_);
+  Choice::Times times{};
   std::vector<float> memory(Choice::kSizes.back() / sizeof(float));
-  for (; size() > 1 && sizes < Choice::kSizes.size(); ++sizes) {
-    const Seconds size_begin = mesh_->now();
-    const auto tensor = std::span(memory).first(Choice::kSizes[sizes] / sizeof(float));
-    for (int which = 0; which < kAlgorithms; ++which) {
-      const auto algorithm = static_cast<Algorithm>(which);
-      if (algorithm == Algorithm::kGivenTree && parents_.empty()) continue;
-      ORRERY_TRY(times[sizes][static_cast<std::size_t>(which)],
-                 time_all_reduce(tensor, algorithm, sizes + 1 < Choice::kSizes.size() ? 3 : 1));
-    }
-    // The slowest rank counts; and everyone must come to the same end.
-    std::array<double, kAlgorithms + 2> agreed{};
-    std::copy(times[sizes].begin(), times[sizes].end(), agreed.begin());
-    agreed[kAlgorithms] = (mesh_->now() - size_begin).value();
-    agreed[kAlgorithms + 1] = (mesh_->now() - begin).value();
-    choice_.prefer(Algorithm::kExchange);
-    ORRERY_TRY(const Ticket ticket,
-               all_reduce("orrery: agree", {agreed.data(), agreed.size(), DataType::kF64}, ReduceOp::kMax));
-    ORRERY_TRY_VOID(wait(ticket));
-    std::copy_n(agreed.begin(), kAlgorithms, times[sizes].begin());
-    // The next size has 16 times the bytes; what of the time grows with them is not known.
-    const double next = 4 * agreed[kAlgorithms];
-    if (agreed[kAlgorithms + 1] + next > kBudgetS) {
-      sizes += 1;
-      break;
+  double last = 0;  // what an operation took
+  for (std::size_t i = 0; size() > 1 && i < Choice::kSizes.size(); ++i) {
+    const auto tensor = std::span(memory).first(Choice::kSizes[i] / sizeof(float));
+    const int repetitions = i == 0 ? 3 : 2;
+    // What of the time grows with the bytes is not known.
+    last *= 4;
+    for (const Algorithm algorithm : measured.candidates(i)) {
+      // Everyone must come to the same end.
+      ORRERY_TRY(const double passed, slowest((mesh_->now() - begin).value()));
+      if (i > 0 && passed + last > budget.value()) continue;
+      const bool has_time = i == 0 || passed + 10 * last < budget.value();
+      ORRERY_TRY(const double own, time_all_reduce(tensor, algorithm, has_time ? repetitions : 1));
+      ORRERY_TRY(last, slowest(own));
+      times[i][static_cast<std::size_t>(algorithm)] = last;
     }
   }
-  measured.learn(times, sizes);
+  measured.learn(times);
   choice_ = measured;
   return {};
 }

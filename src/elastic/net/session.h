@@ -62,10 +62,10 @@ class Session final : public Collectives, private Receiver {
   // The three that follow are called by all ranks, at the same place in their programs, with no operation unfinished
   // (kInvalidArgument otherwise); they return when all have.
   //
-  // Measures the links (of up to kLinksMeasuredMax ranks) and the algorithms, at most some 50 ms on a network that is
-  // not too slow for it, and lets everyone choose by what the slowest rank saw (choice.h); what was set by the other
-  // two is over.
-  Status measure() override;
+  // Measures the links (of up to kLinksMeasuredMax ranks) and the algorithms, about as long as the budget on a network
+  // that is not too slow for it, and lets everyone choose by what the slowest rank saw (choice.h); what was set by the
+  // other two is over.
+  Status measure(Seconds budget) override;
   static constexpr int kLinksMeasuredMax = 16;
   // Takes one algorithm wherever it can do the operation; nothing: by the table again.
   Status set_algorithm(std::optional<Algorithm> algorithm);
@@ -101,6 +101,8 @@ class Session final : public Collectives, private Receiver {
   Status wait_for(const std::function<bool()>& over, const std::function<Status()>& check);
   // A tree that suits the links; empty if there are too many.
   Result<std::vector<int>> measure_links();
+  // Of what all ranks give.
+  Result<double> slowest(double own);
   Result<double> time_all_reduce(std::span<float> memory, Algorithm algorithm, int repetitions);
 
   Result<std::byte*> place(int from, const FrameHeader& header) override;

@@ -455,7 +455,7 @@ TEST(NetSession, EveryRankChoosesByTheSameMeasurement) {
   SessionOptions options;
   options.mesh.ranks_here = 64;
   run_threads(3, options, [&](Session& session) {
-    ASSERT_TRUE(session.measure());
+    ASSERT_TRUE(session.measure(Session::kMeasuringMax));
     std::vector<Algorithm> own;
     for (std::uint64_t bytes = 1; bytes < 1ULL << 32; bytes *= 2) {
       for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather, Collective::kBroadcast}) {
@@ -481,7 +481,8 @@ TEST(NetSession, TreesThatDifferOrAreNoneAreRefusedByAll) {
     ASSERT_FALSE(different);
     EXPECT_EQ(different.error().message(), "ranks gave different trees");
     const auto ticket = session.barrier("b");
-    EXPECT_EQ(session.measure().error().code(), ErrorCode::kInvalidArgument);  // an operation is unfinished
+    EXPECT_EQ(session.measure(Session::kMeasuringMax).error().code(),
+              ErrorCode::kInvalidArgument);  // an operation is unfinished
     ASSERT_TRUE(session.wait(*ticket));
   });
 }

@@ -158,6 +158,13 @@ Error TwoLevel::give_up(const Error& error) {
   return error;
 }
 
+Status TwoLevel::measure(Seconds budget) {
+  const Status measured = leads() ? between_->measure(budget) : Status();
+  ORRERY_TRY_VOID(measured ? Status() : Status(give_up(measured.error())));
+  ORRERY_TRY(const Ticket ticket, local_->barrier("orrery: measured"));
+  return local_->wait(ticket);
+}
+
 void TwoLevel::revoke() {
   (void)give_up(Error::unavailable("a rank has ended it"));
 }

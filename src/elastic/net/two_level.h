@@ -56,6 +56,8 @@ class TwoLevel final : public Collectives {
   // Of other hosts, a leader knows at most that their leaders are missing, and others know nothing.
   std::vector<int> missing(Ticket ticket) const override;
 
+  // Of the ways between hosts.
+  Status measure(Seconds budget) override;
   void revoke() override;
   bool revoked() const override { return local_->revoked() || (leads() && between_->revoked()); }
 
