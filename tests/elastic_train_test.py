@@ -117,7 +117,7 @@ class TrainTest(JobTest):
         self.assertGreater(float(accuracies[0][1]), 90)
 
     def test_members_with_models_of_their_own_agree_after_every_round(self):
-        for strategy in ("local", "pair"):
+        for strategy in ("local", "pair", "server-async"):
             with self.subTest(strategy):
                 steps, job = self.train("--strategy", strategy, "--period", 4, members=3, steps=ROUNDS)
                 self.assertEqual({line["strategy"] for lines in steps.values() for line in lines}, {strategy})
@@ -126,28 +126,41 @@ class TrainTest(JobTest):
                 self.expect_learned(job)
 
     def test_strategies_change_between_two_steps_on_all_members(self):
-        plan = "synchronous:30,pair:10,local:10,synchronous"
-        steps, job = self.train("--strategy", plan, "--period", 3, members=3, steps=80)
+        plan = "synchronous:30,pair:10,local:10,server-async:10,server"
+        steps, job = self.train("--strategy", plan, "--period", 3, members=3, steps=90)
         of = {step: {line["strategy"] for line in lines} for step, lines in steps.items()}
         self.assertTrue(all(len(names) == 1 for names in of.values()), of)
         order = []
         for _, names in sorted(of.items()):
             if not order or order[-1] != min(names):
                 order.append(min(names))
-        self.assertEqual(order, ["synchronous", "pair", "local", "synchronous"])
+        self.assertEqual(order, ["synchronous", "pair", "local", "server-async", "server"])
         self.expect_learned(job)
 
-    def test_gossip_goes_on_when_a_member_dies_in_the_middle_of_a_round(self):
-        log = pathlib.Path(self.folder) / "log"
-        job = self.start("-n", 3, "--elastic", "1:3",
-                         command=[*TRAIN, *CARDS, "--steps", ROUNDS, "--strategy", "pair", "--period", 4, "--log", log])
-        self.assertTrue(wait_for(lambda: log.exists() and len(self.steps_of(log)) >= 5, 60), job.events())
-        os.kill(job.pid_of(2), signal.SIGKILL)
-        self.assertEqual(job.wait(120), 0, job.said)
-        steps = self.steps_of(log)
-        self.assertEqual(len(steps[ROUNDS]), 2)
-        self.expect_each_sample_once(steps, passes=2)
-        self.expect_learned(job)
+    def test_servers_make_the_model_of_one_process_however_many_they_are(self):
+        alone = subprocess.run([str(word) for word in [*TRAIN, *CARDS, "--steps", 40]], capture_output=True, text=True,
+                               check=True)
+        for servers in (1, 2, 5):
+            with self.subTest(servers):
+                _, job = self.train("--strategy", "server", "--servers", servers, members=3, steps=40)
+                self.assertEqual({line[1] for line in job.printed_lines(r"\[\d+\] (model .*)")},
+                                 {alone.stdout.splitlines()[0]})
+
+    def test_rounds_go_on_when_a_member_dies_in_the_middle_of_one(self):
+        # With servers, member 1 is one of them.
+        for killed, options in ((2, ["pair"]), (1, ["server-async", "--servers", 2])):
+            with self.subTest(options):
+                log = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+                job = self.start("-n", 3, "--elastic", "1:3",
+                                 command=[*TRAIN, *CARDS, "--steps", ROUNDS, "--period", 4, "--log", log, "--strategy",
+                                          *options])
+                self.assertTrue(wait_for(lambda: len(self.steps_of(log)) >= 5, 60), job.events())
+                os.kill(job.pid_of(killed), signal.SIGKILL)
+                self.assertEqual(job.wait(120), 0, job.said)
+                steps = self.steps_of(log)
+                self.assertEqual(len(steps[ROUNDS]), 2)
+                self.expect_each_sample_once(steps, passes=2)
+                self.expect_learned(job)
 
     def test_a_slow_member_changes_the_strategy_and_nobody_waits_for_it(self):
         steps, job = self.train("--policy", "straggler", "--period", 4, "--pace", "5ms", "--slow", "2:4", members=3,

@@ -20,7 +20,8 @@ struct TrainerOptions {
   std::uint64_t seed = 1;     // of the order of samples
   double learning_rate = 0.02;
   double momentum = 0.9;
-  std::uint64_t period = 8;  // steps of the optimizer between two averages of the models
+  std::uint64_t period = 8;   // steps of the optimizer between two averages of the models
+  std::uint64_t servers = 1;  // members that keep parameters for all, if there are so many
   // For experiments: a card takes this long at least, and so many times as long on one of the members.
   Seconds pace{0};
   std::uint64_t slow_member = 0;
@@ -95,18 +96,25 @@ class StepRule {
   virtual StepFigures commit(const StepAtHand& step) = 0;
 };
 
-enum class Strategy { kSynchronous, kLocal, kPair };
+enum class Strategy { kSynchronous, kLocal, kPair, kServer, kServerAsync };
 inline constexpr std::pair<std::string_view, Strategy> kStrategies[] = {
     {elastic::kSynchronousStrategy, Strategy::kSynchronous},
     {elastic::kLocalStrategy, Strategy::kLocal},
-    {elastic::kPairStrategy, Strategy::kPair}};
+    {elastic::kPairStrategy, Strategy::kPair},
+    {elastic::kServerStrategy, Strategy::kServer},
+    {elastic::kServerAsyncStrategy, Strategy::kServerAsync}};
 std::string_view name_of(Strategy strategy);
 std::optional<Strategy> strategy_named(std::string_view name);
-// Pair averaging needs memory that all members reach.
+// One step of the optimizer at a time, with the gradient of all samples; the others make rounds of several.
+constexpr bool is_synchronous(Strategy strategy) {
+  return strategy == Strategy::kSynchronous || strategy == Strategy::kServer;
+}
+// Pair averaging and asynchronous servers need memory that all members reach.
 bool can_use(Strategy strategy, const elastic::View& view);
 
-Result<std::unique_ptr<StepRule>> make_synchronous_steps(const Learner& learner);
-// kLocal or kPair.
-Result<std::unique_ptr<StepRule>> make_averaged_rounds(const Learner& learner, Strategy strategy);
+// If is_synchronous(strategy).
+Result<std::unique_ptr<StepRule>> make_synchronous_steps(const Learner& learner, Strategy strategy);
+// If not.
+Result<std::unique_ptr<StepRule>> make_rounds(const Learner& learner, Strategy strategy);
 
 }  // namespace orrery::cli

@@ -5,6 +5,10 @@
 //   - Gradients are summed as whole numbers in units of 2^-30, exactly, so their order does not matter.
 //   - They are divided by the samples of the step and take effect by SGD with momentum.
 // So the model after a step does not depend on who took part: it is that of one process, to the last bit.
+//
+// Sums are made by all members together (synchronous), or by the servers among them, each for every so-many-th bucket
+// (server). A server hands out sums, not parameters: every member makes the step of the optimizer, so a server takes
+// nothing along that others do not have when it dies.
 
 #include <algorithm>
 #include <cmath>
@@ -33,8 +37,10 @@ Result<std::int64_t> in_units(double value) {
 
 class SynchronousSteps : public StepRule {
  public:
-  explicit SynchronousSteps(const Learner& learner)
-      : learner_(learner), sums_(static_cast<std::size_t>(learner.parameters) + kFigures) {}
+  SynchronousSteps(const Learner& learner, Strategy strategy)
+      : learner_(learner),
+        has_servers_(strategy == Strategy::kServer),
+        sums_(static_cast<std::size_t>(learner.parameters) + kFigures) {}
 
   Status allocate() {
     for (std::size_t at = 0; at < sums_.size(); at += kBucketElements) {
@@ -107,15 +113,34 @@ class SynchronousSteps : public StepRule {
   }
 
   Status exchange() {
+    for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      std::memcpy(buckets_[i].data(), sums_.data() + i * kBucketElements, buckets_[i].size());
+    }
+    auto& session = learner_.worker->session();
+    constexpr auto kSum = elastic::ReduceOp::kSum;
+    if (!has_servers_) {
+      return for_all_buckets([&](std::size_t i, const elastic::TensorView& bucket) {
+        return session.all_reduce(fmt::format("gradients {}", i), bucket, kSum);
+      });
+    }
+    const auto servers = std::min<std::size_t>(learner_.options.servers, learner_.worker->view().members.size());
+    ORRERY_TRY_VOID(for_all_buckets([&](std::size_t i, const elastic::TensorView& bucket) {
+      return session.reduce(fmt::format("push {}", i), bucket, kSum, static_cast<int>(i % servers));
+    }));
+    return for_all_buckets([&](std::size_t i, const elastic::TensorView& bucket) {
+      return session.broadcast(fmt::format("pull {}", i), bucket, static_cast<int>(i % servers));
+    });
+  }
+
+  // Starts an operation on each of them, then waits for all.
+  template <typename Start>
+  Status for_all_buckets(const Start& start) {
     std::vector<elastic::Ticket> tickets;
     Status status;
     auto& session = learner_.worker->session();
     for (std::size_t i = 0; i < buckets_.size() && status; ++i) {
-      std::memcpy(buckets_[i].data(), sums_.data() + i * kBucketElements, buckets_[i].size());
-      const auto ticket =
-          session.all_reduce(fmt::format("gradients {}", i),
-                             {buckets_[i].data(), buckets_[i].size() / sizeof(std::int64_t), elastic::DataType::kI64},
-                             elastic::ReduceOp::kSum);
+      const auto ticket = start(i, elastic::TensorView{buckets_[i].data(), buckets_[i].size() / sizeof(std::int64_t),
+                                                       elastic::DataType::kI64});
       if (ticket) {
         tickets.push_back(*ticket);
       } else {
@@ -130,6 +155,7 @@ class SynchronousSteps : public StepRule {
   }
 
   Learner learner_;
+  bool has_servers_;
   std::vector<float> gradient_;
   Pulses pulses_;
   Seconds last_exchange_{0};
@@ -139,8 +165,8 @@ class SynchronousSteps : public StepRule {
 
 }  // namespace
 
-Result<std::unique_ptr<StepRule>> make_synchronous_steps(const Learner& learner) {
-  auto rule = std::make_unique<SynchronousSteps>(learner);
+Result<std::unique_ptr<StepRule>> make_synchronous_steps(const Learner& learner, Strategy strategy) {
+  auto rule = std::make_unique<SynchronousSteps>(learner, strategy);
   ORRERY_TRY_VOID(rule->allocate());
   return std::unique_ptr<StepRule>(std::move(rule));
 }

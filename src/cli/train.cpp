@@ -118,7 +118,9 @@ Result<std::vector<StrategyPart>> strategies_of(const OptionValues& options) {
   const std::string& text = options.text("strategy");
   const auto wrong = [&] {
     return Error::invalid(
-        fmt::format("--strategy: expected NAME:STEPS,…,NAME of synchronous, local and pair, not {}", quote(text)));
+        fmt::format("--strategy: expected NAME:STEPS,…,NAME of synchronous, local, pair, server and server-async, "
+                    "not {}",
+                    quote(text)));
   };
   std::vector<StrategyPart> plan;
   const auto parts = split(text, ',');
@@ -248,6 +250,7 @@ Result<TrainerOptions> trainer_options(const OptionValues& options) {
   trainer.learning_rate = options.number("learning-rate");
   trainer.momentum = options.number("momentum");
   trainer.period = static_cast<std::uint64_t>(options.integer("period"));
+  trainer.servers = static_cast<std::uint64_t>(options.integer("servers"));
   trainer.pace = options.duration("pace");
   if (options.has("slow")) {
     const auto words = split(options.text("slow"), ':');
@@ -335,10 +338,14 @@ Command train_command() {
        number_option("momentum", 0.9, "of SGD").bounds(0, 1),
        text_option(
            "strategy", "synchronous",
-           "how members make one model: synchronous, local or pair; NAME:STEPS,… changes it after so many steps")
+           "how members make one model: synchronous, local, pair, server or server-async; NAME:STEPS,… changes it "
+           "after so many steps")
            .in("NAME"),
-       integer_option("period", 8, "steps of local and pair between two averages of the models: one step of the job")
+       integer_option("period", 8,
+                      "steps of local, pair and server-async until all have one model again: one step of the job")
            .bounds(1, 1e6),
+       integer_option("servers", 1, "members that serve parameters (server, server-async), if there are so many")
+           .bounds(1, 1024),
        duration_option(
            "pace", "0s",
            "for experiments: a card takes this long at least, as if every member had a processor of its own")

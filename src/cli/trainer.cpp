@@ -115,9 +115,10 @@ std::optional<Strategy> strategy_named(std::string_view name) {
 }
 
 bool can_use(Strategy strategy, const elastic::View& view) {
-  return strategy != Strategy::kPair || std::ranges::all_of(view.members, [&](const elastic::MemberRecord& member) {
-           return member.host == view.members.front().host;
-         });
+  const bool shares_memory = strategy == Strategy::kPair || strategy == Strategy::kServerAsync;
+  return !shares_memory || std::ranges::all_of(view.members, [&](const elastic::MemberRecord& member) {
+    return member.host == view.members.front().host;
+  });
 }
 
 std::uint64_t Trainer::cards_per_step() const {
@@ -201,14 +202,15 @@ Status Trainer::follow_view() {
   members_ = worker_->view().members.size();
   const Strategy strategy = strategy_of(worker_->view());
   if (!can_use(strategy, worker_->view())) {
-    return Error::invalid("--strategy pair: members are on several hosts, and it needs memory that all of them reach");
+    return Error::invalid(fmt::format(
+        "--strategy {}: members are on several hosts, and it needs memory that all of them reach", name_of(strategy)));
   }
   if (rule_ != nullptr && strategy == strategy_) return {};
   strategy_ = strategy;
   // The memory of the old rule is free for the new one.
   rule_.reset();
-  ORRERY_TRY(rule_, strategy == Strategy::kSynchronous ? make_synchronous_steps(learner_)
-                                                       : make_averaged_rounds(learner_, strategy));
+  ORRERY_TRY(rule_,
+             is_synchronous(strategy) ? make_synchronous_steps(learner_, strategy) : make_rounds(learner_, strategy));
   return {};
 }
 

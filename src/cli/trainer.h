@@ -76,9 +76,7 @@ class Trainer {
 
  private:
   // Steps of the optimizer in one of the job.
-  std::uint64_t steps_per_round(Strategy strategy) const {
-    return strategy == Strategy::kSynchronous ? 1 : options_.period;
-  }
+  std::uint64_t steps_per_round(Strategy strategy) const { return is_synchronous(strategy) ? 1 : options_.period; }
   // Of the view: for a step of the optimizer.
   std::uint64_t cards_per_step() const;
   // What of the view says how the next rounds are.

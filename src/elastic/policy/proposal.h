@@ -22,9 +22,11 @@ inline constexpr const char* kWorkersValue = "workers";                   // of 
 inline constexpr const char* kBatchValue = "batch";                       // samples per step of the whole job
 inline constexpr const char* kLearningRateScale = "learning_rate_scale";  // over that of the first batch
 // Strategies: how members make one model. Programs say which of them they can.
-inline constexpr const char* kSynchronousStrategy = "synchronous";  // every step with the gradients of all
-inline constexpr const char* kLocalStrategy = "local";              // models of their own, averaged now and then
-inline constexpr const char* kPairStrategy = "pair";                // models of their own, averaged in pairs
+inline constexpr const char* kSynchronousStrategy = "synchronous";   // every step with the gradients of all
+inline constexpr const char* kLocalStrategy = "local";               // models of their own, averaged now and then
+inline constexpr const char* kPairStrategy = "pair";                 // models of their own, averaged in pairs
+inline constexpr const char* kServerStrategy = "server";             // one gradient, summed by servers
+inline constexpr const char* kServerAsyncStrategy = "server-async";  // one model at servers, changed by all at any time
 inline constexpr double kWorkersMax = 1024, kBatchMax = 1e12, kScaleMax = 1e6;
 inline constexpr std::size_t kValueNameMax = 31;
 

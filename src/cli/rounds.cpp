@@ -1,14 +1,18 @@
-// Rounds of several steps of the optimizer, which every member makes with a model of its own; at the end of a round the
-// models are averaged, and the round commits as a whole.
+// Rounds of several steps of the optimizer, which members make without waiting for each other; at the end of a round
+// all have one model, and the round commits as a whole.
 //
-//   local   Each member has an equal part of the round's cards (local SGD, Stich 2019).
-//   pair    Members take cards from one heap, as many as they can. Near its end a slow one leaves them to the others,
-//   so
-//           that nobody waits for it. After every step a member moves to the middle between its model and that of
-//           another one, drawn at random, without waiting for it (pair averaging: AD-PSGD, Lian et al. 2018; KungFu,
-//           OSDI'20). Models and the heap are in memory that all members reach, so they have to be on one host.
+//   local         Each member has an equal part of the round's cards and a model of its own; in the end the models are
+//                 averaged (local SGD, Stich 2019).
+//   pair          The same, but members take cards from one heap, as many as they can. Near its end a slow one leaves
+//                 them to the others, so that nobody waits for it. After every step a member moves to the middle
+//                 between its model and that of another one, drawn at random, without waiting for it (pair averaging:
+//                 AD-PSGD, Lian et al. 2018; KungFu, OSDI'20).
+//   server-async  Members take cards from one heap too. The parameters are at the servers, a part at each; a member
+//                 pulls them all, computes, and pushes its step, which is added at once (asynchronous parameter
+//                 servers, Li et al., OSDI'14). Velocities are its own, and averaged in the end.
 //
-// The average is the same on all members. It depends on who took part and, with pair, on who was how fast.
+// In pair and server-async, models and the heap are in memory that all members reach, so they have to be on one host.
+// The model in the end is the same on all members. It depends on who took part and, in these two, on who was how fast.
 
 #include <algorithm>
 #include <atomic>
@@ -31,11 +35,11 @@ void shared_store(float& value, float to) {
   std::atomic_ref<float>(value).store(to, std::memory_order_relaxed);
 }
 
-class AveragedRounds : public StepRule {
+class Rounds : public StepRule {
  public:
-  AveragedRounds(const Learner& learner, Strategy strategy)
+  Rounds(const Learner& learner, Strategy strategy)
       : learner_(learner),
-        is_pair_(strategy == Strategy::kPair),
+        strategy_(strategy),
         parameters_(static_cast<std::size_t>(learner.parameters)),
         random_(Random(learner.options.seed).split("pairs").split(learner.worker->id())) {}
 
@@ -46,13 +50,18 @@ class AveragedRounds : public StepRule {
     if (!own) return std::move(own).error().with_context("the model does not fit (`orrery run --arena`)");
     own_ = std::move(*own);
     ORRERY_TRY(heap_, arena.allocate(sizeof(std::uint64_t)));
+    if (strategy_ != Strategy::kServerAsync) return {};
+    auto served = arena.allocate(parameters_ * sizeof(float));
+    if (!served) return std::move(served).error().with_context("parameters do not fit (`orrery run --arena`)");
+    served_ = std::move(*served);
     return {};
   }
 
   Status compute(const StepAtHand& step) override {
     for (std::size_t i = 0; i < 2 * parameters_; ++i) shared_store(model()[i], learner_.state[i]);
     model()[2 * parameters_] = 0;
-    if (is_pair_) ORRERY_TRY_VOID(meet());
+    const bool has_heap = strategy_ != Strategy::kLocal;
+    if (has_heap) ORRERY_TRY_VOID(meet());
     const elastic::Permutation order = step.order(learner_.options.card);
     const elastic::View& view = learner_.worker->view();
     members_ = view.members.size();
@@ -61,18 +70,20 @@ class AveragedRounds : public StepRule {
         std::max<std::uint64_t>(1, learner_.options.batch / learner_.options.card / members_);
     const std::vector<std::uint64_t> shares(members_, 1);
     const elastic::DataRange mine =
-        is_pair_ ? step.cards
+        has_heap ? step.cards
                  : elastic::split_batch(step.cards, shares)[static_cast<std::size_t>(learner_.worker->rank())];
     const Seconds start = learner_.clock.monotonic();
     std::uint64_t cards = 0;
     for (std::uint64_t next = mine.begin;;) {
-      if (is_pair_ && is_too_slow_for(step.cards.size(), at_a_time)) break;
-      const std::uint64_t begin = is_pair_ ? step.cards.begin + heap().fetch_add(at_a_time) : next;
+      if (has_heap && is_too_slow_for(step.cards.size(), at_a_time)) break;
+      const std::uint64_t begin = has_heap ? step.cards.begin + heap().fetch_add(at_a_time) : next;
       if (begin >= mine.end) break;
       next = std::min(begin + at_a_time, mine.end);
+      if (strategy_ == Strategy::kServerAsync) pull();
       ORRERY_TRY_VOID(learn({begin, next}, order, step.rate_scale));
       cards += next - begin;
-      if (is_pair_) move_to_the_middle();
+      if (strategy_ == Strategy::kServerAsync) push(step.rate_scale);
+      if (strategy_ == Strategy::kPair) move_to_the_middle();
     }
     ORRERY_TRY_VOID(pulses_.send(learner_, step, learner_.clock.monotonic() - start, cards));
     ORRERY_TRY_VOID(put_back());
@@ -81,12 +92,17 @@ class AveragedRounds : public StepRule {
                session.all_reduce("models", {own_.data(), 2 * parameters_ + 1, elastic::DataType::kF32},
                                   elastic::ReduceOp::kSum));
     ORRERY_TRY_VOID(session.wait(ticket));
+    // Everyone is here, so everything was pushed.
+    if (strategy_ == Strategy::kServerAsync) pull();
     return pulses_.receive(learner_);
   }
 
   StepFigures commit(const StepAtHand& step) override {
     const auto weight = 1 / static_cast<float>(members_);
-    for (std::size_t i = 0; i < 2 * parameters_; ++i) learner_.state[i] = weight * model()[i];
+    const std::size_t summed_from = strategy_ == Strategy::kServerAsync ? parameters_ : 0;
+    for (std::size_t i = 0; i < 2 * parameters_; ++i) {
+      learner_.state[i] = i < summed_from ? model()[i] : weight * model()[i];
+    }
     return {.loss = static_cast<double>(model()[2 * parameters_]) / static_cast<double>(step.cards.size()),
             .pulses = {pulses_.by_rank().begin(), pulses_.by_rank().end()}};
   }
@@ -95,11 +111,14 @@ class AveragedRounds : public StepRule {
   float* model() { return reinterpret_cast<float*>(own_.data()); }
   std::atomic_ref<std::uint64_t> heap() { return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(shared_heap_)); }
 
-  // Where the models of the others are, and the heap of the first one. All begin together.
+  // Where the models of the others are, or of the servers, and the heap of the first one. All begin together.
   Status meet() {
     auto& worker = *learner_.worker;
     if (worker.rank() == 0) *reinterpret_cast<std::uint64_t*>(heap_.data()) = 0;
-    const std::uint64_t own[2] = {worker.arena().place_of(own_), worker.arena().place_of(heap_)};
+    const bool has_servers = strategy_ == Strategy::kServerAsync;
+    if (has_servers) serve_parameters();
+    const elastic::ArenaBuffer& shown = has_servers ? served_ : own_;
+    const std::uint64_t own[2] = {worker.arena().place_of(shown), worker.arena().place_of(heap_)};
     const auto ranks = worker.view().members.size();
     std::vector<std::uint64_t> all(2 * ranks);
     ORRERY_TRY(const elastic::Ticket ticket,
@@ -107,13 +126,41 @@ class AveragedRounds : public StepRule {
                                            {all.data(), all.size(), elastic::DataType::kI64}));
     ORRERY_TRY_VOID(worker.session().wait(ticket));
     peers_.clear();
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      if (static_cast<int>(rank) == worker.rank()) continue;
-      ORRERY_TRY(std::byte* const place, worker.arena().at(all[2 * rank], own_.size()));
+    const std::size_t servers = std::min<std::size_t>(learner_.options.servers, ranks);
+    for (std::size_t rank = 0; rank < (has_servers ? servers : ranks); ++rank) {
+      if (!has_servers && static_cast<int>(rank) == worker.rank()) continue;
+      ORRERY_TRY(std::byte* const place, worker.arena().at(all[2 * rank], shown.size()));
       peers_.push_back(reinterpret_cast<float*>(place));
     }
     ORRERY_TRY(shared_heap_, worker.arena().at(all[1], sizeof(std::uint64_t)));
     return {};
+  }
+
+  void serve_parameters() {
+    float* const served = reinterpret_cast<float*>(served_.data());
+    for (std::size_t i = 0; i < parameters_; ++i) shared_store(served[i], learner_.state[i]);
+  }
+
+  // `use` gets every parameter's index and where its server has it.
+  template <typename Use>
+  void at_servers(const Use& use) {
+    for (std::size_t server = 0; server < peers_.size(); ++server) {
+      const std::size_t end = (server + 1) * parameters_ / peers_.size();
+      for (std::size_t i = server * parameters_ / peers_.size(); i < end; ++i) use(i, peers_[server][i]);
+    }
+  }
+
+  void pull() {
+    at_servers([&](std::size_t i, float& served) { model()[i] = shared_load(served); });
+  }
+
+  // The step that was learned last.
+  void push(double rate_scale) {
+    const auto rate = static_cast<float>(rate_scale * learner_.options.learning_rate);
+    const float* const velocities = model() + parameters_;
+    at_servers([&](std::size_t i, float& served) {
+      std::atomic_ref<float>(served).fetch_add(-rate * velocities[i], std::memory_order_relaxed);
+    });
   }
 
   // Whether the others are through with the heap of `cards` before this member would be with what it takes next. By the
@@ -167,12 +214,12 @@ class AveragedRounds : public StepRule {
   Status put_back() { return learner_.executor.set_parameters(std::span(learner_.state).first(parameters_)); }
 
   Learner learner_;
-  bool is_pair_;
+  Strategy strategy_;
   std::size_t parameters_;
   Random random_;
   std::size_t members_ = 1;
-  elastic::ArenaBuffer own_, heap_;
-  std::vector<float*> peers_;
+  elastic::ArenaBuffer own_, heap_, served_;
+  std::vector<float*> peers_;  // in pair: models of the others; in server-async: what the servers have
   std::byte* shared_heap_ = nullptr;
   std::vector<float> gradient_, sum_;
   Pulses pulses_;
@@ -180,8 +227,8 @@ class AveragedRounds : public StepRule {
 
 }  // namespace
 
-Result<std::unique_ptr<StepRule>> make_averaged_rounds(const Learner& learner, Strategy strategy) {
-  auto rule = std::make_unique<AveragedRounds>(learner, strategy);
+Result<std::unique_ptr<StepRule>> make_rounds(const Learner& learner, Strategy strategy) {
+  auto rule = std::make_unique<Rounds>(learner, strategy);
   ORRERY_TRY_VOID(rule->allocate());
   return std::unique_ptr<StepRule>(std::move(rule));
 }
