@@ -162,6 +162,20 @@ class TrainTest(JobTest):
                 self.expect_each_sample_once(steps, passes=2)
                 self.expect_learned(job)
 
+    def test_no_step_is_begun_again_when_members_are_told_to_leave(self):
+        # A step takes some 60 ms, so that every drain comes in the middle of one; the first of them to founders.
+        log = pathlib.Path(self.folder) / "log"
+        job = self.start("-n", 4, "--elastic", "1:4",
+                         command=[*TRAIN, *CARDS, "--steps", 60, "--pace", "15ms", "--log", log])
+        for done, member in ((5, 1), (15, 3), (25, 2)):
+            self.assertTrue(wait_for(lambda: log.exists() and len(self.steps_of(log)) >= done, 60), job.events())
+            self.assertEqual(job.call("drain", job.name, "--member", member).returncode, 0)
+        self.assertEqual(job.wait(120), 0, job.said)
+        steps = self.steps_of(log)
+        self.assertEqual(len(steps[60]), 1)
+        self.assertEqual({step: line["repeats"] for step, lines in steps.items() for line in lines if line["repeats"]},
+                         {})
+
     def test_a_slow_member_changes_the_strategy_and_nobody_waits_for_it(self):
         steps, job = self.train("--policy", "straggler", "--period", 4, "--pace", "5ms", "--slow", "2:4", members=3,
                                 steps=ROUNDS)

@@ -515,7 +515,11 @@ Result<StepOutcome> Worker::change_view(std::uint64_t epoch) {
     if (member_.state() == MemberState::kEnded) return ended();
     ORRERY_TRY_VOID(check_fence());
     if (has_ended()) return StepOutcome::kEnded;
-    if (member_.state() == MemberState::kActive && view_is_open_ && view().epoch > epoch) return StepOutcome::kChanged;
+    if (member_.state() == MemberState::kActive && view_is_open_ && view().epoch > epoch) {
+      // Also those of founders, whose first view nobody had to change to.
+      member_.hold_requests();
+      return StepOutcome::kChanged;
+    }
     if (member_.state() == MemberState::kJoining) ORRERY_TRY_VOID(look_for_contacts());
     if (member_.state() == MemberState::kActive && is_revoked(*options_.segment, view().epoch)) {
       member_.end_epoch();
