@@ -1,7 +1,8 @@
 // What adapting a training is worth, with real trainings under `orrery run`: see adapt/experiments.h and the files
 // there.
 //
-//   bench_adapt [all|slow-member|growing-batch|spot|interference|recovery|cluster-size|half-an-hour] [FOLDER] [SCALE]
+//   bench_adapt [all|slow-member|growing-batch|spot|interference|recovery|cluster-size|resizing|monitoring|all-reduces|
+//                half-an-hour] [FOLDER] [SCALE]
 //
 // Figures go to FOLDER. Exit code 1 when a bar is missed.
 
@@ -27,8 +28,9 @@ Status Bench::draw(const std::string& name, const std::string& svg) const {
 namespace {
 
 constexpr std::pair<std::string_view, Experiment> kExperiments[] = {
-    {"slow-member", slow_member},   {"spot", spot_machines}, {"growing-batch", growing_batch},
-    {"interference", interference}, {"recovery", recovery},  {"cluster-size", cluster_size},
+    {"slow-member", slow_member},   {"spot", spot_machines},    {"growing-batch", growing_batch},
+    {"interference", interference}, {"recovery", recovery},     {"cluster-size", cluster_size},
+    {"resizing", resizing},         {"monitoring", monitoring}, {"all-reduces", all_reduces},
     {"half-an-hour", half_an_hour}};
 
 int run(int argc, char** argv) {

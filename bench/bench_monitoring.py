@@ -1,12 +1,14 @@
 #!/usr/bin/python3
-"""What watching gradients costs a training with PyTorch: noise scale and variance in every step. Usage: bench_monitoring [PAIRS]
+"""What watching gradients costs a training with PyTorch: noise scale and variance. Usage: bench_monitoring [ROUNDS]
 
-Blocks of steps with and without it take turns in one training, so both see the same machine. The bar is 2 %; KungFu published 4.6 %
-for the noise scale, and 3 % is the bar for a variance that is computed in every eighth step only.
+Blocks of eight steps take turns in one training, so all see the same machine: without it, with it in every step, with it in one of
+eight. Judged is the median over the rounds. The bars are 2 % in every step (KungFu published 4.6 % for the noise scale) and 3 % in one
+of eight.
 """
 
 import os
 import pathlib
+import random
 import re
 import statistics
 import subprocess
@@ -14,34 +16,42 @@ import sys
 
 SOURCE = pathlib.Path("@CMAKE_SOURCE_DIR@")
 BIN = pathlib.Path(__file__).resolve().parent
-MEMBERS, BAR = (1, 2), 0.02
+MEMBERS = (1, 2)
+BARS = {"every step": 0.02, "one step of eight": 0.03}
 
 
-def measure(members, pairs):
-    command = [BIN / "orrery", "run", "-n", members, "--", sys.executable, SOURCE / "bench" / "adapt" / "monitored.py", pairs]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=600)
+def measure(members, rounds):
+    command = [BIN / "orrery", "run", "-n", members, "--", sys.executable, SOURCE / "bench" / "adapt" / "monitored.py", rounds]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=900)
     if done.returncode != 0:
         sys.exit(done.stderr)
-    return [tuple(map(float, found)) for found in re.findall(r"pair (\S+) (\S+)", done.stdout)]
+    return [tuple(map(float, found)) for found in re.findall(r"round (\S+) (\S+) (\S+) (\S+)", done.stdout)]
+
+
+def interval_of_median(values):
+    """Where nine of ten medians of samples drawn from them lie."""
+    draw = random.Random(1)
+    medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(1000))
+    return medians[50], medians[949]
 
 
 def main():
-    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 40
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 150
     os.environ["PYTHONPATH"] = str(SOURCE / "python")
     os.environ["ORRERY_LIBRARY"] = str(BIN / "liborrery_elastic.so.1")
     os.environ["OMP_NUM_THREADS"] = "1"
-    print(f"| MLP of 235,146 parameters, batch 512, {pairs} pairs of blocks | step without, ms | with, ms | costs | 10 to 90 % | bar | |\n"
-          "|---|---:|---:|---:|---|---:|---|")
+    print(f"| MLP of 235,146 parameters, batch 512, {rounds} rounds | watched in | step without, ms | costs | 90 % interval | bar | |\n"
+          "|---|---|---:|---:|---|---:|---|")
     missed = 0
     for members in MEMBERS:
-        times = measure(members, pairs)
-        costs = sorted(with_it / without - 1 for without, with_it in times)
-        cost = statistics.median(costs)
-        missed += cost > BAR
-        without, with_it = (1e3 * statistics.median(column) for column in zip(*times))
-        low, high = costs[len(costs) // 10], costs[len(costs) * 9 // 10]
-        print(f"| {members} members | {without:.3f} | {with_it:.3f} | {100 * cost:.1f} % | {100 * low:.1f} to {100 * high:.1f} % | "
-              f"{100 * BAR:.0f} % | {'meets' if cost <= BAR else 'misses'} |", flush=True)
+        times = measure(members, rounds)
+        for kind, costs in (("every step", [always / never - 1 for never, always, _, _ in times]),
+                            ("one step of eight", [first / never - 1 for _, _, never, first in times])):
+            cost, (low, high) = statistics.median(costs), interval_of_median(costs)
+            missed += cost > BARS[kind]
+            print(f"| {members} {'member' if members == 1 else 'members'} | {kind} | {1e3 * statistics.median(t[0] for t in times):.3f} | "
+                  f"{100 * cost:.1f} % | {100 * low:.1f} to {100 * high:.1f} % | {100 * BARS[kind]:.0f} % | "
+                  f"{'meets' if cost <= BARS[kind] else 'misses'} |", flush=True)
     sys.exit(1 if missed else 0)
 
 

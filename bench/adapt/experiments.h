@@ -26,6 +26,9 @@ Result<bool> spot_machines(const Bench& bench);  // members come and go as an ho
 Result<bool> interference(const Bench& bench);   // something else takes the network of one of four hosts
 Result<bool> recovery(const Bench& bench);       // members are killed
 Result<bool> cluster_size(const Bench& bench);   // one to eight members, by strategy
+Result<bool> resizing(const Bench& bench);       // as bench_elastic_resize measures it
+Result<bool> monitoring(const Bench& bench);     // as bench_monitoring measures it
+Result<bool> all_reduces(const Bench& bench);    // as bench_elastic measures them
 Result<bool> half_an_hour(const Bench& bench);   // members come, leave and die for half an hour while a policy adapts
 
 }  // namespace orrery::bench

@@ -1,6 +1,7 @@
-"""A member of a training that watches its gradients in every other block of steps. Usage: monitored.py BLOCKS
+"""A member of a training that watches its gradients in some blocks of steps. Usage: monitored.py ROUNDS
 
-Rank 0 prints, for each pair of blocks, the seconds of a step without and with watching.
+A round is a block without watching, one with it in every step, and one with it in the first step only, in an order that changes
+from round to round. Rank 0 prints for each round the seconds of a step in each of them.
 """
 
 import statistics
@@ -12,33 +13,40 @@ import torch
 import orrery
 import orrery.torch
 
-BLOCK, BATCH, SAMPLES = 20, 512, 60_000
+BLOCK, BATCH, SAMPLES = 8, 512, 60_000
+NEVER, ALWAYS, FIRST = range(3)
 
 
 def main():
-    blocks = int(sys.argv[1])
+    rounds = int(sys.argv[1])
     torch.manual_seed(0)
     torch.set_num_threads(1)
     data = torch.utils.data.TensorDataset(torch.randn(SAMPLES, 784), torch.randint(10, (SAMPLES,)))
     model = torch.nn.Sequential(torch.nn.Linear(784, 256), torch.nn.ReLU(), torch.nn.Linear(256, 128), torch.nn.ReLU(),
                                 torch.nn.Linear(128, 10))
     optimizer = orrery.torch.Optimizer(torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), samples=SAMPLES, batch=BATCH)
-    times, begin = {False: [], True: []}, time.monotonic()
+    times, begin = {NEVER: [], ALWAYS: [], FIRST: []}, time.monotonic()
+
+    def kind_of(step):
+        block = step // BLOCK
+        return (block % 3 + block // 3) % 3
 
     def after_step():
         nonlocal begin
-        now = time.monotonic()
-        times[optimizer.watches].append(now - begin)
-        if orrery.step() % BLOCK == 0:
-            optimizer.watches = not optimizer.watches
-            if optimizer.watches is False and orrery.rank() == 0:
-                # Both blocks of a pair are done.
-                print("pair", statistics.median(times[False]), statistics.median(times[True]), flush=True)
-                times[False].clear(), times[True].clear()
+        now, done = time.monotonic(), orrery.step()
+        times[kind_of(done - 1)].append(now - begin)
+        if done % (3 * BLOCK) == 0:
+            if orrery.rank() == 0:
+                # Of eight steps with one that is watched, the median would be one that is not.
+                print("round", *(statistics.median(times[kind]) for kind in (NEVER, ALWAYS)), statistics.mean(times[NEVER]),
+                      statistics.mean(times[FIRST]), flush=True)
+            for kind in times.values():
+                kind.clear()
+        optimizer.watches = kind_of(done) == ALWAYS or (kind_of(done) == FIRST and done % BLOCK == 0)
         begin = time.monotonic()
 
     optimizer.watches = False
-    orrery.torch.train(model, data, optimizer, steps=2 * BLOCK * blocks, after_step=after_step)
+    orrery.torch.train(model, data, optimizer, steps=3 * BLOCK * rounds, after_step=after_step)
 
 
 if __name__ == "__main__":

@@ -36,11 +36,11 @@ class ResizedJob {
     return ResizedJob(env, std::move(name), std::move(launcher));
   }
 
-  // Two members, and a spare that has started.
-  bool wait_until_ready() const {
-    return wait_for(env_, [this] {
+  // So many members, and a spare that has started.
+  bool wait_until_ready(std::size_t members = 2) const {
+    return wait_for(env_, [this, members] {
       const auto status = elastic::ask_launcher(env_.files, name_, {.wish = elastic::Wish::kStatus}, Seconds(1));
-      return status && status->members.size() == 2 && status->processes.size() == 3 &&
+      return status && status->members.size() == members && status->processes.size() == members + 1 &&
              status->processes.back().state == elastic::ProcessState::kWaiting;
     });
   }
