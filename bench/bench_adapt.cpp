@@ -2,7 +2,7 @@
 // there.
 //
 //   bench_adapt [all|slow-member|growing-batch|spot|interference|recovery|cluster-size|resizing|monitoring|all-reduces|
-//                half-an-hour] [FOLDER] [SCALE]
+//                churn|half-an-hour] [FOLDER] [SCALE]
 //
 // Figures go to FOLDER. Exit code 1 when a bar is missed.
 
@@ -28,9 +28,11 @@ Status Bench::draw(const std::string& name, const std::string& svg) const {
 namespace {
 
 constexpr std::pair<std::string_view, Experiment> kExperiments[] = {
-    {"slow-member", slow_member},   {"spot", spot_machines},    {"growing-batch", growing_batch},
-    {"interference", interference}, {"recovery", recovery},     {"cluster-size", cluster_size},
-    {"resizing", resizing},         {"monitoring", monitoring}, {"all-reduces", all_reduces},
+    {"slow-member", slow_member},     {"spot", spot_machines},
+    {"growing-batch", growing_batch}, {"interference", interference},
+    {"recovery", recovery},           {"cluster-size", cluster_size},
+    {"resizing", resizing},           {"monitoring", monitoring},
+    {"all-reduces", all_reduces},     {"churn", churn},
     {"half-an-hour", half_an_hour}};
 
 int run(int argc, char** argv) {

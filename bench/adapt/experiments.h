@@ -29,6 +29,7 @@ Result<bool> cluster_size(const Bench& bench);   // one to eight members, by str
 Result<bool> resizing(const Bench& bench);       // as bench_elastic_resize measures it
 Result<bool> monitoring(const Bench& bench);     // as bench_monitoring measures it
 Result<bool> all_reduces(const Bench& bench);    // as bench_elastic measures them
+Result<bool> churn(const Bench& bench);          // members come, leave and die for half an hour; what is left behind
 Result<bool> half_an_hour(const Bench& bench);   // members come, leave and die for half an hour while a policy adapts
 
 }  // namespace orrery::bench

@@ -5,12 +5,10 @@
 // Bar: as many test images right, within 0.3 points. More than that, the model is the same to the last bit: steps are
 // synchronous, and every member holds what policies decided.
 
-#include <csignal>
 #include <fmt/format.h>
 
+#include "adapt/disturb.h"
 #include "adapt/experiments.h"
-#include "base/random.h"
-#include "elastic/job/jobs.h"
 #include "env/clock.h"
 
 namespace orrery::bench {
@@ -20,35 +18,6 @@ namespace {
 constexpr double kTime_s = 1800, kPace_s = 0.05, kMembers = 3, kCard = 16, kImages = 60'000;
 constexpr double kPoints = 0.3;
 constexpr Seconds kBetween{2};
-
-struct Events {
-  int killed = 0, drained = 0, resized = 0;
-};
-
-// One random event, unless the job is too small for it.
-void disturb(const Bench& bench, const TrainingJob& job, Random& random, Events& events) {
-  const auto ask = [&](const elastic::AskLauncher& question) {
-    return elastic::ask_launcher(bench.env.files, job.name(), question, Seconds(10));
-  };
-  const auto status = ask({.wish = elastic::Wish::kStatus});
-  if (!status || status->step == 0) return;
-  std::vector<elastic::ProcessStatus> members;
-  for (const auto& process : status->processes) {
-    if (process.state == elastic::ProcessState::kMember) members.push_back(process);
-  }
-  const std::uint64_t kind = random.below(3);
-  if (kind < 2 && members.size() >= 3) {
-    const elastic::ProcessStatus& member = members[random.below(members.size())];
-    if (kind == 0) {
-      ::kill(static_cast<pid_t>(member.process), SIGKILL);
-      ++events.killed;
-    } else if (ask({.wish = elastic::Wish::kDrain, .member = member.member})) {
-      ++events.drained;
-    }
-  } else if (ask({.wish = elastic::Wish::kResize, .size = 2 + random.below(4)})) {
-    ++events.resized;
-  }
-}
 
 }  // namespace
 
@@ -69,7 +38,7 @@ Result<bool> half_an_hour(const Bench& bench) {
   const Seconds start = bench.env.clock.monotonic();
   while (job.runs()) {
     bench.env.clock.sleep(kBetween);
-    disturb(bench, job, random, events);
+    disturb(bench.env, job, random, events);
   }
   const double taken_s = (bench.env.clock.monotonic() - start).value();
   ORRERY_TRY(const Training churned, job.finish(Seconds(60)));

@@ -47,6 +47,8 @@ class TrainingJob {
   TrainingJob& operator=(TrainingJob&&) = default;
 
   const std::string& name() const { return name_; }
+  // Of the launcher.
+  std::int64_t process() const { return launcher_->id(); }
   // Asks all members to end after the step at hand.
   Status stop() { return launcher_->kill(env::Signal::kTerminate); }
   // Waits for the end. An error if it did not end well.
