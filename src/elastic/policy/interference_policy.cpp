@@ -7,6 +7,10 @@
 namespace orrery::elastic {
 
 Proposal InterferencePolicy::after_step(const Observation& observation) {
+  const bool sends_less = observation.topology > 0 && observation.strategy == kLocalStrategy;
+  if (sends_less && observation.topology_age >= options_.retry) {
+    return {{{kTopologyParameter, observation.topology + 1}}, kSynchronousStrategy};
+  }
   if (observation.step % options_.every != 0 || observation.interference.value_or(1) <= options_.disturbed) return {};
   if (observation.topology == 0 || observation.topology_age > options_.patience) {
     return {{{kTopologyParameter, observation.topology + 1}}, {}};

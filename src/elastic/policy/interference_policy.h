@@ -6,7 +6,8 @@
 //   1. The topology is older than `patience` steps: propose to measure it anew, which may find ways around a slow link.
 //   2. It is not, so the disturbance is not in one link: propose models that are averaged now and then (local), if the
 //      program offers them.
-// Nothing goes back by itself: nobody can tell whether a way that nobody uses is free again.
+// Nobody can tell whether a way that nobody uses is free again. So every `retry` steps of averaged models they measure
+// anew and go back to synchronous steps, which stay if they are not disturbed any more.
 
 #include "elastic/policy/policy.h"
 
@@ -16,6 +17,7 @@ struct InterferenceOptions {
   double disturbed = 1.5;
   std::uint64_t patience = 200;  // steps
   std::uint64_t every = 10;      // steps
+  std::uint64_t retry = 50;      // steps of the job, each of them a round of several
 };
 
 class InterferencePolicy : public Policy {

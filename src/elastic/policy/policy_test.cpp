@@ -157,6 +157,22 @@ TEST(InterferencePolicy, FirstLooksForOtherWaysThenSendsLess) {
   EXPECT_EQ(policy.after_step(seen), (Proposal{{{kTopologyParameter, 2}}, {}})) << "a later disturbance is another one";
 }
 
+TEST(InterferencePolicy, NowAndThenTriesWhetherTheNetworkIsFreeAgain) {
+  InterferencePolicy policy({.disturbed = 1.5, .patience = 200, .every = 10, .retry = 50});
+  Observation seen;
+  seen.step = 101;
+  seen.strategies = {kSynchronousStrategy, kLocalStrategy};
+  seen.strategy = kLocalStrategy;
+  seen.interference = 3;  // of the last synchronous step
+  seen.topology = 1;
+  seen.topology_age = 49;
+  EXPECT_TRUE(policy.after_step(seen).empty());
+  seen.topology_age = 50;
+  EXPECT_EQ(policy.after_step(seen), (Proposal{{{kTopologyParameter, 2}}, kSynchronousStrategy}));
+  seen.topology = 0;
+  EXPECT_TRUE(policy.after_step(seen).empty()) << "models were averaged for another reason";
+}
+
 TEST(GnsBatch, DoublesWhileTheNoiseScaleIsAboveTwiceTheBatch) {
   GnsBatch policy({.batch_max = 512});
   EXPECT_EQ(policy.after_step(noisy(129, 64)), with(kBatchValue, 128));
