@@ -23,6 +23,10 @@ from network_namespaces import Network, run_or_skip  # noqa: E402
 
 ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
 PROGRAM = ORRERY.parent / "elastic_program"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Of Python programs; agents hand on what they have.
+os.environ["PYTHONPATH"] = str(ROOT / "python")
+os.environ["ORRERY_LIBRARY"] = str(ORRERY.parent / "liborrery_elastic.so.1")
 HOSTS = 4
 STEP_US = 2000
 FOREVER = 1_000_000_000
@@ -257,6 +261,22 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(self.job.wait(timeout=60), 0, self.said())
         models = re.findall(r"^\[\d+\] (model .*)", (self.folder / "output").read_text(), re.MULTILINE)
         self.assertEqual(models, [alone] * 2, self.said())
+
+    def test_python_programs_agree_on_a_model_across_hosts(self):
+        steps = 300
+        words = [sys.executable, ROOT / "tests" / "python_program.py", steps, 0.002]
+        alone_log = self.folder / "alone"
+        alone_log.mkdir()
+        alone = subprocess.run([str(word) for word in (*words, alone_log, "changes")], capture_output=True, text=True, check=True)
+        # Members 1 and 4 share a host.
+        self.run_job("-n", 4, "--elastic", "1:4", hosts=3, command=[*words, self.log, "changes"])
+        self.wait_for_steps([1, 2, 3, 4], 40, seconds=60)
+        os.kill(self.pid_of(2), signal.SIGKILL)
+        self.assertEqual(self.job.wait(timeout=60), 0, self.said())
+        ends = re.findall(r"^\[\d+\] (end .*)", (self.folder / "output").read_text(), re.MULTILINE)
+        self.assertEqual(ends, [alone.stdout.strip()] * 3, self.said())
+        # A policy changes it after 20 steps.
+        self.assertRegex(ends[0], " batch 12(.0)?$")
 
     def test_an_agent_that_is_told_to_end_lets_its_members_leave(self):
         self.run_job("-n", 4, "--elastic", "1:4", hosts=3)  # members 1 and 4 on host 0
