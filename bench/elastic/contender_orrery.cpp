@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "board.h"
+#include "collectives_rank.h"
 #include "elastic/host/arena.h"
 #include "elastic/session.h"
 
@@ -41,22 +42,6 @@ int main(int argc, char** argv) {
     if (!in_arena && memory.size() < count) memory.resize(count);
     return in_arena ? reinterpret_cast<float*>(shared.data()) : memory.data();
   };
-  std::vector<std::string> names;
-  for (int i = 0; i < bench::kTensorsMax; ++i) names.push_back("gradient " + std::to_string(i));
-  rank.all_reduce = [&](const std::vector<float*>& tensors, const std::vector<std::size_t>& counts) {
-    std::vector<elastic::Ticket> tickets;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const auto ticket =
-          session.all_reduce(names[i], {tensors[i], counts[i], elastic::DataType::kF32}, elastic::ReduceOp::kSum);
-      if (!ticket) return false;
-      tickets.push_back(*ticket);
-    }
-    return std::all_of(tickets.begin(), tickets.end(),
-                       [&](elastic::Ticket ticket) { return session.wait(ticket).has_value(); });
-  };
-  rank.barrier = [&] {
-    const auto ticket = session.barrier("barrier");
-    return ticket && session.wait(*ticket);
-  };
+  bench::use_collectives(rank, session);
   return bench::serve(*board, static_cast<std::uint32_t>(std::atoi(argv[2])), rank);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "board.h"
+#include "collectives_rank.h"
 #include "elastic/net/session.h"
 #include "env/real_clock.h"
 
@@ -45,22 +46,6 @@ int main(int argc, char** argv) {
     if (memory.size() < count) memory.resize(count);
     return memory.data();
   };
-  std::vector<std::string> names;
-  for (int i = 0; i < bench::kTensorsMax; ++i) names.push_back("gradient " + std::to_string(i));
-  rank.all_reduce = [&](const std::vector<float*>& tensors, const std::vector<std::size_t>& counts) {
-    std::vector<elastic::Ticket> tickets;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const auto ticket =
-          session.all_reduce(names[i], {tensors[i], counts[i], elastic::DataType::kF32}, elastic::ReduceOp::kSum);
-      if (!ticket) return false;
-      tickets.push_back(*ticket);
-    }
-    return std::all_of(tickets.begin(), tickets.end(),
-                       [&](elastic::Ticket ticket) { return session.wait(ticket).has_value(); });
-  };
-  rank.barrier = [&] {
-    const auto ticket = session.barrier("barrier");
-    return ticket && session.wait(*ticket);
-  };
+  bench::use_collectives(rank, session);
   return bench::serve(*board, static_cast<std::uint32_t>(std::atoi(argv[2])), rank);
 }

@@ -4,12 +4,12 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <numeric>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 #include "elastic/host/arena.h"
 #include "elastic/session.h"
+#include "elastic/test_child.h"
 
 namespace orrery::elastic {
 
@@ -48,40 +48,14 @@ inline void run_threads(int ranks, const SegmentOptions& options,
   for (std::thread& thread : threads) thread.join();
 }
 
-// A process that runs `work` and exits with what it returns, 0 to 99.
-class ChildRank {
+// A process with a segment as it maps it itself.
+class ChildRank : public ChildProcess {
  public:
-  // `work` gets the segment as the child maps it.
-  ChildRank(const Segment& segment, const std::function<int(std::shared_ptr<Segment>)>& work) {
-    const int file = ::dup(segment.descriptor());
-    id_ = ::fork();
-    if (id_ != 0) {
-      ::close(file);
-      return;
-    }
-    auto opened = Segment::open(env::FileDescriptor(file));
-    const int code = opened ? work(std::move(*opened)) : 98;
-    // Without destructors of the parent's objects, of which this process has copies.
-    ::_exit(code);
-  }
-  ~ChildRank() {
-    if (id_ <= 0) return;
-    kill(SIGKILL);
-    wait();
-  }
-  ChildRank(ChildRank&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
-  ChildRank& operator=(ChildRank&&) = delete;
-
-  void kill(int signal) const { ::kill(id_, signal); }
-  // The exit code, or minus the signal that ended it.
-  int wait() {
-    int status = 0;
-    ::waitpid(std::exchange(id_, -1), &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-
- private:
-  pid_t id_ = -1;
+  ChildRank(const Segment& segment, const std::function<int(std::shared_ptr<Segment>)>& work)
+      : ChildProcess([&] {
+          auto opened = Segment::open(env::FileDescriptor(::dup(segment.descriptor())));
+          return opened ? work(std::move(*opened)) : 98;
+        }) {}
 };
 
 }  // namespace orrery::elastic

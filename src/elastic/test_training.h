@@ -238,4 +238,19 @@ struct Job {
   }
 };
 
+// Of a job that two found: two more come one after the other, get the model and compute.
+inline void expect_joiners_take_part(Job& job) {
+  std::vector<ChildRank> children;
+  for (int slot = 0; slot < 2; ++slot) children.push_back(job.found(slot));
+  job.wait_for_step(0, 20);
+  children.push_back(job.join(2, 500, {{0, 100}, {1, 101}}));
+  job.wait_for_step(2, 30);
+  children.push_back(job.join(3, 501, {{0, 100}}));
+  job.wait_for_step(3, 40);
+  EXPECT_GE(job.score->views[0], 3u);
+  job.expect_the_right_models(20);
+  for (ChildRank& child : children) EXPECT_EQ(child.wait(), 0);
+  job.check_models();
+}
+
 }  // namespace orrery::elastic

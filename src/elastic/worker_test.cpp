@@ -66,17 +66,7 @@ TEST(Worker, TheLastOneGoesOn) {
 
 TEST(Worker, AJoinerGetsTheModelAndTakesPart) {
   Job job(2);
-  std::vector<ChildRank> children;
-  for (int slot = 0; slot < 2; ++slot) children.push_back(job.found(slot));
-  job.wait_for_step(0, 20);
-  children.push_back(job.join(2, 500, {{0, 100}, {1, 101}}));
-  job.wait_for_step(2, 30);
-  children.push_back(job.join(3, 501, {{0, 100}}));
-  job.wait_for_step(3, 40);
-  EXPECT_GE(job.score->views[0], 3u);
-  job.expect_the_right_models(20);
-  for (ChildRank& child : children) EXPECT_EQ(child.wait(), 0);
-  job.check_models();
+  expect_joiners_take_part(job);
 }
 
 // Kills and joins at random moments, also while a view is changing.

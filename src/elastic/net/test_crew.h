@@ -3,11 +3,10 @@
 
 #include <functional>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 
 #include "elastic/net/session.h"
+#include "elastic/test_child.h"
 #include "env/real_clock.h"
 
 namespace orrery::elastic::net {
@@ -68,31 +67,6 @@ inline void run_threads(int ranks, const SessionOptions& options, const std::fun
   for (std::thread& thread : threads) thread.join();
 }
 
-// A process that runs `work` and exits with what it returns, 0 to 99.
-class ChildRank {
- public:
-  explicit ChildRank(const std::function<int()>& work) {
-    id_ = ::fork();
-    if (id_ == 0) ::_exit(work());
-  }
-  ~ChildRank() {
-    if (id_ <= 0) return;
-    kill(SIGKILL);
-    wait();
-  }
-  ChildRank(ChildRank&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
-  ChildRank& operator=(ChildRank&&) = delete;
-
-  void kill(int signal) const { ::kill(id_, signal); }
-  // The exit code, or minus the signal that ended it.
-  int wait() {
-    int status = 0;
-    ::waitpid(std::exchange(id_, -1), &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-
- private:
-  pid_t id_ = -1;
-};
+using ChildRank = ChildProcess;
 
 }  // namespace orrery::elastic::net
