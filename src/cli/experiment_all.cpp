@@ -22,8 +22,7 @@ std::vector<Experiment> experiments() {
           {"gandiva", experiment_gandiva_command, {}, "--plots"},
           {"prediction-error", experiment_prediction_error_command, {}, "--plots"},
           {"rent", plan_loop_command, {"--nodes", "2,5", "--gap", "30,45,6000", "--heuristic"}, "--plot", true},
-          {"fragmentation", experiment_fragmentation_command, {}, ""},
-          {"policies", experiment_policies_command, {}, ""}};
+          {"fragmentation", experiment_fragmentation_command, {}, ""}};
 }
 
 Status run_one(Context& context, const Experiment& experiment, const std::string& folder) {
@@ -63,7 +62,7 @@ Command experiment_all_command() {
           "",
           0,
           0,
-          "every experiment, one after the other: what was published beside what we get",
+          "every published experiment, one after the other (experiment policies is ours and takes longer)",
           {text_option("plots", "", "write the figures as SVG into this folder").in("DIR")},
           {"orrery experiment all --plots figures"},
           run_all};

@@ -73,6 +73,9 @@ const TypedOptions kTypedPolicies[] = {
     {.name = "gittins", .rule = TypedRule::kGittins, .preemptive = true},
 };
 
+// Of the periods from 30 s to 8 min that were published: months of a trace in rounds of a minute take too long.
+constexpr double kPolluxRoundS = 300;
+
 struct GavelForm {
   std::string_view name;
   GavelGoal goal;
@@ -224,7 +227,10 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
     if (inputs.scaling == nullptr) return Error::invalid(fmt::format("{} needs a scaling model", name));
     if (name == "flow") return make_flow({}, *inputs.scaling, std::move(placer));
     if (name == "elasticflow") return make_elastic_flow({}, *inputs.scaling, std::move(placer));
-    if (name == "pollux") return make_fixed_batch_pollux({}, *inputs.scaling, std::move(placer));
+    if (name == "pollux") {
+      return make_fixed_batch_pollux({.round_s = inputs.round_s > 0 ? inputs.round_s : kPolluxRoundS}, *inputs.scaling,
+                                     std::move(placer));
+    }
     SiaOptions options;
     if (inputs.round_s > 0) options.round_s = inputs.round_s;
     return make_sia(options, *inputs.scaling, std::move(placer));

@@ -165,9 +165,10 @@ Status tabulate_pairs(const MeasuredPairs& measured, ExperimentReport& report) {
                    100 * least_used, 100 * most_used)});
   report.findings.push_back(
       {fmt::format("packing loses above about {:.0f} % use", 100 * kPublishedThreshold), most_used < 0,
-       fmt::format("{:+.0f} % for the busiest: these pairs were measured on a newer GPU, with other processes' "
-                   "kernels filling gaps that use does not show",
-                   100 * most_used)});
+       fmt::format(
+           "{:+.0f} % for the busiest: use says that some kernel runs, not how much of the GPU it fills, and all "
+           "measured pairs of this table do more work together",
+           100 * most_used)});
   return {};
 }
 

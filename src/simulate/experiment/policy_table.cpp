@@ -21,7 +21,7 @@ struct TraceFile {
 };
 constexpr TraceFile kTraces[] = {
     {"philly", "philly/philly_jobs.csv", ""},
-    {"philly, SLO mix", "chronus_philly_slo/philly_mix1.csv", ""},
+    {"philly SLO mix", "chronus_philly_slo/philly_mix1.csv", ""},
     {"alibaba 2023", "alibaba_gpu_2023/openb_pod_list_default.csv", ""},
     {"muri 1", "muri/trace1.csv", ""},
     {"muri 3", "muri/trace3.csv", ""},
@@ -44,8 +44,8 @@ constexpr TraceFile kTraces[] = {
     {"sia philly", "sched_pollux_sia/workloads/sia-philly/workload-1.csv", "sched_pollux_sia"},
     {"sia new trace", "sched_pollux_sia/workloads/sia-newtrace/workload-1.csv", "sched_pollux_sia"},
     {"sia saturn", "sched_pollux_sia/workloads/sia-saturn/workload-1.csv", "sched_pollux_sia"},
-    {"pollux load 1, 1", "sched_pollux_sia/workloads/pollux-load1.0/workload-1.csv", "sched_pollux_sia"},
-    {"pollux load 1, 6", "sched_pollux_sia/workloads/pollux-load1.0/workload-6.csv", "sched_pollux_sia"},
+    {"pollux load 1", "sched_pollux_sia/workloads/pollux-load1.0/workload-1.csv", "sched_pollux_sia"},
+    {"pollux load 1 b", "sched_pollux_sia/workloads/pollux-load1.0/workload-6.csv", "sched_pollux_sia"},
 };
 
 Result<SpeedTable> read_speeds(env::Files& files, const std::string& path) {

@@ -60,9 +60,9 @@ struct Errors {
   int cases = 0;
 
   OracleCase judged(const std::string& metric) const {
-    return {"mean over policies",
+    return {metric + ", over policies",
             "all",
-            "error of " + metric + " against reality",
+            "mean error against reality",
             theirs / cases,
             ours / cases,
             Bar::kAtMost,
