@@ -25,13 +25,14 @@ TEST(JobStory, TellsEveryDecisionWithItsReason) {
   workload.jobs[1].id = "short";
   const RunResult result = run(workload, logged(1, 1), "srtf");
   const std::vector<StoryLine> story = story_of(workload, result, 0);
-  EXPECT_EQ(told(story),
-            (std::vector<std::string>{
-                "is submitted: 1 GPU, 100 s of work", "starts on 1 GPU of machine 0: next in order (key 100)",
-                "is suspended: a job before it in the order needs its GPUs",
-                "waits 20.0 s: one other job got GPUs meanwhile; the first was short: next in order (key 20)",
-                "starts on 1 GPU of machine 0: next in order (key 90)",
-                "ends: 2.00 min after its submission, 100 s of it on GPUs; started 2 times, moved or resized 0 times"}));
+  EXPECT_EQ(
+      told(story),
+      (std::vector<std::string>{
+          "is submitted: 1 GPU, 100 s of work", "starts on 1 GPU of machine 0: next in order (key 100)",
+          "is suspended: a job before it in the order needs its GPUs",
+          "waits 20.0 s: one other job got GPUs meanwhile; the first was short: next in order (key 20)",
+          "starts on 1 GPU of machine 0: next in order (key 90)",
+          "ends: 2.00 min after its submission, 100 s of it on GPUs; started 2 times, moved or resized 0 times"}));
   EXPECT_EQ(story[2].at_ns, schedule::from_seconds(10));
 }
 
