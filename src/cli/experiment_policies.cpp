@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/data_folder.h"
+#include "schedule/policies.h"
 #include "simulate/experiment/policy_table.h"
 
 namespace orrery::cli {
@@ -9,24 +10,30 @@ namespace orrery::cli {
 namespace {
 
 constexpr const char* kPublished =
-    "fifo,first-fit,sjf,srtf,srsf,las,gittins,tiresias,drf,tetris,allox,optimus,gandiva,lucid,gavel";
+    "fifo,first-fit,sjf,srtf,srsf,las,gittins,tiresias,drf,tetris,allox,hydra,optimus,equal-share,pollux,sia,"
+    "elasticflow,"
+    "gandiva,lucid,gavel,gavel-finish,gavel-throughput,gavel-isolated";
 
-// How often ours is ahead, in words.
-std::string verdict(const std::vector<simulate::PolicyCell>& cells) {
-  std::size_t ahead = 0;
+// How often ours is ahead of some others, in words.
+std::string verdict(const std::vector<simulate::PolicyCell>& cells, bool elastic) {
+  std::size_t ahead = 0, compared = 0;
   double worst = 0;
   for (const simulate::PolicyCell& cell : cells) {
     double best = 0;
     for (std::size_t p = 0; p + 1 < cell.runs.size(); ++p) {
+      if (schedule::needs_elastic_jobs(cell.runs[p].policy) != elastic) continue;
       if (best == 0 || cell.runs[p].mean_s < best) best = cell.runs[p].mean_s;
     }
+    if (best == 0) continue;
     const double ratio = cell.runs.back().mean_s / best;
+    ++compared;
     ahead += ratio <= 0.9 ? 1 : 0;
     worst = std::max(worst, ratio);
   }
+  if (compared == 0) return "";
   return fmt::format(
-      "\nours: mean completion at least 10 % below the best of the others in {} of {} cells; at worst {:.3f} of it\n",
-      ahead, cells.size(), worst);
+      "against {}: mean completion at least 10 % below the best in {} of {} cells; at worst {:.3f} of it\n",
+      elastic ? "elastic policies" : "policies of gangs", ahead, compared, worst);
 }
 
 Status run_policies(Context& context, const Arguments& arguments) {
@@ -56,7 +63,7 @@ Status run_policies(Context& context, const Arguments& arguments) {
   progress.finish();
   const bool all = options.flag("all");
   ORRERY_TRY_VOID(context.print_table(all ? simulate::all_table(cells) : simulate::winners_table(cells), options));
-  if (for_people(options)) context.print(verdict(cells));
+  if (for_people(options)) context.print("\nours " + how.ours + "\n" + verdict(cells, true) + verdict(cells, false));
   return {};
 }
 

@@ -105,6 +105,23 @@ std::string loop_plot(const std::vector<Setting>& settings) {
   return plot::bar_plot(bars);
 }
 
+// Whether renting by plan saves as much as was published, where jobs come faster than machines can follow.
+std::string verdict(const std::vector<Setting>& settings) {
+  constexpr double kLoadedGapS = 1000, kPublishedLeast = 0.45, kPublishedMost = 0.8;
+  double least = 1, most = -1;
+  for (const Setting& setting : settings) {
+    if (setting.gap_s > kLoadedGapS) continue;
+    for (std::size_t p = 0; p + 1 < kPolicies.size(); ++p) {
+      least = std::min(least, setting.saving(p));
+      most = std::max(most, setting.saving(p));
+    }
+  }
+  if (most < least) return "";
+  return fmt::format("\npublished: {:.0f} to {:.0f} % less than such rules under load\n  {}: {:.1f} to {:.1f} %\n",
+                     100 * kPublishedLeast, 100 * kPublishedMost, least >= kPublishedLeast ? "agrees" : "disagrees",
+                     100 * least, 100 * most);
+}
+
 Status run_loop(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   simulate::LoopOptions how;
@@ -128,6 +145,7 @@ Status run_loop(Context& context, const Arguments& arguments) {
   progress.finish();
   const std::vector<Setting> settings = by_setting(rows);
   ORRERY_TRY_VOID(context.print_table(summary(settings), options));
+  if (for_people(options)) context.print(verdict(settings));
   if (options.text("plot").empty()) return {};
   return context.write_file(options.text("plot"), loop_plot(settings), options);
 }

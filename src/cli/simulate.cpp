@@ -4,9 +4,11 @@
 #include "cli/commands.h"
 #include "cli/data_folder.h"
 #include "cli/simulate_setup.h"
+#include "cli/slurm_sweep.h"
 #include "cli/workloads.h"
 #include "env/clock.h"
 #include "env/files.h"
+#include "simulate/job_story.h"
 #include "simulate/occupancy.h"
 #include "simulate/oracle/oracle.h"
 #include "simulate/report.h"
@@ -162,8 +164,8 @@ void print_problems(Context& context, const OptionValues& options, const simulat
 }
 
 // Every policy with every seed; nothing but figures is kept of a run.
-Status run_sweep(Context& context, const OptionValues& options, const simulate::WorkloadFile& file,
-                 const ClusterChoice& cluster, const SimulationSetup& setups) {
+Status run_sweep(Context& context, const std::string& trace, const OptionValues& options,
+                 const simulate::WorkloadFile& file, const ClusterChoice& cluster, const SimulationSetup& setups) {
   for (const char* name : {"report", "plots", "perfetto", "jobs", "log"}) {
     if (options.has(name))
       return Error::invalid(fmt::format("--{} is of one run; leave out --seeds and --sweep", name));
@@ -175,19 +177,22 @@ Status run_sweep(Context& context, const OptionValues& options, const simulate::
         "--scaling fitted");
   }
   const std::vector<std::string> policies = options.texts("policy");
+  const simulate::SweepInput input{.workload = file.workload,
+                                   .setup = [&](std::uint64_t seed) { return setups.with_seed(seed); },
+                                   .policies = policies,
+                                   .first_seed = static_cast<std::uint64_t>(options.integer("seed")),
+                                   .seeds = static_cast<int>(seeds),
+                                   .threads = static_cast<int>(options.integer("threads")),
+                                   .gpu_price = options.number("gpu-price"),
+                                   .fingerprint = setups.fingerprint,
+                                   .file = options.text("sweep")};
+  if (options.flag("slurm")) {
+    ORRERY_TRY_VOID(run_on_slurm(context, trace, options, input));
+  }
   Progress progress("simulating", static_cast<std::int64_t>(policies.size()) * seeds,
                     progress_options(context.env, "runs"));
   ORRERY_TRY(const simulate::SweepResult sweep,
-             simulate::run_sweep({.workload = file.workload,
-                                  .setup = [&](std::uint64_t seed) { return setups.with_seed(seed); },
-                                  .policies = policies,
-                                  .first_seed = static_cast<std::uint64_t>(options.integer("seed")),
-                                  .seeds = static_cast<int>(seeds),
-                                  .threads = static_cast<int>(options.integer("threads")),
-                                  .gpu_price = options.number("gpu-price"),
-                                  .fingerprint = setups.fingerprint,
-                                  .file = options.text("sweep")},
-                                 context.env.files, [&] { progress.advance(1); }));
+             simulate::run_sweep(input, context.env.files, [&] { progress.advance(1); }));
   progress.finish();
   print_heading(context, options, file, cluster);
   if (!for_people(options)) return context.print_table(simulate::to_table(sweep.rows), options);
@@ -209,11 +214,17 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const simulate::WorkloadFile file, load_workload(context, arguments.words[0], options));
   ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
   ORRERY_TRY(const SimulationSetup setups, load_setup(context, options, cluster, file.workload));
+  std::optional<simulate::JobIndex> explained;
+  if (options.has("explain")) {
+    ORRERY_TRY(explained, simulate::find_job(file.workload, options.text("explain")));
+  }
+  if (options.flag("slurm") && !options.has("sweep")) return Error::invalid("--slurm keeps its runs in --sweep FILE");
   if (options.integer("seeds") > 1 || options.has("sweep")) {
-    return run_sweep(context, options, file, cluster, setups);
+    if (explained) return Error::invalid("--explain tells of one run of each policy; leave out --seeds and --sweep");
+    return run_sweep(context, arguments.words[0], options, file, cluster, setups);
   }
   simulate::RunSetup setup = setups.with_seed(static_cast<std::uint64_t>(options.integer("seed")));
-  setup.engine.keep_log = options.has("log");
+  setup.engine.keep_log = options.has("log") || explained;
   setup.engine.keep_holdings = options.has("plots") || options.has("perfetto");
   const std::vector<std::string> policies = options.texts("policy");
   Progress progress("simulating", static_cast<std::int64_t>(policies.size()),
@@ -228,8 +239,14 @@ Status run_simulate(Context& context, const Arguments& arguments) {
     summaries.back().seed = setup.engine.seed;
   }
   print_heading(context, options, file, cluster);
-  ORRERY_TRY_VOID(context.print_table(simulate::to_table(summaries), options));
+  if (!explained || for_people(options)) {
+    ORRERY_TRY_VOID(context.print_table(simulate::to_table(summaries), options));
+  }
   print_problems(context, options, file, summaries);
+  if (explained) {
+    if (for_people(options)) context.print(fmt::format("\njob {}\n", options.text("explain")));
+    ORRERY_TRY_VOID(context.print_table(simulate::story_table(file.workload, runs, *explained), options));
+  }
   const std::string command =
       fmt::format("orrery simulate {} --cluster {} --policy {} --placement {}", file.workload.name,
                   options.text("cluster"), fmt::join(policies, ","), options.text("placement"));
@@ -259,11 +276,14 @@ Command simulate_command() {
                  integer_option("seeds", 1, "run every policy with so many seeds, from --seed on").bounds(1, 1e5),
                  text_option("sweep", "", "keep the figures of every run here; runs that are there are not repeated")
                      .in("FILE.jsonl"),
+                 flag_option("slurm", "spread the runs of --sweep over a Slurm job array and wait for it"),
+                 text_option("sbatch", "", "more options of sbatch for --slurm, apart by spaces").in("OPTIONS"),
                  text_option("report", "", "write one self-contained page with tables and figures").in("FILE.html"),
                  text_option("plots", "", "write the figures as SVG into this folder").in("DIR"),
                  text_option("perfetto", "", "write which job was on which GPU, for ui.perfetto.dev").in("FILE"),
                  text_option("jobs", "", "write start and end of every job").in("FILE.csv"),
                  text_option("log", "", "write every decision with its reason").in("FILE.csv"),
+                 text_option("explain", "", "tell what was decided about this job, and why").in("JOB"),
                  text_option("oracle", "", "instead of a trace: run the published cases of this folder").in("DIR"),
                  text_option("data", "", "with --oracle: inputs that are not in the folder").in("DIR"),
                  text_option("machines", "A100=10,V100=20,GTX2080Ti=15", "with --oracle: machines of batch cases")
@@ -274,6 +294,8 @@ Command simulate_command() {
        "orrery simulate philly.csv.gz --cluster 64x4 --policy fifo,srtf --report report.html",
        "orrery simulate cases.csv --cluster A100=10x1,V100=20x1 --policy allox,hydra,edf",
        "orrery simulate jobs.csv --policy las,srtf --prediction-error 0.3 --seeds 20 --sweep runs.jsonl",
+       "orrery simulate jobs.csv --policy las,srtf --mtbf 10d --seeds 200 --sweep runs.jsonl --slurm",
+       "orrery simulate jobs.csv --policy srtf,gandiva --explain job-7",
        "orrery simulate --oracle ../shared/oracles/sched_tiresias_sim --json"},
       run_simulate};
 }

@@ -21,6 +21,30 @@ TEST_F(SimulateTest, ComparesPolicies) {
   EXPECT_EQ(rows, again);
 }
 
+TEST_F(SimulateTest, ExplainsWhatWasDecidedAboutAJob) {
+  write_trace();
+  const auto lines = json_of("simulate jobs.csv --cluster 1x2 --policy fifo,first-fit --explain c");
+  ASSERT_EQ(lines.size(), 7u);
+  // fifo: c waits behind b, which needs both GPUs; first-fit: it starts at once.
+  EXPECT_EQ(lines[1]["what"], "waits 13.0 s");
+  EXPECT_EQ(lines[2]["what"], "starts on 1 GPU of machine 0");
+  EXPECT_EQ(lines[2]["time_s"], 15);
+  EXPECT_EQ(lines[5]["policy"], "first-fit");
+  EXPECT_EQ(lines[5]["time_s"], 2);
+  const Outcome text = call("simulate jobs.csv --cluster 1x2 --policy fifo --explain c");
+  EXPECT_NE(text.output.find("waits 13.0 s"), std::string::npos);
+  EXPECT_NE(text.output.find("makespan"), std::string::npos);
+  EXPECT_NE(call("simulate jobs.csv --explain nobody").errors.find("no job \"nobody\""), std::string::npos);
+  EXPECT_EQ(call("simulate jobs.csv --explain c --seeds 2").exit_code, kBadInput);
+}
+
+TEST_F(SimulateTest, SlurmKeepsItsRunsInASweep) {
+  write_trace();
+  const Outcome outcome = call("simulate jobs.csv --cluster 1x2 --slurm --seeds 3");
+  EXPECT_EQ(outcome.exit_code, kBadInput);
+  EXPECT_NE(outcome.errors.find("--sweep"), std::string::npos);
+}
+
 TEST_F(SimulateTest, WhatifSaysWhatChangesAreWorth) {
   write_trace();
   const auto rows =

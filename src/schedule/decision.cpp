@@ -78,6 +78,16 @@ std::string to_string(const Reason& reason) {
     case Why::kSpeedup:
       return a > 0 ? fmt::format("with {:.0f} GPUs {:.2f} times as fast as with one, restart included", a, b)
                    : "its GPUs speed up others more";
+    case Why::kEqualShare:
+      return fmt::format("{:.0f} GPUs are its equal share", a);
+    case Why::kMinimumShare:
+      return fmt::format("{:.0f} GPUs now let it end in time, {:.0f} s from now", a, b);
+    case Why::kBestEffort:
+      return "nothing was promised to it: no deadline, or none that can be kept";
+    case Why::kLeftOver:
+      return fmt::format("{:.0f} GPUs with those that nobody else needs", a);
+    case Why::kConfiguration:
+      return fmt::format("{:.0f} GPUs there make it {:.2f} times as fast as its slowest configuration", a, b);
     case Why::kFlow:
       return fmt::format("{1:.0f} GPUs for one that needs {0:.0f} s on one: the shorter, the more", a, b);
     case Why::kShareDue:

@@ -59,6 +59,11 @@ enum class Why : std::uint8_t {
   kLargerBatch,        // a: batch, of the one it was submitted with, b: what it gains
   kClassesFit,         // a, b: classes of the two that share GPUs
   kSpeedup,            // a: GPUs, b: speedup over one, less what a restart takes
+  kEqualShare,         // a: GPUs everybody has who can use so many
+  kMinimumShare,       // a: GPUs with which it ends in time, b: seconds until its deadline
+  kBestEffort,         // no share lets it end in time, or it has no deadline
+  kLeftOver,           // a: GPUs it gets of what nobody else needs
+  kConfiguration,      // a: GPUs, b: speed there, of its slowest configuration, restart included
   kFlow,               // a: seconds it still needs on one GPU, b: GPUs it gets
   kShareDue,           // a: its share of time on the type, b: share / time received
   kShareUsed,          // others have had less of their share

@@ -1,22 +1,26 @@
 #include "schedule/policies.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 
 #include "base/text.h"
 #include "schedule/placement/placer.h"
 #include "schedule/policies/drf.h"
 #include "schedule/policies/edf.h"
+#include "schedule/policies/elastic_flow.h"
 #include "schedule/policies/fifo.h"
 #include "schedule/policies/first_fit.h"
 #include "schedule/policies/flow.h"
-#include "schedule/policies/gandiva.h"
 #include "schedule/policies/gavel.h"
 #include "schedule/policies/gittins.h"
 #include "schedule/policies/lucid.h"
 #include "schedule/policies/online_batch.h"
 #include "schedule/policies/optimus.h"
 #include "schedule/policies/optimus_servers.h"
+#include "schedule/policies/pollux.h"
 #include "schedule/policies/priority.h"
+#include "schedule/policies/sia.h"
 #include "schedule/policies/sjf.h"
 #include "schedule/policies/srsf.h"
 #include "schedule/policies/srtf.h"
@@ -68,6 +72,9 @@ const TypedOptions kTypedPolicies[] = {
     {.name = "tiresias", .rule = TypedRule::kAttained, .preemptive = true},
     {.name = "gittins", .rule = TypedRule::kGittins, .preemptive = true},
 };
+
+// Of the periods from 30 s to 8 min that were published: months of a trace in rounds of a minute take too long.
+constexpr double kPolluxRoundS = 300;
 
 struct GavelForm {
   std::string_view name;
@@ -150,6 +157,10 @@ const std::vector<PolicyInfo>& all_policies() {
       {"hydra", "deadlines first, then completion times, planned anew at every event"},
       {"optimus", "GPUs where they save most time; elastic, in rounds"},
       {"optimus-ps", "the same with parameter servers and workers, evenly on few machines"},
+      {"equal-share", "the same number of GPUs for everybody who can use them; elastic, in rounds"},
+      {"pollux", "elastic, in rounds: the largest power mean of speedups, restarts counted; batches stay"},
+      {"sia", "elastic, in rounds: which job gets which number and type of GPUs, restarts counted"},
+      {"elasticflow", "elastic: who is admitted keeps its deadline with the fewest GPUs, what is left saves time"},
       {"flow", "our own: elastic, the shortest job with most GPUs, few restarts"},
       {"gandiva", "affinity, time slicing, packing, migration"},
       {"lucid", "shortest service first; jobs that leave room for each other share GPUs"},
@@ -164,6 +175,12 @@ const std::vector<PolicyInfo>& all_policies() {
   return kPolicies;
 }
 
+bool needs_elastic_jobs(std::string_view policy) {
+  static constexpr std::string_view kElastic[] = {"optimus", "optimus-ps",  "equal-share", "pollux",
+                                                  "sia",     "elasticflow", "flow"};
+  return std::find(std::begin(kElastic), std::end(kElastic), policy) != std::end(kElastic);
+}
+
 Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyInputs& inputs) {
   ORRERY_TRY(std::unique_ptr<Placer> placer, make_placer(inputs.placement));
   const bool may_wait = inputs.placement == "best-fit";
@@ -174,12 +191,13 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
       ORRERY_TRY(TypedOptions options, complete(known, inputs));
       return make_typed_order(options, std::move(placer));
     }
-    if (name == "optimus-ps" || name == "flow") {
+    if (name == "optimus-ps" || name == "flow" || name == "elasticflow" || name == "pollux") {
       return Error::invalid(
           fmt::format("{} knows one type of GPU only; these jobs are faster on some than on others", name));
     }
-    // Optimus and Gavel choose the type themselves.
-    if (name != "optimus" && !name.starts_with("gavel")) placer = make_fastest_type_placer(std::move(placer));
+    // These choose the type themselves.
+    if (name != "optimus" && name != "equal-share" && name != "sia" && !name.starts_with("gavel"))
+      placer = make_fastest_type_placer(std::move(placer));
   }
   for (const ListPolicy& policy : kListPolicies) {
     if (policy.name != name) continue;
@@ -195,22 +213,29 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
     ORRERY_TRY(GittinsIndex index, gittins_index(inputs));
     return make_gittins(inputs.las, std::move(index), std::move(placer));
   }
-  if (name == "optimus" || name == "optimus-ps") {
+  if (name == "optimus" || name == "optimus-ps" || name == "equal-share") {
     if (inputs.scaling == nullptr) return Error::invalid(fmt::format("{} needs a scaling model", name));
     OptimusOptions options;
     if (inputs.round_s > 0) options.round_s = inputs.round_s;
-    if (inputs.uncertain_scaling) {
-      options.young_factor = 0.95;
-      options.young_s = 2 * options.round_s;
-    }
+    options.young_factor = inputs.young_factor;
+    options.young_s = 2 * options.round_s;
+    options.equal_shares = name == "equal-share";
     if (name == "optimus-ps") return make_optimus_servers(options, *inputs.scaling);
     return make_optimus(options, *inputs.scaling, std::move(placer));
   }
-  if (name == "flow") {
-    if (inputs.scaling == nullptr) return Error::invalid("flow needs a scaling model");
-    return make_flow({}, *inputs.scaling, std::move(placer));
+  if (name == "flow" || name == "elasticflow" || name == "sia" || name == "pollux") {
+    if (inputs.scaling == nullptr) return Error::invalid(fmt::format("{} needs a scaling model", name));
+    if (name == "flow") return make_flow({}, *inputs.scaling, std::move(placer));
+    if (name == "elasticflow") return make_elastic_flow({}, *inputs.scaling, std::move(placer));
+    if (name == "pollux") {
+      return make_fixed_batch_pollux({.round_s = inputs.round_s > 0 ? inputs.round_s : kPolluxRoundS}, *inputs.scaling,
+                                     std::move(placer));
+    }
+    SiaOptions options;
+    if (inputs.round_s > 0) options.round_s = inputs.round_s;
+    return make_sia(options, *inputs.scaling, std::move(placer));
   }
-  if (name == "gandiva") return make_gandiva({});
+  if (name == "gandiva") return make_gandiva(inputs.gandiva);
   for (const GavelForm& form : kGavelForms) {
     if (form.name == name) return make_gavel_form(form, inputs, std::move(placer));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "schedule/policies/gandiva.h"
 #include "schedule/policies/las.h"
 #include "schedule/policy.h"
 #include "schedule/scaling_model.h"
@@ -18,9 +19,10 @@ namespace orrery::schedule {
 struct PolicyInputs {
   std::string placement = "consolidated";
   const ScalingModel* scaling = nullptr;       // for optimus; borrowed
-  bool uncertain_scaling = false;              // it is learned while jobs run, so young jobs count less
+  double young_factor = 1;                     // of the gains of young jobs, where scaling is learned while jobs run
   std::vector<double> service_sample_gpu_s{};  // of past jobs, for gittins
   LasOptions las{};
+  GandivaOptions gandiva{};
   double round_s = 0;                 // of policies that work in rounds; 0: their own
   std::vector<double> type_prices{};  // of a GPU, by type, for gavel-cost; empty: all the same
   // What is left of the speed of the first when it shares GPUs with the second, for gavel-packed.
@@ -34,6 +36,9 @@ struct PolicyInfo {
 };
 
 const std::vector<PolicyInfo>& all_policies();
+
+// Policies that give jobs other numbers of GPUs than they ask for.
+bool needs_elastic_jobs(std::string_view policy);
 
 // The error names the nearest policy, or what is missing.
 Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyInputs& inputs);

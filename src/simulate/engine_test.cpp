@@ -187,8 +187,8 @@ TEST(Engine, EveryPolicyEndsEveryJobAndConservesWork) {
         ASSERT_NE(outcome.end_ns, kNever) << policy.name;
         EXPECT_GE(outcome.first_start_ns, facts.submit_ns) << policy.name;
         // Elastic and packed jobs have other speeds; all others run exactly as long as they are.
-        const bool rigid = policy.name != "optimus" && policy.name != "optimus-ps" && policy.name != "gandiva" &&
-                           policy.name != "gavel-packed" && policy.name != "lucid" && policy.name != "flow";
+        const bool rigid = !schedule::needs_elastic_jobs(policy.name) && policy.name != "gandiva" &&
+                           policy.name != "gavel-packed" && policy.name != "lucid";
         if (rigid) {
           EXPECT_EQ(outcome.executed_ns, facts.work_ns);
         }

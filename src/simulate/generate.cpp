@@ -101,4 +101,16 @@ Workload generate(const GenerateOptions& options) {
   return workload;
 }
 
+double gpu_seconds(const Workload& workload) {
+  double sum = 0;
+  for (const TraceJob& job : workload.jobs) sum += schedule::to_seconds(job.facts.work_ns) * job.facts.gpus;
+  return sum;
+}
+
+Workload generate_with_load(GenerateOptions options, double load, int gpus) {
+  const double gpu_h = gpu_seconds(generate(options)) / kHourS;
+  options.rate_per_h = load * gpus * static_cast<double>(options.jobs) / gpu_h;
+  return generate(options);
+}
+
 }  // namespace orrery::simulate

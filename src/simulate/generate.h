@@ -28,4 +28,10 @@ struct GenerateOptions {
 
 Workload generate(const GenerateOptions& options);
 
+// The same with as many jobs an hour as make a load: GPU time asked for / GPU time there is while jobs come.
+Workload generate_with_load(GenerateOptions options, double load, int gpus);
+
+// GPU time that jobs ask for, in seconds.
+double gpu_seconds(const Workload& workload);
+
 }  // namespace orrery::simulate

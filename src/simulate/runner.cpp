@@ -50,8 +50,9 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
   schedule::PolicyInputs inputs;
   inputs.placement = setup.placement;
   inputs.round_s = setup.round_s;
-  inputs.uncertain_scaling = setup.fitted_scaling;
-  const bool is_elastic = policy == "optimus" || policy == "optimus-ps" || policy == "flow";
+  if (setup.fitted_scaling) inputs.young_factor = setup.young_factor;
+  inputs.gandiva = setup.gandiva;
+  const bool is_elastic = schedule::needs_elastic_jobs(policy);
   if (policy == "gittins") inputs.service_sample_gpu_s = service_sample(workload);
   EngineOptions engine = setup.engine;
   ORRERY_TRY(engine.speeds, speeds_on(workload, setup.devices));
@@ -66,7 +67,7 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
   if (policy == "gavel-cost" && inputs.typed) {
     ORRERY_TRY(inputs.type_prices, prices_of(setup.devices));
   }
-  std::unique_ptr<schedule::ScalingModel> scaling;
+  std::unique_ptr<schedule::ScalingModel> scaling, erred;
   const auto make = [&](const schedule::ClusterView& view) {
     if (setup.fitted_scaling) {
       TrialOptions trials = setup.trials;
@@ -77,6 +78,10 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
       scaling = std::make_unique<CurveScaling>(view, curve);
     }
     inputs.scaling = scaling.get();
+    if (setup.scaling_errors.any()) {
+      erred = std::make_unique<ErredScaling>(view, *scaling, setup.scaling_errors, engine.seed);
+      inputs.scaling = erred.get();
+    }
     return schedule::make_policy(policy, inputs);
   };
   if (!is_elastic) return simulate(workload, setup.machines, speed, make, engine);

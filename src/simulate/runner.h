@@ -3,6 +3,7 @@
 
 #include "schedule/policies.h"
 #include "simulate/engine.h"
+#include "simulate/erred_scaling.h"
 #include "simulate/fitted_scaling.h"
 #include "simulate/speed_model.h"
 #include "simulate/speed_tables.h"
@@ -22,6 +23,9 @@ struct RunSetup {
   // Optimus learns how jobs scale from trials and measurements, instead of knowing it.
   bool fitted_scaling = false;
   TrialOptions trials{};
+  double young_factor = 0.95;  // of the gains of young jobs then
+  ScalingErrors scaling_errors{};
+  schedule::GandivaOptions gandiva{};
 };
 
 // The sample of past GPU times that gittins needs is taken from the workload itself: at most 1000 quantiles of it.

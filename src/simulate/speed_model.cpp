@@ -36,7 +36,7 @@ double CurveSpeed::scaling(const ClusterView& view, JobIndex job, const Allocati
 
 schedule::PsSpeed CurveSpeed::ps_speed() const {
   const double serial = options_.serial_share;
-  return {.a = 1 - serial, .b = serial / 2, .c = serial / 2};
+  return {.a = 1 - serial, .b = serial / 2 - options_.growth, .c = serial / 2, .d = options_.growth};
 }
 
 double CurveSpeed::packed_share(const ClusterView& view, JobIndex job, JobIndex other) const {

@@ -24,15 +24,16 @@ class SpeedModel {
 // Parameters of CurveSpeed. Shares are of the time of one step on one GPU.
 struct CurveOptions {
   double serial_share = 0.03;      // does not shrink with more GPUs
+  double growth = 0;               // every GPU beyond the first adds this, as in synchronous training
   double spread_cost = 0;          // slower by this share for every machine beyond the fewest possible
   double sharing_overhead = 0.05;  // of two jobs on the same GPUs
   double noise_scale = 4;          // of gradients, in batches: with f batches a sample is worth (n + 1) / (n + f)
 };
 
-// One scaling curve for all jobs: a step on k GPUs takes (1 - s) / k + s of one on a single GPU. With p parameter
-// servers half of what does not shrink is their work, and grows with the workers each has: (1 - s) / k + s / 2 +
-// s / 2 x k / p, which is the same where servers are as many as workers. Two jobs that share
-// GPUs get all they ask for while their utilisations add up to less than 1, and equal parts of it beyond.
+// One scaling curve for all jobs: a step on k GPUs takes (1 - s) / k + s + g (k - 1) of one on a single GPU. With p
+// parameter servers half of s is their work, and grows with the workers each has: s / 2 + s / 2 x k / p, which is the
+// same where servers are as many as workers. Two jobs that share GPUs get all they ask for while their utilisations add
+// up to less than 1, and equal parts of it beyond.
 class CurveSpeed : public SpeedModel {
  public:
   explicit CurveSpeed(const CurveOptions& options) : options_(options) {}
@@ -47,7 +48,9 @@ class CurveSpeed : public SpeedModel {
   double scaling(const schedule::ClusterView& view, schedule::JobIndex job,
                  const schedule::Allocation& allocation) const;
   // Time of a step on k GPUs, of one on a single GPU.
-  double step_share(int gpus) const { return (1 - options_.serial_share) / gpus + options_.serial_share; }
+  double step_share(int gpus) const {
+    return (1 - options_.serial_share) / gpus + options_.serial_share + options_.growth * (gpus - 1);
+  }
   // The same with parameter servers.
   schedule::PsSpeed ps_speed() const;
 

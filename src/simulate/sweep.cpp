@@ -24,17 +24,16 @@ std::string line_of(const Summary& summary, const std::string& fingerprint) {
   return row.dump() + "\n";
 }
 
-// Rows of this setup that are in the file; a file that is not there has none. A last line that was cut off is taken
-// out.
-Result<std::vector<Summary>> read_rows(const SweepInput& input, env::Files& files) {
+// Rows of one setup that are in a file; a file that is not there has none. A last line that was cut off is taken out.
+Result<std::vector<Summary>> read_rows(const std::string& file, const std::string& fingerprint, env::Files& files) {
   std::vector<Summary> rows;
-  if (!files.exists(input.file)) return rows;
-  ORRERY_TRY(std::string text, files.read(input.file, kSweepBytesMax));
+  if (!files.exists(file)) return rows;
+  ORRERY_TRY(std::string text, files.read(file, kSweepBytesMax));
   const std::size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   const std::string rest = text.substr(whole);
   std::size_t number = 0;
   const auto not_ours = [&] {
-    return Error::invalid(fmt::format("{}:{}: not a row of a sweep; give another file", input.file, number));
+    return Error::invalid(fmt::format("{}:{}: not a row of a sweep; give another file", file, number));
   };
   text.resize(whole);
   for (const std::string& line : split(text, '\n')) {
@@ -44,16 +43,29 @@ Result<std::vector<Summary>> read_rows(const SweepInput& input, env::Files& file
     if (!row.is_object() || !row.contains(kSetup) || !row[std::string(kSetup)].is_string()) {
       return not_ours();
     }
-    if (row[std::string(kSetup)] != input.fingerprint) continue;
+    if (row[std::string(kSetup)] != fingerprint) continue;
     auto summary = summary_of_json(line);
-    if (!summary) return std::move(summary).error().with_context(fmt::format("{}:{}", input.file, number));
+    if (!summary) return std::move(summary).error().with_context(fmt::format("{}:{}", file, number));
     rows.push_back(std::move(*summary));
   }
   if (rest.empty()) return rows;
   // Whatever is not the beginning of a row of ours must not be lost.
   if (!rest.starts_with(kRowBegin.substr(0, rest.size()))) return not_ours();
-  ORRERY_TRY_VOID(files.write_atomically(input.file, text));
+  ORRERY_TRY_VOID(files.write_atomically(file, text));
   return rows;
+}
+
+const Summary* find_row(const std::vector<Summary>& rows, std::string_view policy, std::uint64_t seed) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const Summary& s) { return s.policy == policy && s.seed == seed; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+Status keep(env::AppendLog& log, const Summary& summary, const SweepInput& input) {
+  Status kept = log.append(line_of(summary, input.fingerprint));
+  if (kept) kept = log.sync();
+  if (!kept) return std::move(kept).error().with_context(input.file);
+  return {};
 }
 
 }  // namespace
@@ -62,7 +74,7 @@ Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const 
   std::vector<Summary> known;
   std::unique_ptr<env::AppendLog> log;
   if (!input.file.empty()) {
-    ORRERY_TRY(known, read_rows(input, files));
+    ORRERY_TRY(known, read_rows(input.file, input.fingerprint, files));
     ORRERY_TRY(log, files.open_log(input.file));
   }
   const auto seeds = static_cast<std::size_t>(input.seeds);
@@ -71,11 +83,8 @@ Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const 
   std::vector<std::size_t> missing;
   SweepResult result;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string& policy = input.policies[i / seeds];
-    const std::uint64_t seed = input.first_seed + i % seeds;
-    const auto found = std::find_if(known.begin(), known.end(),
-                                    [&](const Summary& s) { return s.policy == policy && s.seed == seed; });
-    if (found == known.end()) {
+    const Summary* found = find_row(known, input.policies[i / seeds], input.first_seed + i % seeds);
+    if (found == nullptr) {
       missing.push_back(i);
       continue;
     }
@@ -104,9 +113,8 @@ Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const 
     Summary summary = summarise(input.workload, *run, gpus, input.gpu_price);
     summary.seed = seed;
     if (log) {
-      Status kept = log->append(line_of(summary, input.fingerprint));
-      if (kept) kept = log->sync();
-      if (!kept && !failed) failed = std::move(kept).error().with_context(input.file);
+      Status kept = keep(*log, summary, input);
+      if (!kept && !failed) failed = std::move(kept).error();
     }
     rows[i] = std::move(summary);
     if (done) done();
@@ -114,6 +122,30 @@ Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const 
   if (failed) return std::move(*failed);
   for (std::optional<Summary>& row : rows) result.rows.push_back(std::move(*row));
   return result;
+}
+
+Result<std::vector<SweepRun>> missing_runs(const SweepInput& input, env::Files& files) {
+  ORRERY_TRY(const std::vector<Summary> known, read_rows(input.file, input.fingerprint, files));
+  std::vector<SweepRun> missing;
+  for (const std::string& policy : input.policies) {
+    for (int i = 0; i < input.seeds; ++i) {
+      const std::uint64_t seed = input.first_seed + static_cast<std::uint64_t>(i);
+      if (find_row(known, policy, seed) == nullptr) missing.push_back({policy, seed});
+    }
+  }
+  return missing;
+}
+
+Status adopt_rows(const SweepInput& input, env::Files& files, const std::string& from) {
+  ORRERY_TRY(std::vector<Summary> known, read_rows(input.file, input.fingerprint, files));
+  ORRERY_TRY(const std::vector<Summary> rows, read_rows(from, input.fingerprint, files));
+  ORRERY_TRY(const std::unique_ptr<env::AppendLog> log, files.open_log(input.file));
+  for (const Summary& row : rows) {
+    if (find_row(known, row.policy, row.seed) != nullptr) continue;
+    ORRERY_TRY_VOID(keep(*log, row, input));
+    known.push_back(row);
+  }
+  return {};
 }
 
 Table spread_table(const std::vector<Summary>& rows) {

@@ -37,6 +37,18 @@ struct SweepResult {
 // `done` is called for every run, under a lock; those from the file at once.
 Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const std::function<void()>& done);
 
+struct SweepRun {
+  std::string policy;
+  std::uint64_t seed = 0;
+};
+
+// Runs that are not in the file yet, by policy, then seed. `setup` of the input is not used.
+Result<std::vector<SweepRun>> missing_runs(const SweepInput& input, env::Files& files);
+
+// Rows that somebody else ran, from another file of the same form: those of this setup that are still missing are
+// appended to ours. A file that is not there has none.
+Status adopt_rows(const SweepInput& input, env::Files& files, const std::string& from);
+
 // What the seeds of each policy have in common: means, and the lowest and highest mean completion time.
 Table spread_table(const std::vector<Summary>& rows);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "schedule/policies/elastic_grants.h"
+
 namespace orrery::schedule {
 
 namespace {
@@ -41,7 +43,7 @@ class Flow : public Policy {
       Job& entry = jobs_.emplace_back();
       entry.job = job;
       entry.alone_s = model_.steps_left(job) * model_.step_s(job, 1);
-      entry.held = view.is_running(job) ? gpus_in(view.progress(job).allocation) : 0;
+      entry.held = held_gpus(view, job);
       entry.most = std::max(1, std::min(model_.gpus_max(job), view.gpus()));
       entry.fixed = view.is_protected(job);
     }
@@ -105,26 +107,12 @@ class Flow : public Policy {
   }
 
   void place(const ClusterView& view, std::vector<Decision>& decisions) {
-    FreeGpus free(view);
-    std::vector<const Job*> changed;
+    std::vector<Grant> grants;
     for (const Job& job : jobs_) {
-      if (job.granted == job.held) continue;
-      if (job.held > 0) free.give(view.progress(job.job).allocation);
-      if (job.granted > 0) {
-        changed.push_back(&job);
-      } else {
-        decisions.push_back({.action = Action::kSuspend, .job = job.job, .reason = {Why::kOvertaken}});
-      }
+      const Reason reason = {Why::kFlow, job.alone_s, static_cast<double>(job.granted)};
+      grants.push_back({.job = job.job, .gpus = job.granted, .reason = reason});
     }
-    std::stable_sort(changed.begin(), changed.end(),
-                     [](const Job* a, const Job* b) { return a->granted > b->granted; });
-    for (const Job* job : changed) {
-      Allocation allocation = take_gpus(*placer_, view, free, job->job, job->granted);
-      decisions.push_back({.action = job->held > 0 ? Action::kResize : Action::kStart,
-                           .job = job->job,
-                           .allocation = std::move(allocation),
-                           .reason = {Why::kFlow, job->alone_s, static_cast<double>(job->granted)}});
-    }
+    carry_out(view, *placer_, grants, decisions);
   }
 
   FlowOptions options_;

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <queue>
 
+#include "schedule/policies/elastic_grants.h"
+
 namespace orrery::schedule {
 
 namespace {
@@ -13,7 +15,7 @@ class Optimus : public Policy {
   Optimus(const OptimusOptions& options, const ScalingModel& model, std::unique_ptr<Placer> placer)
       : options_(options), model_(model), placer_(std::move(placer)) {}
 
-  std::string_view name() const override { return "optimus"; }
+  std::string_view name() const override { return options_.equal_shares ? "equal-share" : "optimus"; }
   TimeNs round_ns() const override { return from_seconds(options_.round_s); }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
@@ -39,33 +41,17 @@ class Optimus : public Policy {
     const JobIndex job = active_[place];
     const int gpus = granted_[place];
     if (gpus + 1 > model_.gpus_max(job)) return 0;
+    if (options_.equal_shares) return 1.0 / gpus;
     double gain = (model_.step_s(job, gpus) - model_.step_s(job, gpus + 1)) * model_.steps_left(job);
     if (view.is_typed()) gain /= view.speed_on(job, types_[place]);
     return to_seconds(view.executed_ns(job)) < options_.young_s ? gain * options_.young_factor : gain;
-  }
-
-  // The type of the devices it runs on; 0 where types do not differ.
-  static std::int32_t type_of(const ClusterView& view, JobIndex running) {
-    if (!view.is_typed()) return 0;
-    const Slice& slice = view.progress(running).allocation.front();
-    return view.machines()[static_cast<std::size_t>(slice.machine)].device;
-  }
-
-  // GPUs of every type; all of them as one where types do not differ.
-  static std::vector<int> gpus_by_type(const ClusterView& view) {
-    if (!view.is_typed()) return {view.gpus()};
-    std::vector<int> gpus(static_cast<std::size_t>(view.types()));
-    for (const MachineView& machine : view.machines()) {
-      if (machine.up) gpus[static_cast<std::size_t>(machine.device)] += machine.gpus;
-    }
-    return gpus;
   }
 
   // Step 1 for one job: a type with a GPU left; -1 without any.
   static std::int32_t first_type(const ClusterView& view, JobIndex job, const std::vector<int>& left) {
     const auto has_some = [&](std::int32_t type) { return left[static_cast<std::size_t>(type)] > 0; };
     if (!view.is_typed()) return has_some(0) ? 0 : -1;
-    if (view.is_running(job) && has_some(type_of(view, job))) return type_of(view, job);
+    if (view.is_running(job) && has_some(held_type(view, job))) return held_type(view, job);
     const std::vector<std::int32_t> types = view.types_of(job);
     const auto fastest = std::find_if(types.begin(), types.end(), has_some);
     return fastest == types.end() ? -1 : *fastest;
@@ -81,7 +67,7 @@ class Optimus : public Policy {
     for (std::size_t i = 0; i < active_.size(); ++i) {
       if (!view.is_protected(active_[i])) continue;
       granted_[i] = gpus_in(view.progress(active_[i]).allocation);
-      types_[i] = type_of(view, active_[i]);
+      types_[i] = held_type(view, active_[i]);
       left_for(i) -= granted_[i];
     }
     for (std::size_t i = 0; i < active_.size(); ++i) {
@@ -121,7 +107,7 @@ class Optimus : public Policy {
       const Allocation& held = view.progress(active_[i]).allocation;
       const int before = gpus_in(held);
       const bool slow = view.is_running(active_[i]) && view.progress(active_[i]).slowest_worker < kStragglerSpeed;
-      const bool same_type = before == 0 || type_of(view, active_[i]) == types_[i];
+      const bool same_type = before == 0 || held_type(view, active_[i]) == types_[i];
       if (before == granted_[i] && same_type && !slow) continue;
       free.give(held);
       if (granted_[i] > 0) {
@@ -142,9 +128,13 @@ class Optimus : public Policy {
                                                                   : Action::kResize,
                            .job = active_[i],
                            .allocation = std::move(allocation),
-                           .reason = replaces ? Reason{Why::kStraggler, progress.slowest_worker}
-                                              : Reason{Why::kMarginalGain, gains_[i], static_cast<double>(before)}});
+                           .reason = replaces ? Reason{Why::kStraggler, progress.slowest_worker} : why(i, before)});
     }
+  }
+
+  Reason why(std::size_t place, int before) const {
+    if (options_.equal_shares) return {Why::kEqualShare, static_cast<double>(granted_[place])};
+    return {Why::kMarginalGain, gains_[place], static_cast<double>(before)};
   }
 
   Allocation take(const ClusterView& view, FreeGpus& free, std::size_t place) {

@@ -12,8 +12,10 @@
 // On several types of devices a job stays on one: that of step 1, where a running job has one GPU of its own type and
 // any other one of the fastest type that has some left. A step takes as much longer as the job is slower there.
 // Jobs that must not be suspended yet keep what they have and are left out of 1 to 3.
-// Ties: in 3 and 4 earlier submission. Source: Peng et al., "Optimus" (EuroSys 2018); petuum/adaptdl osdi21-artifact.
-// O((jobs + GPUs) log jobs) per round.
+// With `equal_shares` the gain of one more GPU is 1 / k instead, as long as the job can use it: GPUs go one by one to
+// who has fewest, which is what fairness makes of elastic jobs (max-min, of one resource the same as DRF). Ties: in 3
+// and 4 earlier submission. Source: Peng et al., "Optimus" (EuroSys 2018); petuum/adaptdl osdi21-artifact. O((jobs +
+// GPUs) log jobs) per round.
 
 #include <memory>
 
@@ -29,6 +31,7 @@ struct OptimusOptions {
   double round_s = 600;
   double young_factor = 1;  // the paper has 0.95
   double young_s = 0;
+  bool equal_shares = false;
 };
 
 // `model` is borrowed and must outlive the policy.

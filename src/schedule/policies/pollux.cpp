@@ -27,7 +27,7 @@ class Pollux : public Policy {
     look(view);
     std::vector<std::size_t> now(jobs_.size()), none(jobs_.size(), 0);
     for (std::size_t j = 0; j < jobs_.size(); ++j) now[j] = jobs_[j].current;
-    const double kept = improve(view.gpus(), now), anew = improve(view.gpus(), none);
+    const double kept = improve(gpus_, now), anew = improve(gpus_, none);
     carry_out(view, kept <= anew + kWorthIt ? now : none, decisions);
   }
 
@@ -41,7 +41,12 @@ class Pollux : public Policy {
 
   void look(const ClusterView& view) {
     jobs_.clear();
+    gpus_ = view.gpus();
     for (const JobIndex job : active_) {
+      if (view.is_protected(job)) {
+        gpus_ -= gpus_in(view.progress(job).allocation);
+        continue;
+      }
       Job& entry = jobs_.emplace_back();
       entry.job = job;
       const int held = view.is_running(job) ? gpus_in(view.progress(job).allocation) : 0;
@@ -189,6 +194,7 @@ class Pollux : public Policy {
   const GoodputModel& model_;
   std::unique_ptr<Placer> placer_;
   std::vector<JobIndex> active_;  // in order of submission
+  int gpus_ = 0;                  // that are not held by jobs which must not be suspended yet
   std::vector<Job> jobs_;
 };
 
@@ -197,6 +203,48 @@ class Pollux : public Policy {
 std::unique_ptr<Policy> make_pollux(const PolluxOptions& options, const GoodputModel& model,
                                     std::unique_ptr<Placer> placer) {
   return std::make_unique<Pollux>(options, model, std::move(placer));
+}
+
+namespace {
+
+class FixedBatch : public GoodputModel {
+ public:
+  explicit FixedBatch(const ScalingModel& model) : model_(model) {}
+
+  double goodput(JobIndex job, int gpus) const override {
+    return gpus > model_.gpus_max(job) ? 0 : 1 / model_.step_s(job, gpus);
+  }
+  int goodput_gpus_max(JobIndex job) const override { return model_.gpus_max(job); }
+  double step_s(JobIndex job, int gpus) const override { return model_.step_s(job, gpus); }
+  double steps_left(JobIndex job) const override { return model_.steps_left(job); }
+  int gpus_max(JobIndex job) const override { return model_.gpus_max(job); }
+
+ private:
+  const ScalingModel& model_;
+};
+
+// Keeps the model that Pollux borrows.
+class FixedBatchPollux : public Policy {
+ public:
+  FixedBatchPollux(const PolluxOptions& options, const ScalingModel& model, std::unique_ptr<Placer> placer)
+      : model_(model), pollux_(make_pollux(options, model_, std::move(placer))) {}
+
+  std::string_view name() const override { return pollux_->name(); }
+  TimeNs round_ns() const override { return pollux_->round_ns(); }
+  void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
+    pollux_->decide(view, event, decisions);
+  }
+
+ private:
+  FixedBatch model_;
+  std::unique_ptr<Policy> pollux_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_fixed_batch_pollux(const PolluxOptions& options, const ScalingModel& model,
+                                                std::unique_ptr<Placer> placer) {
+  return std::make_unique<FixedBatchPollux>(options, model, std::move(placer));
 }
 
 }  // namespace orrery::schedule

@@ -13,9 +13,9 @@
 //    gets it from another, which goes back to a lesser size.
 // 4. Sizes are 1 to 4 GPUs and whole machines beyond, so that no machine has parts of two large jobs.
 // 5. Jobs that keep their number of GPUs keep their GPUs; others are placed anew, the largest first.
-// The published policy searches with a genetic algorithm, over places as well. Ties: earlier submission.
-// O(jobs log jobs) per change. Source: Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep
-// Learning" (OSDI 2021), section 4.2.
+// Jobs that must not be suspended yet keep their GPUs. The published policy searches with a genetic algorithm, over
+// places as well. Ties: earlier submission. O(jobs log jobs) per change. Source: Qiao et al., "Pollux: Co-adaptive
+// Cluster Scheduling for Goodput-Optimized Deep Learning" (OSDI 2021), section 4.2.
 
 #include <memory>
 
@@ -43,5 +43,9 @@ struct PolluxOptions {
 
 std::unique_ptr<Policy> make_pollux(const PolluxOptions& options, const GoodputModel& model,
                                     std::unique_ptr<Placer> placer);
+
+// For jobs that keep their batch: goodput is speed alone. `model` is borrowed.
+std::unique_ptr<Policy> make_fixed_batch_pollux(const PolluxOptions& options, const ScalingModel& model,
+                                                std::unique_ptr<Placer> placer);
 
 }  // namespace orrery::schedule

@@ -51,6 +51,7 @@ void DurationHistory::change(const schedule::JobFacts& job, Change change) {
 void DurationHistory::add(const schedule::JobFacts& job, double duration_s) {
   change(job, [&](Kind& kind) {
     kind.ended.push_back(duration_s);
+    ++kind.ended_ever;
     if (kind.ended.size() > kKept) kind.ended.pop_front();
   });
 }
@@ -63,13 +64,15 @@ std::shared_ptr<const RunTimes> DurationHistory::times_of(const Kind& kind) {
   if (kind.times != nullptr) return kind.times;
   RunTimes times;
   const std::vector<double> ended(kind.ended.begin(), kind.ended.end());
-  times.all = likely_times(ended, kind.running, 1);
+  // Those that run are left from all who ever started, of which only a part is remembered.
+  const double weight = static_cast<double>(ended.size()) / kind.ended_ever;
+  times.all = likely_times(ended, kind.running, weight);
   times.mean_s = std::accumulate(ended.begin(), ended.end(), 0.0) / static_cast<double>(ended.size());
   const std::size_t stretches = std::clamp<std::size_t>(ended.size() / kAlikeMin, 1, kStretches);
   for (std::size_t i = 0; i < stretches; ++i) {
     const auto begin = ended.begin() + static_cast<std::ptrdiff_t>(i * ended.size() / stretches);
     const auto end = ended.begin() + static_cast<std::ptrdiff_t>((i + 1) * ended.size() / stretches);
-    times.stretches.push_back(likely_times({begin, end}, kind.running, 1 / static_cast<double>(stretches)));
+    times.stretches.push_back(likely_times({begin, end}, kind.running, weight / static_cast<double>(stretches)));
   }
   kind.times = std::make_shared<const RunTimes>(std::move(times));
   return kind.times;

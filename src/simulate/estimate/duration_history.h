@@ -45,6 +45,7 @@ class DurationHistory {
  private:
   struct Kind {
     std::deque<double> ended;
+    double ended_ever = 0;  // those that were forgotten included
     std::vector<double> running;
     mutable std::shared_ptr<const RunTimes> times;  // of the above, made when asked for
   };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "simulate/data_file.h"
+#include "simulate/generate.h"
 #include "simulate/goodput/application.h"
 #include "simulate/readers/reader.h"
 #include "simulate/runner.h"
@@ -13,8 +14,6 @@ namespace orrery::simulate {
 
 namespace {
 
-constexpr int kGpusPerMachine = 8;
-
 struct TraceFile {
   const char* name;
   const char* path;
@@ -22,7 +21,7 @@ struct TraceFile {
 };
 constexpr TraceFile kTraces[] = {
     {"philly", "philly/philly_jobs.csv", ""},
-    {"philly, SLO mix", "chronus_philly_slo/philly_mix1.csv", ""},
+    {"philly SLO mix", "chronus_philly_slo/philly_mix1.csv", ""},
     {"alibaba 2023", "alibaba_gpu_2023/openb_pod_list_default.csv", ""},
     {"muri 1", "muri/trace1.csv", ""},
     {"muri 3", "muri/trace3.csv", ""},
@@ -30,9 +29,23 @@ constexpr TraceFile kTraces[] = {
     {"tiresias 60", "tiresias/60_job.csv", ""},
     {"gavel physical", "sched_gavel/traces/physical_max_min_fairness.csv", "sched_gavel/simulation_throughputs.json"},
     {"gavel philly 11cb48", "sched_gavel/traces/philly_vc_11cb48.csv", "sched_gavel/simulation_throughputs.json"},
+    {"elasticflow", "elasticflow/philly_103959_ddl.csv", ""},
+    {"shockwave 120", "shockwave/traces/dynamic_120.csv", "shockwave/tacc_throughputs.json"},
+    {"shockwave 220", "shockwave/traces/dynamic_220.csv", "shockwave/tacc_throughputs.json"},
+    {"shockwave 460", "shockwave/traces/dynamic_460.csv", "shockwave/tacc_throughputs.json"},
+    {"gavel philly 0e4a51", "sched_gavel/traces/philly_vc_0e4a51.csv", "sched_gavel/simulation_throughputs.json"},
+    {"gavel philly 103959", "sched_gavel/traces/philly_vc_103959.csv", "sched_gavel/simulation_throughputs.json"},
+    {"gavel philly 7f04ca", "sched_gavel/traces/philly_vc_7f04ca.csv", "sched_gavel/simulation_throughputs.json"},
+    {"gavel philly b436b2", "sched_gavel/traces/philly_vc_b436b2.csv", "sched_gavel/simulation_throughputs.json"},
     {"gavel philly 6214e9", "sched_gavel/traces/philly_vc_6214e9.csv", "sched_gavel/simulation_throughputs.json"},
-    {"pollux load 1, 1", "sched_pollux_sia/workloads/pollux-load1.0/workload-1.csv", "sched_pollux_sia"},
-    {"pollux load 1, 6", "sched_pollux_sia/workloads/pollux-load1.0/workload-6.csv", "sched_pollux_sia"},
+    {"pollux load 0.5", "sched_pollux_sia/workloads/pollux-load0.5/workload-1.csv", "sched_pollux_sia"},
+    {"pollux load 1.5", "sched_pollux_sia/workloads/pollux-load1.5/workload-1.csv", "sched_pollux_sia"},
+    {"pollux realistic", "sched_pollux_sia/workloads/pollux-loadrealistic/workload-1.csv", "sched_pollux_sia"},
+    {"sia philly", "sched_pollux_sia/workloads/sia-philly/workload-1.csv", "sched_pollux_sia"},
+    {"sia new trace", "sched_pollux_sia/workloads/sia-newtrace/workload-1.csv", "sched_pollux_sia"},
+    {"sia saturn", "sched_pollux_sia/workloads/sia-saturn/workload-1.csv", "sched_pollux_sia"},
+    {"pollux load 1", "sched_pollux_sia/workloads/pollux-load1.0/workload-1.csv", "sched_pollux_sia"},
+    {"pollux load 1 b", "sched_pollux_sia/workloads/pollux-load1.0/workload-6.csv", "sched_pollux_sia"},
 };
 
 Result<SpeedTable> read_speeds(env::Files& files, const std::string& path) {
@@ -42,22 +55,6 @@ Result<SpeedTable> read_speeds(env::Files& files, const std::string& path) {
   }
   ORRERY_TRY(const Applications applications, read_applications(files, path, "aws"));
   return SpeedTable::of(applications);
-}
-
-double gpu_seconds(const Workload& workload) {
-  double sum = 0;
-  for (const TraceJob& job : workload.jobs) sum += schedule::to_seconds(job.facts.work_ns) * job.facts.gpus;
-  return sum;
-}
-
-// As many machines as make the load.
-std::size_t machines_for(const Workload& workload, double load) {
-  const double span_s =
-      schedule::to_seconds(workload.jobs.back().facts.submit_ns - workload.jobs.front().facts.submit_ns);
-  int largest = 1;
-  for (const TraceJob& job : workload.jobs) largest = std::max(largest, job.facts.gpus);
-  const double gpus = std::max(gpu_seconds(workload) / std::max(span_s, 1.0) / load, static_cast<double>(largest));
-  return std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(gpus / kGpusPerMachine - 1e-9)));
 }
 
 Workload cut(const Workload& workload, std::size_t jobs_max) {
@@ -71,6 +68,15 @@ Workload cut(const Workload& workload, std::size_t jobs_max) {
 }
 
 }  // namespace
+
+std::size_t machines_for(const Workload& workload, double load) {
+  const double span_s =
+      schedule::to_seconds(workload.jobs.back().facts.submit_ns - workload.jobs.front().facts.submit_ns);
+  int largest = 1;
+  for (const TraceJob& job : workload.jobs) largest = std::max(largest, job.facts.gpus);
+  const double gpus = std::max(gpu_seconds(workload) / std::max(span_s, 1.0) / load, static_cast<double>(largest));
+  return std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(gpus / kGpusPerMachine - 1e-9)));
+}
 
 Result<std::vector<RealTrace>> read_real_traces(env::Files& files, const std::string& data) {
   std::vector<RealTrace> traces;
@@ -157,6 +163,7 @@ Table all_table(const std::vector<PolicyCell>& cells) {
                {"load", "load", CellFormat::kNumber},
                {"gpus", "GPUs", CellFormat::kInteger},
                {"policy", "policy"},
+               {"elastic", "elastic"},
                {"jobs", "jobs", CellFormat::kInteger},
                {"mean_s", "mean", CellFormat::kSeconds},
                {"p99_s", "p99", CellFormat::kSeconds},
@@ -166,8 +173,9 @@ Table all_table(const std::vector<PolicyCell>& cells) {
                {"restarts", "restarts", CellFormat::kNumber}});
   for (const PolicyCell& cell : cells) {
     for (const Summary& run : cell.runs) {
-      table.add({cell.trace, cell.load, static_cast<std::int64_t>(cell.gpus), run.policy, run.jobs, run.mean_s,
-                 run.p99_s, run.fairness, run.slowdown, run.utilisation, run.restarts});
+      table.add({cell.trace, cell.load, static_cast<std::int64_t>(cell.gpus), run.policy,
+                 schedule::needs_elastic_jobs(run.policy), run.jobs, run.mean_s, run.p99_s, run.fairness, run.slowdown,
+                 run.utilisation, run.restarts});
     }
   }
   return table;

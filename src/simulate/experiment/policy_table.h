@@ -4,7 +4,10 @@
 //
 // A trace is cut to its first jobs, and played on machines of 8 GPUs, as many as make the load: GPU time asked for /
 // (GPUs x time from the first submission to the last), at least enough for the largest job. All policies are told the
-// same run times, right or wrong, and pay the same for restarts.
+// same run times, right or wrong, and pay the same for restarts. Elastic policies (schedule::needs_elastic_jobs) may
+// give jobs other numbers of GPUs than they ask for and know how they scale; the others cannot use that, so a fair
+// comparison of ours is with the elastic ones. Traces whose jobs all come at once have no load, those of a handful of
+// jobs no p99: both are left out.
 
 #include <functional>
 #include <string>
@@ -16,6 +19,11 @@
 #include "simulate/summary.h"
 
 namespace orrery::simulate {
+
+inline constexpr int kGpusPerMachine = 8;
+
+// As many machines as make the load.
+std::size_t machines_for(const Workload& workload, double load);
 
 struct RealTrace {
   std::string name;

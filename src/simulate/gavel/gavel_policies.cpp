@@ -180,7 +180,7 @@ class Allox {
         continue;
       }
       types[job.job] = found->second;
-      --free[found->second];
+      free[found->second] -= job.gpus;
     }
     schedule::BatchProblem problem;
     std::vector<std::size_t> there;
@@ -199,8 +199,11 @@ class Allox {
       if (queues) {
         for (const schedule::BatchQueue& queue : *queues) {
           if (queue.jobs.empty()) continue;
-          types_[waiting[static_cast<std::size_t>(queue.jobs.front())]->job] =
-              there[static_cast<std::size_t>(queue.type)];
+          const GavelActive& job = *waiting[static_cast<std::size_t>(queue.jobs.front())];
+          const std::size_t type = there[static_cast<std::size_t>(queue.type)];
+          if (free[type] < job.gpus) continue;
+          types_[job.job] = type;
+          free[type] -= job.gpus;
         }
       }
     }
@@ -333,7 +336,6 @@ Result<GavelPolicy> make_gavel_policy(std::string_view name, std::uint64_t seed)
     policy.keeps_order = false;
     policy.shares = remembering(Fifo(seed));
   } else if (name == "allox") {
-    policy.single_gpu_only = true;
     policy.shares = remembering(Allox());
   } else if (name == "gandiva") {
     policy.packs = true;

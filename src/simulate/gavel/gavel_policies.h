@@ -7,7 +7,7 @@
 //   fifo_perf  the same without memory: all anew every time, each on the fastest type with room, until one has none
 //   allox      jobs keep the type they got; the others are planned on the free GPUs (solve_allox), and the first of
 //   each
-//              GPU's queue gets it
+//              GPU's queue gets it, if it finds as many GPUs as it needs
 //   gandiva    equal shares for everybody while there is room; else jobs with as many GPUs are drawn into pairs, which
 //   are
 //              undone when their speeds alone, summed over types, are not reached
@@ -49,7 +49,6 @@ struct GavelPolicy {
   bool packs = false;       // pairs are units of rounds too
   bool uses_idle = true;    // units without a share use what is left
   bool keeps_order = true;  // types are looked through in one order; else in one drawn every round
-  bool single_gpu_only = false;
   std::function<std::vector<UnitShare>(const GavelState&)> shares{};
 };
 

@@ -185,9 +185,6 @@ Result<GavelResult> simulate_gavel(const std::vector<GavelJob>& jobs, const Pack
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const int most = *std::max_element(options.gpus.begin(), options.gpus.end());
     if (jobs[j].gpus > most) return Error::infeasible(fmt::format("job {}: more GPUs than there are of a type", j));
-    if (made.single_gpu_only && jobs[j].gpus != 1) {
-      return Error::invalid(fmt::format("{} is for jobs of one GPU; job {} asks for {}", policy, j, jobs[j].gpus));
-    }
   }
   return GavelWorld(jobs, speeds, options, std::move(made)).run();
 }

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "base/text.h"
 #include "schedule/policies/allox.h"
 #include "schedule/policies/hydra.h"
+#include "simulate/batch_file.h"
 #include "simulate/data_file.h"
 #include "simulate/oracle/kinds.h"
 
@@ -17,44 +17,6 @@ using schedule::BatchProblem;
 namespace {
 
 constexpr double kAlloxTolerance = 1e-6;
-
-struct MachineCount {
-  std::string type;
-  int count = 0;
-};
-
-// "A100=10,V100=20".
-Result<std::vector<MachineCount>> parse_machines(const std::string& text) {
-  std::vector<MachineCount> result;
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t equals = part.find('=');
-    const auto count = equals == std::string::npos ? std::nullopt : parse_number(part.substr(equals + 1));
-    if (!count || *count < 1 || *count > 1e6) {
-      return Error::invalid(fmt::format("machines: expected TYPE=COUNT instead of {}", quote(part)));
-    }
-    result.push_back({std::string(trim(part.substr(0, equals))), static_cast<int>(*count)});
-  }
-  return result;
-}
-
-Result<BatchProblem> read_problem(const OracleInput& input, const std::vector<MachineCount>& machines) {
-  ORRERY_TRY(const std::string path, find_input_named(input, "hydra_pai", "cases"));
-  ORRERY_TRY(const CsvTable table, read_csv_file(input.files, path));
-  BatchProblem problem;
-  for (const MachineCount& type : machines) problem.machines.push_back(type.count);
-  for (const CsvRow& row : table.rows) {
-    schedule::BatchJob& job = problem.jobs.emplace_back();
-    ORRERY_TRY(const std::string deadline, text_field(table, row, "ddl"));
-    if (to_lower(trim(deadline)) != "inf") {
-      ORRERY_TRY(job.deadline_s, number_field(table, row, "ddl"));
-    }
-    for (const MachineCount& type : machines) {
-      ORRERY_TRY(job.runtime_s.emplace_back(), number_field(table, row, type.type));
-    }
-  }
-  ORRERY_TRY_VOID(schedule::validate(problem));
-  return problem;
-}
 
 struct Published {
   std::string policy;
@@ -107,8 +69,9 @@ Result<std::vector<OracleCase>> run_case(const OracleInput& input, const BatchPr
 }  // namespace
 
 Result<std::vector<OracleCase>> run_batch_oracle(const OracleInput& input, const std::vector<std::string>& names) {
-  ORRERY_TRY(const std::vector<MachineCount> machines, parse_machines(input.machines));
-  ORRERY_TRY(const BatchProblem problem, read_problem(input, machines));
+  ORRERY_TRY(const std::vector<MachineCount> machines, parse_machine_counts(input.machines));
+  ORRERY_TRY(const std::string path, find_input_named(input, "hydra_pai", "cases"));
+  ORRERY_TRY(const BatchProblem problem, read_batch_problem(input.files, path, machines));
   std::vector<OracleCase> cases;
   for (const std::string& name : names) {
     if (!name.starts_with("published_")) continue;

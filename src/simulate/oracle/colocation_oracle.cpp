@@ -14,7 +14,7 @@
 #include "schedule/matching.h"
 #include "schedule/policies/gandiva.h"
 #include "schedule/policies/lucid.h"
-#include "simulate/data_file.h"
+#include "simulate/measured_pairs.h"
 #include "simulate/oracle/kinds.h"
 #include "simulate/runner.h"
 
@@ -22,63 +22,30 @@ namespace orrery::simulate {
 
 namespace {
 
-constexpr double kCardMib = 24 * 1024;
 constexpr int kBatches = 40, kBatchJobs = 40;
 constexpr double kGainLost = 0.05;  // of the best matching's, by greedy pairing
 constexpr double kGainScale = 1e9;
 
-struct Profile {
-  double utilisation = 1;   // of the GPU, alone
-  double memory_share = 1;  // of the card
-};
-
-// A model with its data set, batch and precision.
-Result<std::string> config_of(const CsvTable& table, const CsvRow& row, const std::string& suffix) {
-  std::string name;
-  for (const char* column : {"model", "dataset", "batchsize", "amp"}) {
-    ORRERY_TRY(const std::string part, text_field(table, row, column + suffix));
-    name += (name.empty() ? "" : " ") + part;
-  }
-  return name;
-}
-
-Result<std::map<std::string, Profile>> read_profiles(env::Files& files, const std::string& path) {
-  ORRERY_TRY(const CsvTable table, read_csv_file(files, path));
-  std::map<std::string, Profile> profiles;
-  for (const CsvRow& row : table.rows) {
-    ORRERY_TRY(const std::string config, config_of(table, row, ""));
-    ORRERY_TRY(const double utilisation, number_field(table, row, "gpu_util"));
-    ORRERY_TRY(const double memory, number_field(table, row, "gmem"));
-    profiles[config] = {std::clamp(utilisation / 100, 0.01, 1.0), std::clamp(memory / kCardMib, 0.001, 1.0)};
-  }
-  return profiles;
-}
-
-struct Pair {
-  std::string first, second;
-  double speed1 = 0, speed2 = 0;
-};
-
 // Whether the policy shares the GPU between the two and keeps it so.
-Result<bool> is_kept(const Pair& pair, const Profile& first, const Profile& second) {
+Result<bool> is_kept(const MeasuredPair& pair) {
   Workload workload;
   workload.tenants = {""};
-  for (const auto& [model, profile] : {std::pair(pair.first, first), std::pair(pair.second, second)}) {
+  for (const PairMember& member : {pair.first, pair.second}) {
     TraceJob& job = workload.jobs.emplace_back();
-    job.model = model;
+    job.model = member.config;
     job.facts.work_ns = schedule::from_seconds(3600);
-    job.facts.gpu_utilisation = profile.utilisation;
-    job.facts.gpu_memory_share = profile.memory_share;
+    job.facts.gpu_utilisation = member.utilisation;
+    job.facts.gpu_memory_share = member.memory_share;
   }
   // The same configuration twice is still two jobs.
-  if (pair.first == pair.second) workload.jobs[1].model += " again";
+  if (pair.first.config == pair.second.config) workload.jobs[1].model += " again";
   RunSetup setup;
   setup.machines = {{.gpus = 1}};
   setup.engine.keep_log = true;
   ORRERY_TRY(
       setup.interference,
       InterferenceTable::parse(fmt::format("model1,speed1,model2,speed2\n\"{}\",{},\"{}\",{}\n", workload.jobs[0].model,
-                                           pair.speed1, workload.jobs[1].model, pair.speed2),
+                                           pair.first.speed, workload.jobs[1].model, pair.second.speed),
                                "pair"));
   ORRERY_TRY(const RunResult run, run_policy(workload, setup, "gandiva"));
   bool packed = false, undone = false;
@@ -98,25 +65,23 @@ double gain_of(const Gains& gains, const std::string& a, const std::string& b) {
 }
 
 // Over all batches: what pairing in order of use loses of what the best matching gains, as a share of it.
-double lost_gain(const Gains& gains, const std::map<std::string, Profile>& profiles) {
-  std::vector<std::string> configs;
-  for (const auto& entry : profiles) configs.push_back(entry.first);
+double lost_gain(const Gains& gains, const std::vector<PairMember>& alone) {
   double best = 0, by_use = 0;
   for (int batch = 0; batch < kBatches; ++batch) {
     Random random = Random(1).split("batches").split(static_cast<std::uint64_t>(batch));
-    std::vector<std::string> jobs;
-    for (int j = 0; j < kBatchJobs; ++j) jobs.push_back(configs[random.below(configs.size())]);
+    std::vector<const PairMember*> jobs;
+    for (int j = 0; j < kBatchJobs; ++j) jobs.push_back(&alone[random.below(alone.size())]);
     std::vector<std::vector<std::int64_t>> weights(jobs.size(), std::vector<std::int64_t>(jobs.size(), 0));
     for (std::size_t a = 0; a < jobs.size(); ++a) {
       for (std::size_t b = 0; b < jobs.size(); ++b) {
-        if (a != b) weights[a][b] = static_cast<std::int64_t>(kGainScale * gain_of(gains, jobs[a], jobs[b]));
+        if (a == b) continue;
+        weights[a][b] = static_cast<std::int64_t>(kGainScale * gain_of(gains, jobs[a]->config, jobs[b]->config));
       }
     }
     std::vector<int> order(jobs.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return profiles.at(jobs[static_cast<std::size_t>(a)]).utilisation >
-             profiles.at(jobs[static_cast<std::size_t>(b)]).utilisation;
+      return jobs[static_cast<std::size_t>(a)]->utilisation > jobs[static_cast<std::size_t>(b)]->utilisation;
     });
     best += static_cast<double>(schedule::best_matching(weights).weight);
     by_use += static_cast<double>(schedule::pair_in_order(weights, order).weight);
@@ -128,28 +93,16 @@ double lost_gain(const Gains& gains, const std::map<std::string, Profile>& profi
 
 Result<std::vector<OracleCase>> run_colocation_oracle(const OracleInput& input) {
   const double start = input.now_s();
-  ORRERY_TRY(const auto profiles, read_profiles(input.files, input.folder + "/single_job_profiles.csv"));
-  const std::string path = input.folder + "/colocate_pairs.csv";
-  ORRERY_TRY(const CsvTable table, read_csv_file(input.files, path));
+  ORRERY_TRY(const MeasuredPairs measured, read_measured_pairs(input.files, input.folder));
   double pairs = 0, should = 0, kept_wrongly = 0, missed = 0, classes_wrongly = 0;
   Gains gains;
-  for (const CsvRow& row : table.rows) {
-    Pair pair;
-    ORRERY_TRY(pair.first, config_of(table, row, "1"));
-    ORRERY_TRY(pair.second, config_of(table, row, "2"));
-    ORRERY_TRY(pair.speed1, number_field(table, row, "speed1"));
-    ORRERY_TRY(pair.speed2, number_field(table, row, "speed2"));
-    const auto first = profiles.find(pair.first), second = profiles.find(pair.second);
-    if (first == profiles.end() || second == profiles.end()) {
-      return Error::invalid(fmt::format("{}: line {}: no profile of one of the two alone", path, row.line));
-    }
-    const bool fits = first->second.memory_share + second->second.memory_share <= 1;
-    const bool pays = schedule::packing_pays(std::min(1.0, pair.speed1), std::min(1.0, pair.speed2));
-    ORRERY_TRY(const bool kept, is_kept(pair, first->second, second->second));
-    const double gain = std::min(1.0, pair.speed1) + std::min(1.0, pair.speed2) - 1;
-    if (fits && pays) gains.insert_or_assign(std::minmax(pair.first, pair.second), gain);
-    const bool classes_fit = schedule::lucid_packs(schedule::lucid_class(first->second.utilisation),
-                                                   schedule::lucid_class(second->second.utilisation));
+  for (const MeasuredPair& pair : measured.pairs) {
+    const bool fits = pair.fits();
+    const bool pays = schedule::packing_pays(pair.first.speed, pair.second.speed);
+    ORRERY_TRY(const bool kept, is_kept(pair));
+    if (fits && pays) gains.insert_or_assign(std::minmax(pair.first.config, pair.second.config), pair.gain());
+    const bool classes_fit = schedule::lucid_packs(schedule::lucid_class(pair.first.utilisation),
+                                                   schedule::lucid_class(pair.second.utilisation));
     classes_wrongly += classes_fit && fits && !pays ? 1 : 0;
     ++pairs;
     should += fits && pays ? 1 : 0;
@@ -157,7 +110,7 @@ Result<std::vector<OracleCase>> run_colocation_oracle(const OracleInput& input) 
     missed += !kept && fits && pays ? 1 : 0;
   }
   const double seconds = input.now_s() - start;
-  const double lost = lost_gain(gains, profiles);
+  const double lost = lost_gain(gains, measured.alone);
   const std::string batches = fmt::format("{} batches of {} jobs", kBatches, kBatchJobs);
   const std::string note = fmt::format("{:.0f} of {:.0f} pairs fit and do more work together", should, pairs);
   return std::vector<OracleCase>{

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "simulate/data_file.h"
-#include "simulate/gavel/gavel_world.h"
+#include "simulate/gavel/gavel_jobs.h"
 #include "simulate/oracle/kinds.h"
 
 namespace orrery::simulate {
@@ -17,33 +17,6 @@ namespace orrery::simulate {
 namespace {
 
 const std::vector<std::string> kTypes = {"v100", "p100", "k80"};
-
-Result<std::vector<GavelJob>> read_jobs(const OracleInput& input, const std::string& trace,
-                                        const PackedSpeeds& speeds) {
-  ORRERY_TRY(const std::string path, find_input(input, "sched_gavel", {trace, "traces/" + trace}));
-  ORRERY_TRY(const CsvTable table, read_csv_file(input.files, path));
-  std::vector<GavelJob> jobs;
-  for (const CsvRow& row : table.rows) {
-    ORRERY_TRY(const std::string model, text_field(table, row, "job_type"));
-    ORRERY_TRY(const double steps, number_field(table, row, "total_steps"));
-    ORRERY_TRY(const double gpus, number_field(table, row, "scale_factor"));
-    GavelJob& job = jobs.emplace_back();
-    ORRERY_TRY(job.submit_s, number_field(table, row, "arrival_time_s"));
-    if (!(steps >= 1 && steps <= 1e15) || !(gpus >= 1 && gpus <= 1e6)) {
-      return Error::invalid(fmt::format("{}: line {}: a number is out of range", path, row.line));
-    }
-    job.steps = static_cast<std::int64_t>(steps);
-    job.gpus = static_cast<int>(gpus);
-    job.kind = speeds.kind(model, job.gpus);
-    if (job.kind < 0) {
-      return Error::not_found(
-          fmt::format("{}: line {}: no speed of {} on {} GPUs", path, row.line, quote(model), job.gpus));
-    }
-  }
-  std::stable_sort(jobs.begin(), jobs.end(),
-                   [](const GavelJob& a, const GavelJob& b) { return a.submit_s < b.submit_s; });
-  return jobs;
-}
 
 // "8:16:24" as V100, P100 and K80.
 Result<std::vector<int>> gpus_of(const std::string& text) {
@@ -93,7 +66,8 @@ Result<std::vector<OracleCase>> run_gavel_oracle(const OracleInput& input, const
     GavelOptions options;
     ORRERY_TRY(options.gpus, gpus_of(json.value("cluster_v100_p100_k80", "")));
     options.round_s = json.value("round_s", options.round_s);
-    ORRERY_TRY(const std::vector<GavelJob> jobs, read_jobs(input, trace, speeds));
+    ORRERY_TRY(const std::string trace_path, find_input(input, "sched_gavel", {trace, "traces/" + trace}));
+    ORRERY_TRY(const std::vector<GavelJob> jobs, read_gavel_jobs(input.files, trace_path, speeds));
     const bool several = std::count(options.gpus.begin(), options.gpus.end(), 0) < 2;
     for (const auto& result : json["results"]) {
       const std::string policy = result.value("policy", "");

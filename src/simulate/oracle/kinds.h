@@ -12,6 +12,7 @@ Result<std::vector<OracleCase>> run_pollux_oracle(const OracleInput& input);
 Result<std::vector<OracleCase>> run_gavel_oracle(const OracleInput& input, const std::vector<std::string>& names);
 Result<std::vector<OracleCase>> run_batch_oracle(const OracleInput& input, const std::vector<std::string>& names);
 Result<std::vector<OracleCase>> run_colocation_oracle(const OracleInput& input);
+Result<std::vector<OracleCase>> run_shockwave_oracle(const OracleInput& input);
 Result<std::vector<OracleCase>> run_muri_oracle(const OracleInput& input, const std::vector<std::string>& names);
 
 // The first of `paths` that exists in the folder, in data or in fallback, packed or not; the error lists where it was

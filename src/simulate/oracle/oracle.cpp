@@ -20,6 +20,7 @@ bool OracleCase::passed() const {
       return std::abs(deviation()) <= tolerance;
     case Bar::kAtMost:
       return ours <= expected * (1 + tolerance);
+    case Bar::kShown:
     case Bar::kNone:
       return true;
   }
@@ -100,6 +101,9 @@ Result<OracleReport> run_oracle(const OracleInput& input) {
   } else if (any([](const std::string& name) { return stem_of(name, "colocate_pairs.csv").has_value(); })) {
     report.kind = "colocation";
     ORRERY_TRY(report.cases, run_colocation_oracle(input));
+  } else if (any([](const std::string& name) { return stem_of(name, "jct_list.csv").has_value(); })) {
+    report.kind = "shockwave";
+    ORRERY_TRY(report.cases, run_shockwave_oracle(input));
   } else if (any([](const std::string& name) { return name.starts_with("published_"); })) {
     report.kind = "allox-hydra";
     ORRERY_TRY(report.cases, run_batch_oracle(input, names));
@@ -127,6 +131,8 @@ std::string_view bar_name(Bar bar) {
       return "within";
     case Bar::kAtMost:
       return "at most";
+    case Bar::kShown:
+      return "shown";
     case Bar::kNone:
       return "not run";
   }

@@ -7,6 +7,7 @@
 //   NAME.json + NAME.jct.csv                                     Gavel simulator: mean completion times and makespans
 //   published_CLUSTER.csv                                        AlloX and Hydra on batches of jobs
 //   colocate_pairs.csv + single_job_profiles.csv                 measured pairs on one GPU: which of them Gandiva keeps
+//   jct_list.csv + summary.csv                                   Shockwave: real runs, and those of its simulator
 //   testbed_NxGPU.csv, simulated.csv                             Muri: real runs on N GPUs, and simulated ones
 // CSV files may be packed (.csv.gz). Inputs (traces, tables) are looked for in the folder itself, in `data`, and in
 // `fallback`.
@@ -25,6 +26,7 @@ enum class Bar {
   kEqual,   // every value the same; `tolerance` is relative, for sums of floating point
   kWithin,  // |ours / expected - 1| <= tolerance
   kAtMost,  // ours <= expected (1 + tolerance)
+  kShown,   // run and shown; another case says what has to be reached
   kNone,    // not run; `note` says why
 };
 

@@ -1,0 +1,121 @@
+#include "cli/slurm_sweep.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/simulate_setup.h"
+#include "cli/workloads.h"
+#include "env/files.h"
+#include "env/processes.h"
+#include "profile/distributed/launch.h"
+
+namespace orrery::cli {
+
+namespace {
+
+constexpr std::size_t kTasksMax = 1000;  // Slurm's own limit is 1001 unless it is raised
+constexpr Seconds kPatience(3600);       // between looks at sbatch, which waits for the array
+constexpr std::string_view kPart = "part-";
+
+std::string shell_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// The options that decide what a run gives, as they were given.
+std::string setup_words(const OptionValues& options) {
+  std::string words;
+  std::vector<OptionRecord> records = join(setup_options(), workload_options());
+  records.push_back(text_option("cluster", "", ""));
+  for (const OptionRecord& record : records) {
+    if (!options.given(record.name)) continue;
+    words += fmt::format(" --{}", record.name);
+    if (record.type != OptionType::kFlag) words += " " + shell_quoted(options.display(record.name));
+  }
+  return words;
+}
+
+struct Array {
+  std::string folder;
+  std::size_t tasks = 0;
+  std::size_t runs_per_task = 1;
+};
+
+Status write_array(Context& context, const Array& array, const std::string& trace, const OptionValues& options,
+                   const std::vector<simulate::SweepRun>& runs) {
+  std::string list;
+  for (const simulate::SweepRun& run : runs) list += fmt::format("{} {}\n", run.policy, run.seed);
+  ORRERY_TRY(const std::string program, profile::own_program(context.env.files));
+  const std::string folder = shell_quoted(array.folder);
+  const std::string script = fmt::format(
+      "#!/bin/sh\n"
+      "# Written by orrery simulate --slurm: a task makes its lines of the list of runs.\n"
+      "first=$((SLURM_ARRAY_TASK_ID * {0} + 1))\n"
+      "last=$((first + {0} - 1))\n"
+      "sed -n \"${{first}},${{last}}p\" {1}/runs | while read -r policy seed; do\n"
+      "  {2} simulate {3}{4} --policy \"$policy\" --seed \"$seed\" --threads 1 --json \\\n"
+      "    --sweep {1}/{5}\"$SLURM_ARRAY_TASK_ID\".jsonl < /dev/null > /dev/null || exit 1\n"
+      "done\n",
+      array.runs_per_task, folder, shell_quoted(program), shell_quoted(trace), setup_words(options), kPart);
+  ORRERY_TRY_VOID(context.env.files.write_atomically(array.folder + "/runs", list));
+  return context.env.files.write_atomically(array.folder + "/task.sh", script);
+}
+
+// Takes the rows of all tasks, and their files away.
+Status adopt_parts(Context& context, const std::string& folder, const simulate::SweepInput& sweep) {
+  ORRERY_TRY(const std::vector<std::string> names, context.env.files.list(folder));
+  for (const std::string& name : names) {
+    if (!name.starts_with(kPart)) continue;
+    ORRERY_TRY_VOID(simulate::adopt_rows(sweep, context.env.files, folder + "/" + name));
+    ORRERY_TRY_VOID(context.env.files.remove(folder + "/" + name));
+  }
+  return {};
+}
+
+Status submit(Context& context, const Array& array, const OptionValues& options) {
+  env::ProcessSpec spec;
+  spec.argv = {
+      "sbatch", "--wait", "--parsable", "--job-name", "orrery-sweep", "--output", array.folder + "/log-%a.txt"};
+  spec.argv.push_back(fmt::format("--array=0-{}", array.tasks - 1));
+  for (const std::string& word : split(options.has("sbatch") ? options.text("sbatch") : "", ' ')) {
+    if (!word.empty()) spec.argv.push_back(word);
+  }
+  spec.argv.push_back(array.folder + "/task.sh");
+  spec.output = env::Output::kCapture;
+  auto process = context.env.processes.spawn(spec);
+  if (!process) return std::move(process).error().with_context("sbatch, which --slurm needs");
+  for (;;) {
+    ORRERY_TRY(const auto exit, (*process)->wait(kPatience));
+    if (!exit) continue;
+    if (exit->ok()) return {};
+    const std::string said(trim((*process)->standard_error()));
+    return Error::infeasible(fmt::format("the Slurm array failed ({}){}{}; its tasks printed into {}/log-*.txt",
+                                         to_string(*exit), said.empty() ? "" : ": ", said, array.folder));
+  }
+}
+
+}  // namespace
+
+Status run_on_slurm(Context& context, const std::string& trace, const OptionValues& options,
+                    const simulate::SweepInput& sweep) {
+  Array array{.folder = sweep.file + ".slurm"};
+  ORRERY_TRY_VOID(context.env.files.make_directory(array.folder));
+  ORRERY_TRY_VOID(adopt_parts(context, array.folder, sweep));
+  ORRERY_TRY(const std::vector<simulate::SweepRun> runs, simulate::missing_runs(sweep, context.env.files));
+  if (runs.empty()) return {};
+  array.runs_per_task = (runs.size() + kTasksMax - 1) / kTasksMax;
+  array.tasks = (runs.size() + array.runs_per_task - 1) / array.runs_per_task;
+  ORRERY_TRY_VOID(write_array(context, array, trace, options, runs));
+  const Status ended = submit(context, array, options);
+  // What other tasks found is kept even if one failed.
+  ORRERY_TRY_VOID(adopt_parts(context, array.folder, sweep));
+  if (!ended) return ended;
+  ORRERY_TRY(const std::vector<simulate::SweepRun> left, simulate::missing_runs(sweep, context.env.files));
+  if (left.empty()) return {};
+  return Error::infeasible(fmt::format("{} of {} runs are missing, the first {} with seed {}; see {}/log-*.txt",
+                                       left.size(), runs.size(), left[0].policy, left[0].seed, array.folder));
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,13 @@
+#pragma once
+// Jobs of Gavel's world from its traces: CSV, packed or not, with the columns job_type, total_steps, scale_factor and
+// arrival_time_s.
+
+#include "env/files.h"
+#include "simulate/gavel/gavel_world.h"
+
+namespace orrery::simulate {
+
+// In order of submission. A model that is not in the table of speeds is an error.
+Result<std::vector<GavelJob>> read_gavel_jobs(env::Files& files, const std::string& path, const PackedSpeeds& speeds);
+
+}  // namespace orrery::simulate
