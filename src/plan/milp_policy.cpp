@@ -46,19 +46,18 @@ class MilpPolicy final : public schedule::Policy {
     wake_ns_ = now.who.empty() ? schedule::kNever : view.now() + schedule::from_seconds(options_.horizon_s);
     if (now.who.empty()) return;
     const Seconds start = env_.clock.monotonic();
-    const std::vector<double> known = known_keys(now);
-    const OrderSearch after = search_order(now.instance, now.current, known, options_.tries, seed_);
-    const OrderSearch anew = search_order(now.instance, {}, known, options_.tries, seed_);
-    remember(now, anew);
-    std::vector<DispatchRule> rules(dispatch_rules().begin(), dispatch_rules().end());
-    rules.push_back(after.rule());
-    rules.push_back(anew.rule());
+    const Outlook outlook(now.instance);
+    const ListedOrder known = known_list(now);
+    const OrderSearch after = search_order(outlook, now.current, known, options_.tries, seed_);
+    const OrderSearch anew = search_order(outlook, {}, known, options_.tries, seed_);
+    remember(now, anew.list);
+    const std::vector<DispatchRule> rules = rules_with(after, anew);
     // An empty cluster is no plan as long as there are jobs.
     Plan best = now.current;
-    Forecast least = best.nodes.empty() ? Forecast{.rental_usd = kNever} : best_forecast(now.instance, best, rules);
+    Forecast least = best.nodes.empty() ? Forecast{.rental_usd = kNever} : best_forecast(outlook, best, rules);
     for (Plan& plan : candidates(now, after, anew)) {
       if (plan.nodes.empty()) continue;
-      const Forecast then = best_forecast(now.instance, plan, rules);
+      const Forecast then = best_forecast(outlook, plan, rules);
       if (then.score() >= least.score() * (1 - options_.worthwhile)) continue;
       least = then;
       best = std::move(plan);
@@ -70,20 +69,36 @@ class MilpPolicy final : public schedule::Policy {
   }
 
  private:
-  // The order that was found last time; who has come since is put behind.
-  std::vector<double> known_keys(const Situation& now) const {
-    std::vector<double> keys;
+  // What was found last time; who has come since is put behind.
+  ListedOrder known_list(const Situation& now) const {
+    ListedOrder list{.crowding = crowding_, .anew = anew_};
     for (const schedule::JobIndex job : now.who) {
-      const auto found = keys_.find(job);
-      keys.push_back(found != keys_.end() ? found->second : std::numeric_limits<double>::max());
+      const auto found = listed_.find(job);
+      const bool is_known = found != listed_.end();
+      list.keys.push_back(is_known ? found->second.key : std::numeric_limits<double>::max());
+      list.modest.push_back(is_known ? found->second.modest : 1);
     }
-    return keys;
+    return list;
   }
 
-  void remember(const Situation& now, const OrderSearch& search) {
-    keys_.clear();
-    for (std::size_t i = 0; i < now.who.size(); ++i) keys_[now.who[i]] = search.keys[i];
+  void remember(const Situation& now, const ListedOrder& list) {
+    listed_.clear();
+    for (std::size_t i = 0; i < now.who.size(); ++i) listed_[now.who[i]] = {list.keys[i], list.modest[i]};
+    crowding_ = list.crowding;
+    anew_ = list.anew;
     ++seed_;
+  }
+
+  // How plans are played on.
+  static std::vector<DispatchRule> rules_with(const OrderSearch& after, const OrderSearch& anew) {
+    std::vector<DispatchRule> rules(dispatch_rules().begin(), dispatch_rules().end());
+    for (const OrderSearch* search : {&after, &anew}) {
+      rules.push_back(search->rule());
+      rules.back().anew = false;
+      rules.push_back(search->rule());
+      rules.back().anew = true;
+    }
+    return rules;
   }
 
   std::vector<Plan> candidates(const Situation& now, const OrderSearch& after, const OrderSearch& anew) {
@@ -112,8 +127,14 @@ class MilpPolicy final : public schedule::Policy {
   Desk desk_;
   Instance how_;
   env::Env env_;
-  std::map<schedule::JobIndex, double> keys_;  // of the last order
-  std::uint64_t seed_ = 1;                     // of the next search
+  struct Listed {
+    double key = 0;
+    double modest = 1;
+  };
+  std::map<schedule::JobIndex, Listed> listed_;  // by the last search
+  double crowding_ = 1;
+  bool anew_ = false;
+  std::uint64_t seed_ = 1;  // of the next search
   schedule::TimeNs wake_ns_ = schedule::kNever;
   MilpPolicyStats own_stats_;
   MilpPolicyStats& stats_;
