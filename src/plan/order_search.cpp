@@ -10,6 +10,7 @@ namespace orrery::plan {
 
 namespace {
 
+constexpr double kWorseAtFirst = 0.002;  // share of the score that a change may cost in the beginning
 constexpr double kModestMax = 4;
 
 std::vector<double> keys_of(const std::vector<std::size_t>& order, std::size_t jobs) {
@@ -52,22 +53,28 @@ class Search {
       }
     }
     if (!known.keys.empty()) offer({keys_of(order_of(known.keys), jobs_), known.modest, known.crowding, known.anew});
-    for (int i = 0; i < tries; ++i) offer(changed());
+    for (int i = 0; i < tries; ++i) {
+      const double part = 1 - static_cast<double>(i) / tries;
+      offer(changed(), kWorseAtFirst * part * part);
+    }
     return std::move(best_);
   }
 
  private:
-  // Plays the list, and keeps it if it is the best so far.
-  void offer(ListedOrder list) {
+  // Plays the list; goes on from it unless it is worse than where we are by more than that share.
+  void offer(ListedOrder list, double worse = 0) {
     Dispatched played = dispatch(outlook_, kept_, list.rule());
     const double score = played.forecast.score();
+    if (score > at_score_ * (1 + worse)) return;
+    at_score_ = score;
+    at_ = list;
     if (score >= best_score_) return;
     best_score_ = score;
     best_ = {std::move(played), std::move(list)};
   }
 
   ListedOrder changed() {
-    ListedOrder list = best_.list;
+    ListedOrder list = at_;
     const std::uint64_t what = random_.below(20);
     if (what == 0) list.anew = !list.anew;
     if (what == 1) list.crowding = random_.uniform(0, 2);
@@ -89,6 +96,8 @@ class Search {
   const Plan& kept_;
   Random random_;
   std::size_t jobs_;
+  ListedOrder at_;
+  double at_score_ = std::numeric_limits<double>::infinity();
   OrderSearch best_;
   double best_score_ = std::numeric_limits<double>::infinity();
 };

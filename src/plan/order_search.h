@@ -7,7 +7,9 @@
 //   what
 //      an earlier search found. The cheapest is the start.
 //   2. `tries` times: one job, drawn at random, goes to another place of the order, or changes places with another job,
-//      or gets another factor of crowding; seldom, all of them do. Kept if the score (Forecast::score) gets less.
+//      or gets another factor of crowding; seldom, all of them do. Kept unless the score (Forecast::score) grows by
+//      more than a share that falls to 0.
+//   3. The best of all that was played.
 //
 // The same seed gives the same order. O(tries · dispatch).
 
