@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <fmt/format.h>
 #include <limits>
+#include <map>
 #include <set>
 #include <tuple>
+
+#include "plan/limits.h"
 
 namespace orrery::plan {
 
@@ -19,10 +22,11 @@ struct Configuration {
 
 class Greedy {
  public:
-  explicit Greedy(const Instance& instance) : instance_(instance), open_(instance.vm_types.size(), 0) {
+  explicit Greedy(const Instance& instance) : instance_(instance), limits_(instance) {
+    std::map<std::string, std::size_t> gpu_index;
     for (std::size_t vm = 0; vm < instance.vm_types.size(); ++vm) {
       const VmType& type = instance.vm_types[vm];
-      const auto [entry, added] = gpu_index_.try_emplace(type.gpu, vms_.size());
+      const auto [entry, added] = gpu_index.try_emplace(kind_of(type), vms_.size());
       if (added) {
         vms_.emplace_back();
         usd_per_gpu_h_.push_back(std::numeric_limits<double>::infinity());
@@ -36,6 +40,12 @@ class Greedy {
       });
     }
     free_.resize(vms_.size());
+    plan_.nodes = kept_nodes(instance);
+    for (std::size_t n = 0; n < plan_.nodes.size(); ++n) {
+      const VmType& type = instance.vm_types[plan_.nodes[n].vm];
+      limits_.open(plan_.nodes[n].vm);
+      free_[gpu_index.at(kind_of(type))][static_cast<std::size_t>(type.gpus - plan_.nodes[n].used_gpus())].insert(n);
+    }
   }
 
   Plan run() {
@@ -46,12 +56,20 @@ class Greedy {
   }
 
  private:
+  // GPUs on which a job takes the same time whatever the VM type.
+  static std::string kind_of(const VmType& type) {
+    return type.spot ? fmt::format("{}\n{}", type.gpu, type.name) : fmt::format("{}\n{}", type.gpu, type.memory_gib);
+  }
+  const VmType& largest(std::size_t gpu) const { return instance_.vm_types[vms_[gpu].front()]; }
+
   std::vector<std::size_t> by_pressure() const {
     std::vector<std::pair<double, std::size_t>> order;
     for (std::size_t job = 0; job < instance_.jobs.size(); ++job) {
+      if (instance_.jobs[job].is_pinned()) continue;
       double shortest = std::numeric_limits<double>::infinity();
-      for (const auto& [gpu, times] : instance_.jobs[job].times_s)
-        if (gpu_index_.contains(gpu)) shortest = std::min(shortest, *std::min_element(times.begin(), times.end()));
+      for (std::size_t gpu = 0; gpu < vms_.size(); ++gpu)
+        for (int gpus = 1; gpus <= largest(gpu).gpus; ++gpus)
+          if (const auto time = time_s(instance_.jobs[job], largest(gpu), gpus)) shortest = std::min(shortest, *time);
       order.emplace_back(instance_.jobs[job].due_s - shortest, job);
     }
     std::sort(order.begin(), order.end());
@@ -62,16 +80,12 @@ class Greedy {
 
   std::vector<Configuration> configurations(const Job& job) const {
     std::vector<std::tuple<bool, double, std::size_t, int, double>> ranked;
-    for (const auto& [name, times] : job.times_s) {
-      const auto found = gpu_index_.find(name);
-      if (found == gpu_index_.end()) continue;
-      const std::size_t gpu = found->second;
-      const int most = std::min(instance_.vm_types[vms_[gpu].front()].gpus, static_cast<int>(times.size()));
-      for (int gpus = 1; gpus <= most; ++gpus) {
-        const double time = times[static_cast<std::size_t>(gpus) - 1];
-        if (!std::isfinite(time)) continue;
-        const bool late = instance_.now_s + time > job.due_s;
-        ranked.emplace_back(late, late ? time : usd_per_gpu_h_[gpu] * gpus * time, gpu, gpus, time);
+    for (std::size_t gpu = 0; gpu < vms_.size(); ++gpu) {
+      for (int gpus = 1; gpus <= largest(gpu).gpus; ++gpus) {
+        const auto time = time_s(job, largest(gpu), gpus);
+        if (!time) continue;
+        const bool late = instance_.now_s + *time > job.due_s;
+        ranked.emplace_back(late, late ? *time : usd_per_gpu_h_[gpu] * gpus * *time, gpu, gpus, *time);
       }
     }
     std::sort(ranked.begin(), ranked.end());
@@ -105,11 +119,10 @@ class Greedy {
   }
 
   bool open_node(const Configuration& choice) {
-    if (plan_.nodes.size() == static_cast<std::size_t>(instance_.nodes)) return false;
     for (const std::size_t vm : vms_[choice.gpu]) {
       const VmType& type = instance_.vm_types[vm];
-      if (type.gpus < choice.gpus || open_[vm] == type.nodes_max) continue;
-      ++open_[vm];
+      if (type.gpus < choice.gpus || !limits_.may_open(vm)) continue;
+      limits_.open(vm);
       free_[choice.gpu][static_cast<std::size_t>(type.gpus)].insert(plan_.nodes.size());
       plan_.nodes.push_back({vm});
       return true;
@@ -117,17 +130,22 @@ class Greedy {
     return false;
   }
 
+  bool is_pinned(const RunningJob& one) const { return instance_.jobs[one.job].is_pinned(); }
+
   void shrink(Node& node) {
+    if (std::any_of(node.jobs.begin(), node.jobs.end(), [&](const RunningJob& one) { return is_pinned(one); })) return;
     const VmType& now = instance_.vm_types[node.vm];
+    const std::string kind = kind_of(now);
     const int used = node.used_gpus();
+    if (used == now.gpus) return;
     std::size_t best = node.vm;
     for (std::size_t vm = 0; vm < instance_.vm_types.size(); ++vm) {
       const VmType& type = instance_.vm_types[vm];
-      const bool fits = type.gpu == now.gpu && type.gpus >= used && type.gpus <= used + 1 && type.gpus < now.gpus;
-      if (fits && open_[vm] < type.nodes_max && type.price_usd_h < instance_.vm_types[best].price_usd_h) best = vm;
+      const bool fits = kind_of(type) == kind && type.gpus >= used && type.gpus <= used + 1 && type.gpus < now.gpus;
+      if (fits && limits_.may_become(node.vm, vm) && type.price_usd_h < instance_.vm_types[best].price_usd_h) best = vm;
     }
-    --open_[node.vm];
-    ++open_[best];
+    limits_.close(node.vm);
+    limits_.open(best);
     node.vm = best;
   }
 
@@ -139,6 +157,7 @@ class Greedy {
     double most = 0;
     for (RunningJob& one : node.jobs) {
       const Job& job = instance_.jobs[one.job];
+      if (is_pinned(one)) continue;
       const auto wider = time_s(job, type, one.gpus + idle);
       if (!wider) continue;
       const double gain = *time_s(job, type, one.gpus) - *wider;
@@ -150,11 +169,10 @@ class Greedy {
   }
 
   const Instance& instance_;
+  NodeLimits limits_;
   Plan plan_;
-  std::map<std::string, std::size_t> gpu_index_;
   std::vector<std::vector<std::size_t>> vms_;                            // by type of GPU, the largest first
   std::vector<double> usd_per_gpu_h_;                                    // by type of GPU, the cheapest VM's
-  std::vector<int> open_;                                                // nodes by VM type
   std::vector<std::array<std::set<std::size_t>, kVmGpusMax + 1>> free_;  // nodes by type of GPU and free GPUs
 };
 

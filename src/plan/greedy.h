@@ -14,6 +14,8 @@
 //   5. Every node with idle GPUs becomes the cheapest smaller VM of the type that has the used GPUs or one more.
 //   6. What is idle then goes to the one job of the node that gains most time by it.
 //
+// Machines with pinned jobs are open from the start, and those jobs stay as they are; budgets are not looked at.
+//
 // Ties: pressure by job, configurations by type and number, nodes by the order they were opened in, VMs by index.
 // O(jobs · configurations · log nodes). It does not look at the objective; improve.h does.
 

@@ -43,7 +43,9 @@ class Planner {
       : instance_(instance), objective_(objective), options_(options), env_(env), start_(env.clock.monotonic()) {}
 
   Result<PlanReport> run() {
+    if (objective_ == Objective::kFirstEnd) ORRERY_TRY_VOID(check_plain());
     Plan greedy = greedy_plan(instance_);
+    if (std::isfinite(instance_.budget_usd)) greedy = within_budget(linear_costs(instance_, objective_), greedy);
     if (check_plan(instance_, objective_, greedy)) {
       offer(std::move(greedy));
       greedy_usd_ = best_usd_;
@@ -57,9 +59,17 @@ class Planner {
   }
 
  private:
+  // What first_end has no costs for.
+  Status check_plain() const {
+    const bool pinned =
+        std::any_of(instance_.jobs.begin(), instance_.jobs.end(), [](const Job& job) { return job.is_pinned(); });
+    if (!pinned && instance_.quotas.empty() && std::isinf(instance_.budget_usd)) return {};
+    return Error::invalid("first_end knows no pinned jobs, quotas or budgets: plan under wait or rho");
+  }
+
   Seconds left() const { return options_.limit - (env_.clock.monotonic() - start_); }
 
-  // Keeps the plan if it is cheaper than the best so far.
+  // Keeps the plan if it is cheaper than the best so far. Precondition: it keeps the rules.
   void offer(Plan plan) {
     put_in_order(plan);
     const auto cost = static_cast<double>(plan_cost(instance_, objective_, plan).total_usd());
@@ -68,12 +78,15 @@ class Planner {
     best_usd_ = cost;
   }
 
+  void offer_improved(const LinearCosts& costs, Plan plan) {
+    offer(improve(costs, within_budget(costs, std::move(plan)), kComparisonsMax));
+  }
+
   void solve(const LinearCosts& costs) {
-    offer(improve(costs, *best_, kComparisonsMax));
+    offer_improved(costs, *best_);
     const Lagrangian dual = lagrangian_bound(costs, best_usd_, dual_rounds(costs));
-    for (const Loss loss : {Loss::kOfFirst, Loss::kOfAll})
-      offer(improve(costs, rounded_plan(costs, dual, loss), kComparisonsMax));
-    offer(improve(costs, priced_plan(costs, dual), kComparisonsMax));
+    for (const Loss loss : {Loss::kOfFirst, Loss::kOfAll}) offer_improved(costs, rounded_plan(costs, dual, loss));
+    offer_improved(costs, priced_plan(costs, dual));
     bound_usd_ = dual.bound_usd;
     if (!is_proof(best_usd_, bound_usd_)) bound_usd_ = std::max(bound_usd_, solve_exactly(costs, dual));
   }

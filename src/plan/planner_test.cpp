@@ -68,6 +68,64 @@ TEST(Planner, FindsWhatTryingEveryPlanFinds) {
   }
 }
 
+TEST(Planner, KeepsLimitsAndFindsWhatTryingEveryPlanFinds) {
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+    const Instance instance = limited(seed);
+    for (const Objective objective : {Objective::kWait, Objective::kRho}) {
+      const auto report = make_plan(instance, objective, {}, env::make_real_env());
+      ASSERT_TRUE(report) << seed << " " << report.error().to_string();
+      const double least = static_cast<double>(BruteForce(instance, objective).least_nano()) / 1e9;
+      EXPECT_TRUE(report->proven) << seed << " " << to_string(objective) << " " << report->note;
+      EXPECT_NEAR(report->objective_usd, least, 1e-7) << seed << " " << to_string(objective);
+      const auto quick = make_plan(instance, objective, {.heuristic_only = true}, env::make_real_env());
+      ASSERT_TRUE(quick) << seed << " " << quick.error().to_string();
+      EXPECT_LE(quick->bound_usd, least + 1e-7) << seed;
+      EXPECT_GE(quick->objective_usd, least - 1e-7) << seed;
+      EXPECT_LE(quick->objective_usd, quick->greedy_usd + 1e-12) << seed;
+    }
+  }
+}
+
+TEST(Planner, LimitsHoldInLargerCases) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Instance instance = limited(seed, {.nodes = 6, .jobs = 30, .gpus_max = 6});
+    for (const Objective objective : {Objective::kWait, Objective::kRho}) {
+      const auto report = make_plan(instance, objective, {.heuristic_only = true}, env::make_real_env());
+      ASSERT_TRUE(report) << seed << " " << report.error().to_string();  // the checker has agreed
+      const auto exact = make_plan(instance, objective, {.limit = Seconds(5)}, env::make_real_env());
+      ASSERT_TRUE(exact) << seed << " " << exact.error().to_string();
+      EXPECT_LE(report->bound_usd, exact->objective_usd + 1e-7) << seed;
+      EXPECT_LE(exact->objective_usd, report->objective_usd + 1e-9) << seed;
+    }
+  }
+}
+
+TEST(Planner, OrderOfJobsAndTypesChangesNothingUnderLimits) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    nlohmann::json json = limited_json(seed, {.nodes = 3, .jobs = 8, .gpus_max = 4});
+    const auto text = [&] { return read_instance(json.dump(), "made up").value(); };
+    const Instance before = text();
+    std::reverse(json["jobs"].begin(), json["jobs"].end());
+    std::reverse(json["vm_types"].begin(), json["vm_types"].end());
+    std::reverse(json["quotas"][0]["vm_types"].begin(), json["quotas"][0]["vm_types"].end());
+    const Instance after = text();
+    for (const bool quick : {false, true}) {
+      const PlannerOptions how{.heuristic_only = quick};
+      const auto one = make_plan(before, Objective::kWait, how, env::make_real_env());
+      const auto other = make_plan(after, Objective::kWait, how, env::make_real_env());
+      ASSERT_TRUE(one && other);
+      EXPECT_DOUBLE_EQ(one->objective_usd, other->objective_usd) << seed;
+      EXPECT_EQ(one->plan, other->plan) << seed;
+    }
+  }
+}
+
+TEST(Planner, FirstEndSaysThatItKnowsNoLimits) {
+  const auto report = make_plan(limited(1), Objective::kFirstEnd, {}, env::make_real_env());
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::kInvalidArgument);
+}
+
 TEST(Planner, HeuristicsKeepTheirBoundAndNeverLoseToGreedy) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Instance instance = made_up(seed, {.nodes = 3, .jobs = 5, .gpus_max = 2});
