@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <map>
@@ -48,8 +49,16 @@ class Greedy {
     }
   }
 
+  // Leaves choices to chance from now on; both are borrowed.
+  void draw_with(const GreedyChance& chance, Random& random) {
+    chance_ = &chance;
+    random_ = &random;
+  }
+
   Plan run() {
-    for (const std::size_t job : by_pressure()) place(job);
+    std::vector<std::size_t> order = by_pressure();
+    if (random_ != nullptr) swap_neighbours(order);
+    for (const std::size_t job : order) place(job);
     for (Node& node : plan_.nodes) shrink(node);
     for (Node& node : plan_.nodes) widen(node);
     return std::move(plan_);
@@ -78,6 +87,19 @@ class Greedy {
     return jobs;
   }
 
+  void swap_neighbours(std::vector<std::size_t>& order) const {
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      const bool heavier = instance_.jobs[order[i - 1]].weight_usd_s > instance_.jobs[order[i]].weight_usd_s;
+      if (random_->uniform() < 0.5 + (heavier ? chance_->swap : -chance_->swap)) std::swap(order[i - 1], order[i]);
+    }
+  }
+
+  // Which of the best `share` of so many; the first without chance.
+  std::size_t drawn(double share, std::size_t count) const {
+    const auto best = static_cast<std::uint64_t>(std::lround(share * static_cast<double>(count)));
+    return best < 2 ? 0 : random_->below(best);
+  }
+
   std::vector<Configuration> configurations(const Job& job) const {
     std::vector<std::tuple<bool, double, std::size_t, int, double>> ranked;
     for (std::size_t gpu = 0; gpu < vms_.size(); ++gpu) {
@@ -95,7 +117,11 @@ class Greedy {
   }
 
   void place(std::size_t job) {
-    const auto choices = configurations(instance_.jobs[job]);
+    auto choices = configurations(instance_.jobs[job]);
+    if (random_ != nullptr && !choices.empty()) {
+      const auto first = static_cast<std::ptrdiff_t>(drawn(chance_->configurations, choices.size()));
+      std::rotate(choices.begin(), choices.begin() + first, choices.begin() + first + 1);
+    }
     for (const Configuration& choice : choices) {
       if (place_on_open(job, choice)) return;
       if (open_node(choice)) {
@@ -109,13 +135,35 @@ class Greedy {
     for (int size = choice.gpus; size <= kVmGpusMax; ++size) {
       std::set<std::size_t>& nodes = free_[choice.gpu][static_cast<std::size_t>(size)];
       if (nodes.empty()) continue;
+      if (random_ != nullptr) return place_on_some(job, choice, size);
       const std::size_t node = *nodes.begin();
       nodes.erase(nodes.begin());
-      free_[choice.gpu][static_cast<std::size_t>(size - choice.gpus)].insert(node);
-      plan_.nodes[node].jobs.push_back({job, choice.gpus});
+      put(job, node, choice, size);
       return true;
     }
     return false;
+  }
+
+  // On one of the nodes with room that are filled best; the first of them has so many free GPUs.
+  bool place_on_some(std::size_t job, const Configuration& choice, int free_least) {
+    std::size_t count = 0;
+    for (int size = free_least; size <= kVmGpusMax; ++size)
+      count += free_[choice.gpu][static_cast<std::size_t>(size)].size();
+    std::size_t skip = drawn(chance_->nodes, count);
+    int size = free_least;
+    while (skip >= free_[choice.gpu][static_cast<std::size_t>(size)].size())
+      skip -= free_[choice.gpu][static_cast<std::size_t>(size++)].size();
+    std::set<std::size_t>& nodes = free_[choice.gpu][static_cast<std::size_t>(size)];
+    const auto chosen = std::next(nodes.begin(), static_cast<std::ptrdiff_t>(skip));
+    const std::size_t node = *chosen;
+    nodes.erase(chosen);
+    put(job, node, choice, size);
+    return true;
+  }
+
+  void put(std::size_t job, std::size_t node, const Configuration& choice, int free) {
+    free_[choice.gpu][static_cast<std::size_t>(free - choice.gpus)].insert(node);
+    plan_.nodes[node].jobs.push_back({job, choice.gpus});
   }
 
   bool open_node(const Configuration& choice) {
@@ -169,6 +217,8 @@ class Greedy {
   }
 
   const Instance& instance_;
+  const GreedyChance* chance_ = nullptr;
+  Random* random_ = nullptr;
   NodeLimits limits_;
   Plan plan_;
   std::vector<std::vector<std::size_t>> vms_;                            // by type of GPU, the largest first
@@ -180,6 +230,12 @@ class Greedy {
 
 Plan greedy_plan(const Instance& instance) {
   return Greedy(instance).run();
+}
+
+Plan random_greedy_plan(const Instance& instance, const GreedyChance& chance, Random& random) {
+  Greedy greedy(instance);
+  greedy.draw_with(chance, random);
+  return greedy.run();
 }
 
 }  // namespace orrery::plan

@@ -31,6 +31,7 @@ class MilpPolicy final : public schedule::Policy {
   MilpPolicy(const MilpPolicyOptions& options, const Market& market, const std::vector<Job>& jobs, env::Env env,
              MilpPolicyStats* stats)
       : options_(options), desk_(market, jobs), env_(env), stats_(stats != nullptr ? *stats : own_stats_) {
+    options_.planner.random_tries = 0;
     how_.horizon_s = options.horizon_s;
     how_.kappa = 0.05;
   }

@@ -26,11 +26,11 @@
 namespace orrery::plan {
 
 struct MilpPolicyOptions {
-  double horizon_s = 1800;        // H
-  double worthwhile = 1e-6;       // share of the remaining cost
-  std::size_t planned_max = 400;  // jobs; with more only orders are searched
-  int tries = 1000;               // of each search for an order
-  PlannerOptions planner{.limit = Seconds(10)};
+  double horizon_s = 1800;                       // H
+  double worthwhile = 1e-6;                      // share of the remaining cost
+  std::size_t planned_max = 400;                 // jobs; with more only orders are searched
+  int tries = 1000;                              // of each search for an order
+  PlannerOptions planner{.limit = Seconds(10)};  // random_tries is taken as 0: roll-outs choose among plans
 };
 
 // What the policy did, for reports.

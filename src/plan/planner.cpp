@@ -11,6 +11,7 @@
 #include "plan/improve.h"
 #include "plan/lagrangian.h"
 #include "plan/pattern_milp.h"
+#include "plan/relink.h"
 
 namespace orrery::plan {
 
@@ -18,6 +19,8 @@ namespace {
 
 constexpr double kDualWork = 6e8;  // rounds · jobs · slots
 constexpr std::int64_t kComparisonsMax = 20'000'000;
+constexpr double kRandomWork = 2e6;  // greedy plans by chance · jobs · slots
+constexpr int kRandomTriesMin = 10;
 constexpr double kEqual = 1e-9;  // relative; below it costs are the same
 
 int dual_rounds(const LinearCosts& costs) {
@@ -89,6 +92,13 @@ class Planner {
     offer_improved(costs, priced_plan(costs, dual));
     bound_usd_ = dual.bound_usd;
     if (!is_proof(best_usd_, bound_usd_)) bound_usd_ = std::max(bound_usd_, solve_exactly(costs, dual));
+    if (!is_proof(best_usd_, bound_usd_) && left() > Seconds()) draw_plans(costs);
+  }
+
+  void draw_plans(const LinearCosts& costs) {
+    const double affordable = kRandomWork / static_cast<double>(costs.job_usd.size());
+    const int tries = static_cast<int>(std::min<double>(options_.random_tries, affordable));
+    if (tries >= kRandomTriesMin) offer(relinked_plan(costs, *best_, {.tries = tries}));
   }
 
   // The bound CBC gives; that of the prices if it gives none.

@@ -9,6 +9,7 @@
 #include "plan/greedy.h"
 #include "plan/improve.h"
 #include "plan/lagrangian.h"
+#include "plan/relink.h"
 #include "plan/test_instance.h"
 
 namespace orrery::plan {
@@ -161,6 +162,56 @@ TEST(Planner, ImprovingNeverCostsMoreAndKeepsTheRules) {
       }
     }
   }
+}
+
+TEST(Relinking, KeepsTheLimitsAndIsNeverWorseThanWhatItKnows) {
+  double before = 0, after = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Instance instance = limited(seed, {.nodes = 5, .jobs = 20, .gpus_max = 4});
+    for (const Objective objective : {Objective::kWait, Objective::kRho}) {
+      const LinearCosts costs = linear_costs(instance, objective);
+      const Plan greedy = within_budget(costs, greedy_plan(instance));
+      const Plan improved = improve(costs, greedy, 1'000'000);
+      const Plan found = relinked_plan(costs, improved, {.tries = 30});
+      const auto checked = check_plan(instance, objective, found);
+      ASSERT_TRUE(checked) << seed << " " << checked.error().to_string();
+      EXPECT_LE(total_usd(costs, found), total_usd(costs, improved) + 1e-9) << seed;
+      EXPECT_EQ(found, relinked_plan(costs, improved, {.tries = 30})) << seed;
+      before += total_usd(costs, improved);
+      after += total_usd(costs, found);
+    }
+  }
+  EXPECT_LT(after, 0.99 * before);
+}
+
+TEST(Relinking, StaysWithinTheNodesAndQuotasOnTheWay) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Instance instance = limited(seed, {.nodes = 4, .jobs = 15, .gpus_max = 4});
+    instance.budget_usd = std::numeric_limits<double>::infinity();  // may be broken on the way
+    const LinearCosts costs = linear_costs(instance, Objective::kWait);
+    Random random(seed);
+    const Plan from = random_greedy_plan(instance, {.configurations = 0.5}, random);
+    const Plan to = random_greedy_plan(instance, {.configurations = 0.5}, random);
+    const Plan between = best_between(costs, from, to, 0.3, random);
+    for (const Plan& plan : {from, to, between}) {
+      const auto checked = check_plan(instance, Objective::kWait, plan);
+      ASSERT_TRUE(checked) << seed << " " << checked.error().to_string();
+    }
+  }
+}
+
+TEST(RandomGreedy, DrawsDifferentPlansUnlessNothingIsLeftToChance) {
+  const Instance instance = made_up(3, {.nodes = 8, .jobs = 40, .gpus_max = 4});
+  Random random(1);
+  int different = 0;
+  for (int i = 0; i < 10; ++i) {
+    const Plan plan = random_greedy_plan(instance, {}, random);
+    ASSERT_TRUE(check_plan(instance, Objective::kWait, plan));
+    different += plan == greedy_plan(instance) ? 0 : 1;
+  }
+  EXPECT_GT(different, 5);
+  // swap −0.5 or 0.5 decides every pair: lighter jobs first leaves nothing to the draw.
+  EXPECT_EQ(random_greedy_plan(instance, {0.5, 0, 0}, random), random_greedy_plan(instance, {0.5, 0, 0}, random));
 }
 
 // Four jobs for every GPU there can be, each waiting at a high price: who runs decides the cost.
