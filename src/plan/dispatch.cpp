@@ -170,9 +170,15 @@ class Yard {
   std::size_t open(std::size_t vm) {
     ++open_[vm];
     ++open_nodes_;
-    nodes_.push_back({{vm}, instance_.vm_types[vm].gpus, now_});
-    free_gpus_ += nodes_.back().free;
-    return nodes_.size() - 1;
+    free_gpus_ += instance_.vm_types[vm].gpus;
+    if (closed_.empty()) {
+      closed_.push_back(nodes_.size());
+      nodes_.emplace_back();
+    }
+    const std::size_t at = closed_.back();
+    closed_.pop_back();
+    nodes_[at] = {{vm}, instance_.vm_types[vm].gpus, now_};
+    return at;
   }
 
   void start(std::size_t job, std::size_t node, int gpus) {
@@ -207,6 +213,7 @@ class Yard {
     }
     running_.clear();
     nodes_.clear();
+    closed_.clear();
   }
 
   void leave(const Run& run) {
@@ -219,6 +226,7 @@ class Yard {
     --open_[at.node.vm];
     --open_nodes_;
     free_gpus_ -= at.free;
+    closed_.push_back(run.node);
   }
 
   const Outlook& outlook_;
@@ -232,7 +240,8 @@ class Yard {
   std::vector<std::size_t> waiting_;
   std::vector<std::pair<double, std::size_t>> order_;  // scratch
   std::vector<Place> nodes_;
-  std::vector<int> open_;  // by VM type
+  std::vector<std::size_t> closed_;  // of nodes_
+  std::vector<int> open_;            // by VM type
   int open_nodes_ = 0;
   int free_gpus_ = 0;  // of open nodes
   std::vector<std::size_t> started_;

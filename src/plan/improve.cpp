@@ -1,6 +1,7 @@
 #include "plan/improve.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/check.h"
@@ -11,6 +12,8 @@ namespace {
 
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 constexpr double kWorthwhileUsd = 1e-10;
+constexpr double kWorthwhileShare =
+    1e-12;  // of all that could be paid: less is noise of doubles, which goes in circles
 
 struct Place {
   std::size_t node = kNowhere;
@@ -34,6 +37,9 @@ class Improver {
       limits_.open(nodes_[n].vm);
       list(n);
     }
+    double most = 0;
+    for (const double usd : costs.postponed_usd) most += std::fabs(usd);
+    worthwhile_usd_ = kWorthwhileUsd + kWorthwhileShare * most;
     if (costs.has_budget()) rent_left_ = costs.instance->budget_usd - total_rent_usd(costs, {nodes_});
   }
 
@@ -155,7 +161,7 @@ class Improver {
         best_vm = vm;
       }
     }
-    if (least < now - kWorthwhileUsd) {
+    if (least < now - worthwhile_usd_) {
       if (best_vm != kNowhere) best.node = open_node(best_vm);
       put(job, best);
       rent_left_ = rent_max - rent;
@@ -178,7 +184,7 @@ class Improver {
       const Place mine = places_[job], theirs = places_[other];
       if (theirs.node == kNowhere || theirs.node == mine.node || costs_.is_pinned(other)) continue;
       const double change = cost_at(job, theirs) + cost_at(other, mine) - cost_at(job, mine) - cost_at(other, theirs);
-      if (!(change < -kWorthwhileUsd)) continue;
+      if (!(change < -worthwhile_usd_)) continue;
       if (!spend(rent_at(job, theirs) + rent_at(other, mine) - rent_at(job, mine) - rent_at(other, theirs))) continue;
       exchange(job, other);
       better = true;
@@ -200,7 +206,7 @@ class Improver {
   // A job that waits takes some of the GPUs of the job that can spare them best.
   bool share(std::size_t job) {
     if (places_[job].node != kNowhere || costs_.is_pinned(job)) return false;
-    double least = -kWorthwhileUsd;
+    double least = -worthwhile_usd_;
     std::size_t best = kNowhere;
     int given = 0;
     for (std::size_t other = 0; other < places_.size(); ++other) {
@@ -236,7 +242,7 @@ class Improver {
                                    [&](const RunningJob& one) { return costs_.is_pinned(one.job); });
     if (node.jobs.empty() || stays) return false;
     const int used = costs_.vm_gpus[node.vm] - free_[n];
-    double least = cost_as(node, node.vm) - kWorthwhileUsd;
+    double least = cost_as(node, node.vm) - worthwhile_usd_;
     std::size_t best = node.vm;
     for (std::size_t vm = 0; vm < costs_.node_usd.size(); ++vm) {
       if (vm == node.vm || costs_.vm_gpus[vm] < used || !limits_.may_become(node.vm, vm)) continue;
@@ -288,6 +294,7 @@ class Improver {
   std::vector<int> free_;      // GPUs by node
   NodeLimits limits_;
   double rent_left_ = kNever;                                // of the budget
+  double worthwhile_usd_ = 0;                                // gains at least
   std::vector<std::vector<std::set<std::size_t>>> by_free_;  // open nodes by VM type and free GPUs
   std::set<std::size_t> closed_;                             // nodes without jobs
 };

@@ -28,9 +28,8 @@ constexpr std::array kPostponing = {
 
 class MilpPolicy final : public schedule::Policy {
  public:
-  MilpPolicy(const MilpPolicyOptions& options, const Market& market, const std::vector<Job>& jobs, env::Env env,
-             MilpPolicyStats* stats)
-      : options_(options), desk_(market, jobs), env_(env), stats_(stats != nullptr ? *stats : own_stats_) {
+  MilpPolicy(const MilpPolicyOptions& options, std::unique_ptr<Desk> desk, env::Env env, MilpPolicyStats* stats)
+      : options_(options), desk_(std::move(desk)), env_(env), stats_(stats != nullptr ? *stats : own_stats_) {
     options_.planner.random_tries = 0;
     how_.horizon_s = options.horizon_s;
     how_.kappa = 0.05;
@@ -42,8 +41,9 @@ class MilpPolicy final : public schedule::Policy {
 
   void decide(const schedule::ClusterView& view, const schedule::Event& event,
               std::vector<schedule::Decision>& decisions) override {
-    desk_.hear(event);
-    const Situation now = desk_.look(view, how_);
+    desk_->hear(event);
+    desk_->start_first(view, decisions);
+    const Situation now = desk_->look(view, how_);
     wake_ns_ = now.who.empty() ? schedule::kNever : view.now() + schedule::from_seconds(options_.horizon_s);
     if (now.who.empty()) return;
     const Seconds start = env_.clock.monotonic();
@@ -95,15 +95,18 @@ class MilpPolicy final : public schedule::Policy {
     std::vector<DispatchRule> rules(dispatch_rules().begin(), dispatch_rules().end());
     for (const OrderSearch* search : {&after, &anew}) {
       rules.push_back(search->rule());
-      rules.back().anew = false;
+      if (!search->list.anew) continue;
       rules.push_back(search->rule());
-      rules.back().anew = true;
+      rules.back().anew = false;
     }
     return rules;
   }
 
   std::vector<Plan> candidates(const Situation& now, const OrderSearch& after, const OrderSearch& anew) {
-    std::vector<Plan> plans = {after.best.plan, anew.best.plan};
+    std::vector<Plan> plans = {after.best.plan};
+    const bool moves = std::none_of(now.instance.jobs.begin(), now.instance.jobs.end(),
+                                    [](const Job& job) { return job.is_pinned(); });
+    if (moves) plans.push_back(anew.best.plan);
     if (now.who.size() > options_.planned_max) return plans;
     for (const Postponing& one : kPostponing) {
       Instance instance = now.instance;
@@ -125,7 +128,7 @@ class MilpPolicy final : public schedule::Policy {
   }
 
   MilpPolicyOptions options_;
-  Desk desk_;
+  std::unique_ptr<Desk> desk_;
   Instance how_;
   env::Env env_;
   struct Listed {
@@ -143,9 +146,14 @@ class MilpPolicy final : public schedule::Policy {
 
 }  // namespace
 
+std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, std::unique_ptr<Desk> desk,
+                                                   env::Env env, MilpPolicyStats* stats) {
+  return std::make_unique<MilpPolicy>(options, std::move(desk), env, stats);
+}
+
 std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, const Market& market,
                                                    const std::vector<Job>& jobs, env::Env env, MilpPolicyStats* stats) {
-  return std::make_unique<MilpPolicy>(options, market, jobs, env, stats);
+  return make_milp_policy(options, std::make_unique<MarketDesk>(market, jobs), env, stats);
 }
 
 }  // namespace orrery::plan

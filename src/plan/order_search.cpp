@@ -10,7 +10,8 @@ namespace orrery::plan {
 
 namespace {
 
-constexpr double kWorseAtFirst = 0.002;  // share of the score that a change may cost in the beginning
+constexpr double kWorseAtFirst = 0.002;    // share of the score that a change may cost in the beginning
+constexpr std::size_t kAnewJobsMax = 100;  // with more, placing everybody anew at every end takes too long
 constexpr double kModestMax = 4;
 
 std::vector<double> keys_of(const std::vector<std::size_t>& order, std::size_t jobs) {
@@ -47,12 +48,14 @@ class Search {
   OrderSearch run(const ListedOrder& known, int tries) {
     for (DispatchRule rule : dispatch_rules()) {
       for (const bool anew : {false, true}) {
+        if (anew && !may_anew()) continue;
         rule.anew = anew;
         const auto order = dispatch(outlook_, kept_, rule).order;
         offer({keys_of(order, jobs_), std::vector<double>(jobs_, 1), rule.crowding, anew});
       }
     }
-    if (!known.keys.empty()) offer({keys_of(order_of(known.keys), jobs_), known.modest, known.crowding, known.anew});
+    if (!known.keys.empty())
+      offer({keys_of(order_of(known.keys), jobs_), known.modest, known.crowding, known.anew && may_anew()});
     for (int i = 0; i < tries; ++i) {
       const double part = 1 - static_cast<double>(i) / tries;
       offer(changed(), kWorseAtFirst * part * part);
@@ -76,7 +79,7 @@ class Search {
   ListedOrder changed() {
     ListedOrder list = at_;
     const std::uint64_t what = random_.below(20);
-    if (what == 0) list.anew = !list.anew;
+    if (what == 0) list.anew = !list.anew && may_anew();
     if (what == 1) list.crowding = random_.uniform(0, 2);
     if (what >= 2 && what < 9) list.modest[random_.below(jobs_)] = random_.below(4) == 0 ? 0 : kModestMax * square();
     if (what < 9) return list;
@@ -85,6 +88,8 @@ class Search {
     list.keys = keys_of(order, jobs_);
     return list;
   }
+
+  bool may_anew() const { return jobs_ <= kAnewJobsMax; }
 
   // More often small than large.
   double square() {

@@ -214,6 +214,19 @@ TEST(RandomGreedy, DrawsDifferentPlansUnlessNothingIsLeftToChance) {
   EXPECT_EQ(random_greedy_plan(instance, {0.5, 0, 0}, random), random_greedy_plan(instance, {0.5, 0, 0}, random));
 }
 
+// Where a second costs a dollar, costs are so large that sums of doubles differ by more than 1e-10 each time.
+TEST(Planner, ImprovingEndsWhereCostsAreLarge) {
+  Instance instance = made_up(7, {.nodes = 4, .jobs = 30, .gpus_max = 8});
+  for (VmType& type : instance.vm_types) type.price_usd_h = 0;
+  for (Job& job : instance.jobs) {
+    job.weight_usd_s = 1;
+    job.due_s = -1e6;
+  }
+  const LinearCosts costs = linear_costs(instance, Objective::kWait);
+  const Plan once = improve(costs, greedy_plan(instance), 3'000'000);
+  EXPECT_EQ(total_usd(costs, improve(costs, once, 20'000'000)), total_usd(costs, once));
+}
+
 // Four jobs for every GPU there can be, each waiting at a high price: who runs decides the cost.
 TEST(Planner, PricesSayWhoRunsInACrowd) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

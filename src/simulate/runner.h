@@ -1,6 +1,7 @@
 #pragma once
 // Runs a workload under policies by name, several at a time.
 
+#include "env/env.h"
 #include "schedule/policies.h"
 #include "simulate/engine.h"
 #include "simulate/fitted_scaling.h"
@@ -22,7 +23,11 @@ struct RunSetup {
   // Optimus learns how jobs scale from trials and measurements, instead of knowing it.
   bool fitted_scaling = false;
   TrialOptions trials{};
+  const env::Env* env = nullptr;  // borrowed; milp asks it for the time its plans take
 };
+
+// Those of the room `schedule`, and milp (plan/milp_policy.h).
+std::vector<schedule::PolicyInfo> runnable_policies();
 
 // The sample of past GPU times that gittins needs is taken from the workload itself: at most 1000 quantiles of it.
 Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, std::string_view policy);
