@@ -18,6 +18,12 @@ double weight_of(const schedule::JobFacts& facts) {
   return 1 + std::max(0.0, facts.priority);
 }
 
+// What a second of a GPU is worth that works for the job.
+double merit(const ClusterView& view, JobIndex job) {
+  const double left = std::max(schedule::to_seconds(view.left_ns(job)), kAlmostDoneS);
+  return weight_of(view.facts(job)) / (left * view.facts(job).gpus);
+}
+
 int largest_machine(const ClusterView& view) {
   int most = 0;
   for (const MachineView& machine : view.machines()) most = std::max(most, static_cast<int>(machine.gpus));
@@ -56,21 +62,25 @@ void ClusterDesk::start_first(const ClusterView& view, std::vector<schedule::Dec
   only_gangs_ = false;
   std::vector<int> free;
   for (const MachineView& machine : view.machines()) free.push_back(machine.free);
-  const auto hold = [&](const schedule::Allocation& allocation) {
-    for (const schedule::Slice& one : allocation) of_gangs_[one.machine] += one.gpus;
-  };
+  std::vector<std::pair<double, JobIndex>> gangs;
+  double before = -std::numeric_limits<double>::infinity();  // the largest merit of those that are planned
   for (const JobIndex job : there()) {
-    if (!is_gang(view, job) || view.progress(job).is_withheld) continue;
+    if (view.progress(job).is_withheld) continue;
     if (view.is_running(job)) {
-      hold(view.progress(job).allocation);
+      if (is_gang(view, job)) hold(view.progress(job).allocation);
       continue;
     }
-    const schedule::Allocation allocation = only_gangs_ ? schedule::Allocation{} : spread(view, job, free);
-    if (allocation.empty()) {
-      const double waited = schedule::to_seconds(view.now() - view.facts(job).submit_ns);
-      only_gangs_ = only_gangs_ || waited > options_.patience_s;
-      continue;
-    }
+    if (is_gang(view, job))
+      gangs.emplace_back(-merit(view, job), job);
+    else
+      before = std::max(before, merit(view, job));
+  }
+  std::sort(gangs.begin(), gangs.end());
+  for (const auto& [negative, job] : gangs) {
+    if (-negative < before) break;
+    const schedule::Allocation allocation = spread(view, job, free);
+    only_gangs_ = allocation.empty();
+    if (only_gangs_) break;
     for (const schedule::Slice& one : allocation) free[static_cast<std::size_t>(one.machine)] -= one.gpus;
     hold(allocation);
     decisions.push_back({.action = schedule::Action::kStart,
@@ -78,6 +88,10 @@ void ClusterDesk::start_first(const ClusterView& view, std::vector<schedule::Dec
                          .allocation = allocation,
                          .reason = {schedule::Why::kCheapestPlan}});
   }
+}
+
+void ClusterDesk::hold(const schedule::Allocation& allocation) {
+  for (const schedule::Slice& one : allocation) of_gangs_[one.machine] += one.gpus;
 }
 
 void ClusterDesk::add_machines(const ClusterView& view, Situation& situation) const {
@@ -133,8 +147,7 @@ std::vector<JobIndex> ClusterDesk::looked_at(const ClusterView& view) const {
       jobs.push_back(job);
       continue;
     }
-    const double left = std::max(schedule::to_seconds(view.left_ns(job)), kAlmostDoneS);
-    waiting.emplace_back(-weight_of(view.facts(job)) / (left * view.facts(job).gpus), job);
+    waiting.emplace_back(-merit(view, job), job);
   }
   if (only_gangs_) waiting.clear();
   std::sort(waiting.begin(), waiting.end());

@@ -8,10 +8,10 @@
 // up to their most, by the scaling model; others the number they ask for. Jobs that must not be suspended yet are
 // pinned.
 //
-// Jobs that fit on no single machine are not planned: in the order they came, each starts on whatever is free as soon
-// as there are enough GPUs, those with most free ones first. If one has waited longer than `patience_s`, nothing else
-// is started. Of the others at most `jobs_max` that wait are looked at, those with the largest weight for their time
-// first.
+// The merit of a job is its weight, divided by the time left and the GPUs it asks for. Jobs that fit on no single
+// machine are not planned: one of more merit than all others that wait starts on whatever is free, machines with most
+// free GPUs first; until there are enough, nothing else is started. It is not suspended. Of the others at most
+// `jobs_max` that wait are looked at, those of most merit.
 
 #include <map>
 
@@ -23,7 +23,6 @@ namespace orrery::plan {
 struct ClusterDeskOptions {
   std::size_t jobs_max = 30;  // that wait
   double switch_s = 0;        // lost when a job is started again, moved or resized
-  double patience_s = 3600;
 };
 
 class ClusterDesk final : public Desk {
@@ -36,6 +35,7 @@ class ClusterDesk final : public Desk {
   Situation look(const schedule::ClusterView& view, const Instance& how) const override;
 
  private:
+  void hold(const schedule::Allocation& allocation);
   bool is_gang(const schedule::ClusterView& view, schedule::JobIndex job) const;
   void add_machines(const schedule::ClusterView& view, Situation& situation) const;
   Job job_of(const schedule::ClusterView& view, schedule::JobIndex job) const;
@@ -44,7 +44,7 @@ class ClusterDesk final : public Desk {
   ClusterDeskOptions options_;
   const schedule::ScalingModel& scaling_;
   std::map<std::int32_t, int> of_gangs_;  // GPUs by machine
-  bool only_gangs_ = false;               // one has waited too long
+  bool only_gangs_ = false;               // it is the turn of one that finds no room
 };
 
 }  // namespace orrery::plan

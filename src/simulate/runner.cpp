@@ -53,6 +53,7 @@ Result<std::unique_ptr<schedule::Policy>> make_milp(const RunSetup& setup, const
   plan::ClusterDeskOptions desk;
   desk.switch_s = schedule::to_seconds(std::max(costs.resume_ns, costs.move_ns));
   plan::MilpPolicyOptions options;
+  options.horizon_s = 6 * 3600;
   options.tries = 20;
   options.planned_max = 30;
   options.planner.heuristic_only = true;
