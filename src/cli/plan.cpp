@@ -182,7 +182,8 @@ Command plan_command() {
                join(planner_option_records("60s"), plan_jobs_options())),
           {"orrery plan examples/jobs.yaml --nodes 2 --gantt plan.svg", "orrery plan --instance examples/plan.json",
            "orrery plan --instance examples/plan.json --objective rho --json",
-           "orrery plan --instance examples/plan.json --explain J3"},
+           "orrery plan --instance examples/plan.json --explain J3",
+           "orrery plan --instance examples/plan_limits.json --heuristic"},
           run_plan};
 }
 

@@ -95,9 +95,10 @@ class MilpPolicy final : public schedule::Policy {
     std::vector<DispatchRule> rules(dispatch_rules().begin(), dispatch_rules().end());
     for (const OrderSearch* search : {&after, &anew}) {
       rules.push_back(search->rule());
-      if (!search->list.anew) continue;
-      rules.push_back(search->rule());
       rules.back().anew = false;
+      if (search->list.keys.size() > kAnewJobsMax) continue;
+      rules.push_back(search->rule());
+      rules.back().anew = true;
     }
     return rules;
   }

@@ -10,8 +10,7 @@ namespace orrery::plan {
 
 namespace {
 
-constexpr double kWorseAtFirst = 0.002;    // share of the score that a change may cost in the beginning
-constexpr std::size_t kAnewJobsMax = 100;  // with more, placing everybody anew at every end takes too long
+constexpr double kWorseAtFirst = 0.002;  // share of the score that a change may cost in the beginning
 constexpr double kModestMax = 4;
 
 std::vector<double> keys_of(const std::vector<std::size_t>& order, std::size_t jobs) {

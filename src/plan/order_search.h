@@ -19,6 +19,9 @@
 
 namespace orrery::plan {
 
+// With more jobs, placing everybody anew at every end takes too long.
+inline constexpr std::size_t kAnewJobsMax = 100;
+
 // What a list of jobs is dispatched by.
 struct ListedOrder {
   std::vector<double> keys{};    // by job

@@ -20,6 +20,7 @@ namespace {
 constexpr double kDualWork = 6e8;  // rounds · jobs · slots
 constexpr std::int64_t kComparisonsMax = 20'000'000;
 constexpr double kRandomWork = 2e6;  // greedy plans by chance · jobs · slots
+constexpr double kWideGap = 0.01;
 constexpr int kRandomTriesMin = 10;
 constexpr double kEqual = 1e-9;  // relative; below it costs are the same
 
@@ -91,8 +92,11 @@ class Planner {
     for (const Loss loss : {Loss::kOfFirst, Loss::kOfAll}) offer_improved(costs, rounded_plan(costs, dual, loss));
     offer_improved(costs, priced_plan(costs, dual));
     bound_usd_ = dual.bound_usd;
+    // Where much is open CBC may well be late; what is found by chance also rules out choices for it.
+    const bool open = best_usd_ - bound_usd_ > kWideGap * std::fabs(best_usd_);
+    if (open) draw_plans(costs);
     if (!is_proof(best_usd_, bound_usd_)) bound_usd_ = std::max(bound_usd_, solve_exactly(costs, dual));
-    if (!is_proof(best_usd_, bound_usd_) && left() > Seconds()) draw_plans(costs);
+    if (!open && !is_proof(best_usd_, bound_usd_) && left() > Seconds()) draw_plans(costs);
   }
 
   void draw_plans(const LinearCosts& costs) {
