@@ -34,13 +34,22 @@ std::vector<std::string> postponed(const Instance& instance, const plan::Plan& p
   return ids;
 }
 
+// The machine that is there already; empty for a new one.
+std::string machine_name(const Instance& instance, const plan::Node& node) {
+  for (const plan::RunningJob& one : node.jobs)
+    if (instance.jobs[one.job].is_pinned()) return instance.jobs[one.job].pinned_on;
+  return {};
+}
+
 Json plan_json(const Instance& instance, const plan::Plan& plan) {
   Json nodes = Json::array();
   for (const plan::Node& node : plan.nodes) {
     Json jobs = Json::array();
     for (const plan::RunningJob& one : node.jobs)
       jobs.push_back({{"id", instance.jobs[one.job].id}, {"gpus", one.gpus}});
-    nodes.push_back({{"vm", instance.vm_types[node.vm].name}, {"jobs", std::move(jobs)}});
+    Json one = {{"vm", instance.vm_types[node.vm].name}, {"jobs", std::move(jobs)}};
+    if (const std::string name = machine_name(instance, node); !name.empty()) one["machine"] = name;
+    nodes.push_back(std::move(one));
   }
   return {{"nodes", std::move(nodes)}, {"postponed", postponed(instance, plan)}};
 }
@@ -87,10 +96,12 @@ std::string report_text(const Instance& instance, Objective objective, const Pla
   for (std::size_t i = 0; i < report.plan.nodes.size(); ++i) {
     const plan::Node& node = report.plan.nodes[i];
     const plan::VmType& type = instance.vm_types[node.vm];
+    const std::string name = machine_name(instance, node);
     std::vector<std::string> jobs;
     for (const plan::RunningJob& one : node.jobs)
       jobs.push_back(fmt::format("{} × {}", instance.jobs[one.job].id, one.gpus));
-    table.add({static_cast<std::int64_t>(i + 1), type.name, std::int64_t{type.gpus - node.used_gpus()}, joined(jobs)});
+    table.add({static_cast<std::int64_t>(i + 1), name.empty() ? type.name : fmt::format("{} ({})", type.name, name),
+               std::int64_t{type.gpus - node.used_gpus()}, joined(jobs)});
   }
   text += table.to_text();
   text += waiting.empty() ? "\nnobody waits\n" : fmt::format("\nwaiting: {}\n", joined(waiting));
@@ -118,9 +129,10 @@ Result<Table> explanation(const Instance& instance, Objective objective, const p
                {"tardiness_usd", "tardiness", CellFormat::kDollars},
                {"total_usd", "together", CellFormat::kDollars},
                {"chosen", "chosen"}});
-  for (const plan::VmType& type : instance.vm_types) {
+  for (std::size_t vm = 0; vm < instance.vm_types.size(); ++vm) {
+    const plan::VmType& type = instance.vm_types[vm];
     for (int gpus = 1; gpus <= type.gpus; ++gpus) {
-      const auto time = plan::time_s(*job, type, gpus);
+      const auto time = plan::run_s(instance, *job, vm, gpus);
       if (!time) continue;
       const std::string choice = fmt::format("{} × {}", gpus, type.name);
       const double rental = type.price_usd_h / 3600 * gpus / type.gpus * *time;
@@ -170,7 +182,8 @@ Command plan_command() {
                join(planner_option_records("60s"), plan_jobs_options())),
           {"orrery plan examples/jobs.yaml --nodes 2 --gantt plan.svg", "orrery plan --instance examples/plan.json",
            "orrery plan --instance examples/plan.json --objective rho --json",
-           "orrery plan --instance examples/plan.json --explain J3"},
+           "orrery plan --instance examples/plan.json --explain J3",
+           "orrery plan --instance examples/plan_limits.json --heuristic"},
           run_plan};
 }
 

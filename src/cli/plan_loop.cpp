@@ -8,6 +8,8 @@
 #include "cli/commands.h"
 #include "cli/planners.h"
 #include "cli/predictors.h"
+#include "env/files.h"
+#include "simulate/measured_kinds.h"
 #include "simulate/rent_experiment.h"
 
 namespace orrery::cli {
@@ -122,6 +124,15 @@ std::string verdict(const std::vector<Setting>& settings) {
                      100 * least, 100 * most);
 }
 
+Result<std::vector<simulate::KindTimes>> kind_times(Context& context, const simulate::LoopOptions& how,
+                                                    const OptionValues& options) {
+  const plan::Market market = simulate::published_market(how.nodes.front(), how.in_house);
+  if (!options.text("measured").empty())
+    return simulate::measured_times(market, context.env.files, options.text("measured"));
+  ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
+  return simulate::predicted_times(market, *predictor);
+}
+
 Status run_loop(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   simulate::LoopOptions how;
@@ -135,13 +146,14 @@ Status run_loop(Context& context, const Arguments& arguments) {
   how.switch_s = options.duration("switch").value();
   how.seed = static_cast<std::uint64_t>(options.integer("seed"));
   how.milp.horizon_s = options.duration("horizon").value();
+  how.milp.tries = static_cast<int>(options.integer("tries"));
   how.milp.planner = planner_options(context, options);
-  ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
+  ORRERY_TRY(const std::vector<simulate::KindTimes> times, kind_times(context, how, options));
   const std::size_t runs =
       how.nodes.size() * how.gaps_s.size() * static_cast<std::size_t>(how.instances) * kPolicies.size();
   Progress progress("renting", static_cast<std::int64_t>(runs), progress_options(context.env, "runs"));
   ORRERY_TRY(const std::vector<LoopRow> rows,
-             simulate::loop_experiment(how, *predictor, context.env, [&] { progress.advance(1); }));
+             simulate::loop_experiment(how, times, context.env, [&] { progress.advance(1); }));
   progress.finish();
   const std::vector<Setting> settings = by_setting(rows);
   ORRERY_TRY_VOID(context.print_table(summary(settings), options));
@@ -193,25 +205,28 @@ Status run_prototype(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command plan_loop_command() {
-  return {"plan loop",
-          "",
-          0,
-          0,
-          "rent by plan and by simple rules on made-up jobs, and compare what it costs",
-          join(join({integer_option("nodes", 2, "machines that may be open at once").bounds(1, 100).list(),
-                     integer_option("gap", 30, "mean seconds between submissions").bounds(1, 1e6).list(),
-                     integer_option("instances", 5, "of each setting").bounds(1, 1000),
-                     integer_option("jobs-per-node", 10, "jobs of an instance").bounds(1, 1000),
-                     flag_option("in-house", "also the in-house machines, each on at most a fifth of the nodes"),
-                     duration_option("switch", "0s", "lost when a job is suspended, moved or resized").bounds(0, 1e6),
-                     integer_option("seed", 1, "of the first instance").bounds(0, 1e15),
-                     duration_option("horizon", "30m", "plan anew after this long without an event").bounds(1, 1e7),
-                     predictor_option(), text_option("plot", "", "write an SVG picture of the costs").in("FILE")},
-                    planner_option_records("10s")),
-               table_options()),
-          {"orrery plan loop --nodes 2 --gap 30 --instances 1 --heuristic",
-           "orrery plan loop --nodes 2,5 --gap 30,45,6000 --plot loop.svg"},
-          run_loop};
+  return {
+      "plan loop",
+      "",
+      0,
+      0,
+      "rent by plan and by simple rules on made-up jobs, and compare what it costs",
+      join(join({integer_option("nodes", 2, "machines that may be open at once").bounds(1, 100).list(),
+                 integer_option("gap", 30, "mean seconds between submissions").bounds(1, 1e6).list(),
+                 integer_option("instances", 5, "of each setting").bounds(1, 1000),
+                 integer_option("jobs-per-node", 10, "jobs of an instance").bounds(1, 1000),
+                 flag_option("in-house", "also the in-house machines, each on at most a fifth of the nodes"),
+                 duration_option("switch", "0s", "lost when a job is suspended, moved or resized").bounds(0, 1e6),
+                 integer_option("seed", 1, "of the first instance").bounds(0, 1e15),
+                 duration_option("horizon", "30m", "plan anew after this long without an event").bounds(1, 1e7),
+                 integer_option("tries", 1000, "changes tried in each search for a good order").bounds(0, 1'000'000),
+                 text_option("measured", "", "times of jobs from tables of measured runs, not predicted").in("DIR"),
+                 predictor_option(), text_option("plot", "", "write an SVG picture of the costs").in("FILE")},
+                planner_option_records("10s")),
+           table_options()),
+      {"orrery plan loop --nodes 2 --gap 30 --instances 1 --heuristic",
+       "orrery plan loop --nodes 2,5 --gap 30,45,6000 --plot loop.svg"},
+      run_loop};
 }
 
 Command plan_prototype_command() {

@@ -255,7 +255,7 @@ Status run_simulate(Context& context, const Arguments& arguments) {
 
 std::string policy_names() {
   std::string names;
-  for (const schedule::PolicyInfo& policy : schedule::all_policies())
+  for (const schedule::PolicyInfo& policy : simulate::runnable_policies())
     names += (names.empty() ? "" : ", ") + policy.name;
   return names;
 }

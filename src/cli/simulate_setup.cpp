@@ -89,6 +89,7 @@ Result<SimulationSetup> load_setup(Context& context, const OptionValues& options
     content += text;
     return text;
   };
+  setup.env = &context.env;
   setup.machines = cluster.machines;
   setup.devices = cluster.devices;
   setup.placement = options.text("placement");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 
 namespace orrery::plan {
 
@@ -22,15 +23,42 @@ struct Choice {
   long double time;
 };
 
+// Work that is saved every so often on a machine that can be taken away (docs/plan.md), one stretch after the other.
+long double expected_s(const SpotRules& rules, long double work) {
+  const long double rate = static_cast<long double>(rules.interruptions_per_h) / 3600;
+  const auto stretch = [&](long double length) {
+    return rate > 0 ? std::exp(rate * rules.restart.value()) * std::expm1(rate * length) / rate : length;
+  };
+  const long double every = rules.save_every.value();
+  const long double parts = std::ceil(work / every);  // the last need not be saved
+  return (parts - 1) * stretch(every + rules.save.value()) + stretch(work - (parts - 1) * every);
+}
+
+// How long a job takes there without what switching costs; nothing if it may not.
+std::optional<long double> plain_time(const Job& job, const VmType& type, int gpus) {
+  const auto found = job.times_s.find(type.gpu);
+  if (found == job.times_s.end() || gpus < 1 || gpus > type.gpus) return std::nullopt;
+  const auto index = static_cast<std::size_t>(gpus) - 1;
+  if (index >= found->second.size() || !std::isfinite(found->second[index])) return std::nullopt;
+  if (!job.memory_gib.empty() && job.memory_gib[std::min(index, job.memory_gib.size() - 1)] > type.memory_gib)
+    return std::nullopt;
+  const long double time = type.spot ? expected_s(*type.spot, found->second[index]) : found->second[index];
+  return time <= kTimeMaxS ? std::optional(time) : std::nullopt;
+}
+
 std::vector<Choice> choices_of(const Instance& instance, const Job& job) {
   std::vector<Choice> choices;
-  for (const VmType& type : instance.vm_types) {
-    const auto found = job.times_s.find(type.gpu);
-    if (found == job.times_s.end()) continue;
-    for (std::size_t i = 0; i < found->second.size() && static_cast<int>(i) < type.gpus; ++i)
-      if (std::isfinite(found->second[i])) choices.push_back({&type, static_cast<int>(i) + 1, found->second[i]});
-  }
+  for (const VmType& type : instance.vm_types)
+    for (int gpus = 1; gpus <= type.gpus; ++gpus)
+      if (const auto time = plain_time(job, type, gpus)) choices.push_back({&type, gpus, *time + job.switch_s});
   return choices;
+}
+
+// With what is lost unless the job goes on as it is.
+long double time_in_plan(const Instance& instance, const Node& node, const RunningJob& one) {
+  const Job& job = instance.jobs[one.job];
+  const bool goes_on = job.held && job.held->first == node.vm && job.held->second == one.gpus;
+  return *plain_time(job, instance.vm_types[node.vm], one.gpus) + (goes_on ? 0.0L : job.switch_s);
 }
 
 long double usd_per_s(const VmType& type) {
@@ -101,13 +129,66 @@ Result<std::vector<bool>> check_jobs(const Instance& instance, const Plan& plan)
       if (runs[one.job]) return broken(fmt::format("job {} runs twice", job.id));
       runs[one.job] = true;
       const VmType& type = instance.vm_types[node.vm];
-      const auto found = job.times_s.find(type.gpu);
-      if (found == job.times_s.end() || one.gpus < 1 || static_cast<std::size_t>(one.gpus) > found->second.size() ||
-          !std::isfinite(found->second[static_cast<std::size_t>(one.gpus) - 1]))
-        return broken(fmt::format("job {} has no time on {} GPUs of type {}", job.id, one.gpus, type.gpu));
+      if (!plain_time(job, type, one.gpus))
+        return broken(fmt::format("job {} has no time on {} GPUs of type {}{}", job.id, one.gpus, type.gpu,
+                                  std::isfinite(type.memory_gib) ? ", or lacks memory there" : ""));
     }
   }
   return runs;
+}
+
+// Pinned jobs are where they were: those of a machine together, those of different ones apart.
+Status check_stay(const Instance& instance, const Plan& plan) {
+  std::map<std::string, std::size_t> node_of;
+  std::size_t found = 0, wanted = 0;
+  for (const Job& job : instance.jobs) wanted += job.pinned_on.empty() ? 0 : 1;
+  for (std::size_t n = 0; n < plan.nodes.size(); ++n) {
+    std::string name;
+    for (const RunningJob& one : plan.nodes[n].jobs) {
+      const Job& job = instance.jobs[one.job];
+      if (job.pinned_on.empty()) continue;
+      ++found;
+      const bool same = job.held && job.held->first == plan.nodes[n].vm && job.held->second == one.gpus;
+      const auto [entry, is_first] = node_of.try_emplace(job.pinned_on, n);
+      if (!same || entry->second != n || (!name.empty() && name != job.pinned_on))
+        return broken(fmt::format("job {} is pinned on {} and would have to move", job.id, job.pinned_on));
+      name = job.pinned_on;
+    }
+  }
+  if (found < wanted) return broken(fmt::format("{} pinned jobs do not run", wanted - found));
+  return {};
+}
+
+Status check_quotas(const Instance& instance, const Plan& plan) {
+  for (const Quota& quota : instance.quotas) {
+    int gpus = 0;
+    for (const Node& node : plan.nodes)
+      for (const std::size_t vm : quota.vms) gpus += vm == node.vm ? instance.vm_types[vm].gpus : 0;
+    if (gpus > quota.gpus_max)
+      return broken(fmt::format("quota {}: {} GPUs are open, {} may be: {} too many", quota.name, gpus, quota.gpus_max,
+                                gpus - quota.gpus_max));
+  }
+  return {};
+}
+
+Status check_budget(const Instance& instance, const Plan& plan) {
+  long double rent = 0;
+  for (const Node& node : plan.nodes) {
+    const VmType& type = instance.vm_types[node.vm];
+    int idle = type.gpus;
+    for (const RunningJob& one : node.jobs) {
+      rent += usd_per_s(type) * one.gpus / type.gpus * time_in_plan(instance, node, one);
+      idle -= one.gpus;
+    }
+    rent += usd_per_s(type) * idle / type.gpus * instance.horizon_s;
+  }
+  // What doubles and solvers lose.
+  const long double allowed =
+      instance.budget_usd + 1e-6L * std::max(1.0L, static_cast<long double>(instance.budget_usd));
+  if (!(rent > allowed)) return {};
+  return broken(fmt::format("budget: the plan costs {:.2f} USD of rent, {:.2f} are allowed: {:.2f} too much",
+                            static_cast<double>(rent), instance.budget_usd,
+                            static_cast<double>(rent - instance.budget_usd)));
 }
 
 }  // namespace
@@ -115,6 +196,9 @@ Result<std::vector<bool>> check_jobs(const Instance& instance, const Plan& plan)
 Result<std::int64_t> check_plan(const Instance& instance, Objective objective, const Plan& plan) {
   ORRERY_TRY_VOID(check_nodes(instance, plan));
   ORRERY_TRY(const std::vector<bool> runs, check_jobs(instance, plan));
+  ORRERY_TRY_VOID(check_stay(instance, plan));
+  ORRERY_TRY_VOID(check_quotas(instance, plan));
+  ORRERY_TRY_VOID(check_budget(instance, plan));
   const bool first_end = objective == Objective::kFirstEnd;
   std::size_t running = 0;
   long double theta = instance.horizon_s;
@@ -124,7 +208,7 @@ Result<std::int64_t> check_plan(const Instance& instance, Objective objective, c
     int idle = type.gpus;
     for (const RunningJob& one : node.jobs) {
       const Job& job = instance.jobs[one.job];
-      const long double time = job.times_s.at(type.gpu)[static_cast<std::size_t>(one.gpus) - 1];
+      const long double time = time_in_plan(instance, node, one);
       ++running;
       idle -= one.gpus;
       theta = std::min(theta, time);

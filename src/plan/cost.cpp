@@ -34,8 +34,9 @@ double cheapest_later_usd(const Instance& instance, const Job& job, double delay
   double cheapest = std::numeric_limits<double>::infinity();
   for (const VmType& type : instance.vm_types) {
     for (int gpus = 1; gpus <= type.gpus; ++gpus) {
-      const auto time = time_s(job, type, gpus);
+      auto time = time_s(job, type, gpus);
       if (!time) continue;
+      *time += job.switch_s;
       cheapest = std::min(
           cheapest, share_usd(type, gpus, *time) + job.weight_usd_s * late_s(instance.now_s + delay_s + *time, job));
     }
@@ -47,7 +48,7 @@ double longest_s(const Instance& instance, const Job& job) {
   double longest = 0;
   for (const VmType& type : instance.vm_types)
     for (int gpus = 1; gpus <= type.gpus; ++gpus) longest = std::max(longest, time_s(job, type, gpus).value_or(0));
-  return longest;
+  return longest + job.switch_s;
 }
 
 }  // namespace
@@ -85,7 +86,7 @@ double first_end_s(const Instance& instance, const Plan& plan) {
   double first = instance.horizon_s;
   for (const Node& node : plan.nodes)
     for (const RunningJob& one : node.jobs)
-      first = std::min(first, *time_s(instance.jobs[one.job], instance.vm_types[node.vm], one.gpus));
+      first = std::min(first, *run_s(instance, instance.jobs[one.job], node.vm, one.gpus));
   return first;
 }
 
@@ -101,7 +102,7 @@ CostSplit plan_cost(const Instance& instance, Objective objective, const Plan& p
       split.idle_usd += share_usd(type, type.gpus - node.used_gpus(), instance.horizon_s);
     for (const RunningJob& one : node.jobs) {
       const Job& job = instance.jobs[one.job];
-      const auto time = time_s(job, type, one.gpus);
+      const auto time = run_s(instance, job, node.vm, one.gpus);
       ORRERY_CHECK(time.has_value());
       runs[one.job] = true;
       if (objective != Objective::kFirstEnd) split.rental_usd += share_usd(type, one.gpus, *time);

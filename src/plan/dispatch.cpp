@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <queue>
-#include <tuple>
 
 namespace orrery::plan {
 
@@ -13,22 +11,19 @@ namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
-double shortest_s(const Instance& instance, const Job& job) {
-  double shortest = kForever;
-  for (const VmType& type : instance.vm_types)
-    for (int gpus = 1; gpus <= type.gpus; ++gpus)
-      shortest = std::min(shortest, time_s(job, type, gpus).value_or(kForever));
-  return shortest;
-}
-
+// Jobs on nodes, from now until nobody is left.
 class Yard {
  public:
-  Yard(const Instance& instance, const DispatchRule& rule)
-      : instance_(instance), rule_(rule), now_(instance.now_s), open_(instance.vm_types.size(), 0) {
-    int most = 1;
-    for (const VmType& type : instance.vm_types) most = std::max(most, type.gpus);
-    gpus_ = static_cast<double>(most) * instance.nodes;
-    for (const Job& job : instance.jobs) shortest_.push_back(shortest_s(instance, job));
+  Yard(const Outlook& outlook, const DispatchRule& rule)
+      : outlook_(outlook),
+        instance_(outlook.instance()),
+        rule_(rule),
+        now_(instance_.now_s),
+        left_(instance_.jobs.size(), 1),
+        begun_(instance_.jobs.size(), false),
+        held_(instance_.jobs.size()),
+        open_(instance_.vm_types.size(), 0) {
+    for (std::size_t job = 0; job < held_.size(); ++job) held_[job] = instance_.jobs[job].held;
   }
 
   void begin(const Plan& plan) {
@@ -53,29 +48,54 @@ class Yard {
       const std::size_t job = waiting_[i];
       weight -= instance_.jobs[job].weight_usd_s;
       const bool room = free_gpus_ > 0 || open_nodes_ < instance_.nodes;
-      if (!room || !place(job, weight)) waiting_[still++] = job;
+      if (!room || !place(job, weight)) {
+        held_[job].reset();
+        waiting_[still++] = job;
+      }
     }
     waiting_.resize(still);
   }
 
   // Until the next job ends; false if none runs.
   bool advance() {
-    if (ends_.empty()) return false;
-    now_ = std::get<0>(ends_.top());
-    while (!ends_.empty() && std::get<0>(ends_.top()) <= now_) {
-      const auto [end, job, at] = ends_.top();
-      ends_.pop();
-      finish(job, at);
+    if (running_.empty()) return false;
+    now_ = kForever;
+    for (const Run& run : running_) now_ = std::min(now_, run.end_s);
+    std::size_t still = 0;
+    for (const Run& run : running_) {
+      if (run.end_s <= now_)
+        finish(run);
+      else
+        running_[still++] = run;
     }
+    running_.resize(still);
+    if (rule_.anew) stop_all();
     return true;
   }
 
-  const std::vector<Node>& nodes() const { return nodes_; }
+  Plan plan() const {
+    Plan plan;
+    for (const Place& place : nodes_)
+      if (!place.node.jobs.empty()) plan.nodes.push_back(place.node);
+    return plan;
+  }
   const Forecast& so_far() const { return so_far_; }
   const std::vector<std::size_t>& started() const { return started_; }
 
  private:
+  struct Run {
+    std::size_t job = 0;
+    std::size_t node = 0;
+    int gpus = 1;
+    double from_s = 0;  // when it goes on, after what switching takes
+    double end_s = 0;
+  };
   struct Place {
+    Node node;  // without jobs: closed
+    int free = 0;
+    double since_s = 0;
+  };
+  struct Choice {
     std::size_t node = 0;  // nodes_.size(): to be opened
     std::size_t vm = 0;
     int gpus = 0;
@@ -84,7 +104,8 @@ class Yard {
 
   double key(std::size_t index, double mean_s) const {
     const Job& job = instance_.jobs[index];
-    const double ratio = job.weight_usd_s / std::max(shortest_[index], 1e-9);
+    const double shortest = left_[index] * outlook_.shortest_s(index);
+    const double ratio = job.weight_usd_s / std::max(shortest, 1e-9);
     switch (rule_.order) {
       case DispatchOrder::kDue:
         return job.due_s;
@@ -95,107 +116,161 @@ class Yard {
       case DispatchOrder::kListed:
         return rule_.keys[index];
     }
-    const double slack = std::max(0.0, job.due_s - shortest_[index] - now_);
+    const double slack = std::max(0.0, job.due_s - shortest - now_);
     return -ratio * std::exp(-slack / std::max(2 * mean_s, 1e-9));
   }
 
   void put_in_order() {
     double sum = 0;
-    for (const std::size_t job : waiting_) sum += shortest_[job];
+    for (const std::size_t job : waiting_) sum += left_[job] * outlook_.shortest_s(job);
     const double mean = waiting_.empty() ? 0 : sum / static_cast<double>(waiting_.size());
-    std::vector<std::pair<double, std::size_t>> order;
-    for (const std::size_t job : waiting_) order.emplace_back(key(job, mean), job);
-    std::sort(order.begin(), order.end());
-    for (std::size_t i = 0; i < order.size(); ++i) waiting_[i] = order[i].second;
+    order_.clear();
+    for (const std::size_t job : waiting_) order_.emplace_back(key(job, mean), job);
+    std::sort(order_.begin(), order_.end());
+    for (std::size_t i = 0; i < order_.size(); ++i) waiting_[i] = order_[i].second;
   }
 
-  void consider(const Job& job, double others_usd_s, std::size_t node, std::size_t vm, int gpus_max,
-                Place& best) const {
+  // What a GPU costs others for a second.
+  double crowding_usd(std::size_t job, double others_usd_s) const {
+    const double factor = rule_.modest.empty() ? 1 : rule_.modest[job];
+    return rule_.crowding * factor * others_usd_s / outlook_.gpus_max();
+  }
+
+  void consider(std::size_t index, double gpu_usd_s, std::size_t node, std::size_t vm, int gpus_max,
+                Choice& best) const {
+    const Job& job = instance_.jobs[index];
     const VmType& type = instance_.vm_types[vm];
     const bool is_new = node == nodes_.size();
     for (int gpus = 1; gpus <= gpus_max; ++gpus) {
-      const auto time = time_s(job, type, gpus);
-      if (!time) continue;
+      const double time = left_[index] * outlook_.time_s(index, vm, gpus);
       const double share = is_new ? 1 : static_cast<double>(gpus) / type.gpus;
-      const double usd = job.weight_usd_s * std::max(0.0, now_ + *time - job.due_s) +
-                         type.price_usd_h / 3600 * share * *time + rule_.crowding * others_usd_s * gpus * *time / gpus_;
+      const double usd = job.weight_usd_s * std::max(0.0, now_ + time - job.due_s) +
+                         type.price_usd_h / 3600 * share * time + gpu_usd_s * gpus * time;
       if (usd < best.usd) best = {node, vm, gpus, usd};
     }
   }
 
-  bool place(std::size_t index, double others_usd_s) {
-    const Job& job = instance_.jobs[index];
-    Place best;
-    for (std::size_t n = 0; n < nodes_.size(); ++n)
-      if (free_[n] > 0 && !nodes_[n].jobs.empty()) consider(job, others_usd_s, n, nodes_[n].vm, free_[n], best);
+  bool place(std::size_t job, double others_usd_s) {
+    const double gpu_usd_s = crowding_usd(job, others_usd_s);
+    Choice best;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      const Place& at = nodes_[n];
+      if (at.free > 0 && !at.node.jobs.empty()) consider(job, gpu_usd_s, n, at.node.vm, at.free, best);
+    }
     for (std::size_t vm = 0; vm < open_.size() && open_nodes_ < instance_.nodes; ++vm) {
       const VmType& type = instance_.vm_types[vm];
-      if (open_[vm] < type.nodes_max) consider(job, others_usd_s, nodes_.size(), vm, type.gpus, best);
+      if (open_[vm] < type.nodes_max) consider(job, gpu_usd_s, nodes_.size(), vm, type.gpus, best);
     }
     if (best.gpus == 0) return false;
     if (best.node == nodes_.size()) best.node = open(best.vm);
-    start(index, best.node, best.gpus);
+    start(job, best.node, best.gpus);
     return true;
   }
 
   std::size_t open(std::size_t vm) {
     ++open_[vm];
     ++open_nodes_;
-    nodes_.push_back({vm});
-    free_.push_back(instance_.vm_types[vm].gpus);
-    since_.push_back(now_);
-    free_gpus_ += free_.back();
-    return nodes_.size() - 1;
+    free_gpus_ += instance_.vm_types[vm].gpus;
+    if (closed_.empty()) {
+      closed_.push_back(nodes_.size());
+      nodes_.emplace_back();
+    }
+    const std::size_t at = closed_.back();
+    closed_.pop_back();
+    nodes_[at] = {{vm}, instance_.vm_types[vm].gpus, now_};
+    return at;
   }
 
   void start(std::size_t job, std::size_t node, int gpus) {
-    const auto time = time_s(instance_.jobs[job], instance_.vm_types[nodes_[node].vm], gpus);
-    nodes_[node].jobs.push_back({job, gpus});
-    free_[node] -= gpus;
+    Place& at = nodes_[node];
+    at.node.jobs.push_back({job, gpus});
+    at.free -= gpus;
     free_gpus_ -= gpus;
-    started_.push_back(job);
-    const auto& held = instance_.jobs[job].held;
-    const bool goes_on = now_ == instance_.now_s && held && *held == std::pair(nodes_[node].vm, gpus);
-    const double lost = goes_on ? 0 : instance_.jobs[job].switch_s;
-    ends_.emplace(now_ + lost + time.value_or(kTimeMaxS), job, node);
+    if (!begun_[job]) started_.push_back(job);
+    begun_[job] = true;
+    const std::pair where(at.node.vm, gpus);
+    const double from = now_ + (held_[job] == where ? 0 : instance_.jobs[job].switch_s);
+    const double time = outlook_.time_s(job, at.node.vm, gpus);
+    running_.push_back({job, node, gpus, from, from + left_[job] * (time < kForever ? time : kTimeMaxS)});
+    held_[job] = where;
   }
 
-  void finish(std::size_t index, std::size_t at) {
-    Node& node = nodes_[at];
-    const auto one = std::find_if(node.jobs.begin(), node.jobs.end(), [&](const auto& r) { return r.job == index; });
-    free_[at] += one->gpus;
-    free_gpus_ += one->gpus;
-    node.jobs.erase(one);
-    const Job& job = instance_.jobs[index];
+  void finish(const Run& run) {
+    leave(run);
+    const Job& job = instance_.jobs[run.job];
     so_far_.tardiness_usd += job.weight_usd_s * std::max(0.0, now_ - job.due_s);
     so_far_.flow_usd += job.weight_usd_s * (now_ - instance_.now_s);
     so_far_.end_s = now_;
-    if (!node.jobs.empty()) return;
-    so_far_.rental_usd += instance_.vm_types[node.vm].price_usd_h / 3600 * (now_ - since_[at]);
-    --open_[node.vm];
-    --open_nodes_;
-    free_gpus_ -= free_[at];
   }
 
+  // Everybody who runs waits again.
+  void stop_all() {
+    for (const Run& run : running_) {
+      const double time = outlook_.time_s(run.job, nodes_[run.node].node.vm, run.gpus);
+      left_[run.job] = std::max(1e-9, left_[run.job] - std::max(0.0, now_ - run.from_s) / time);
+      leave(run);
+      waiting_.push_back(run.job);
+    }
+    running_.clear();
+    nodes_.clear();
+    closed_.clear();
+  }
+
+  void leave(const Run& run) {
+    Place& at = nodes_[run.node];
+    std::erase_if(at.node.jobs, [&](const RunningJob& one) { return one.job == run.job; });
+    at.free += run.gpus;
+    free_gpus_ += run.gpus;
+    if (!at.node.jobs.empty()) return;
+    so_far_.rental_usd += instance_.vm_types[at.node.vm].price_usd_h / 3600 * (now_ - at.since_s);
+    --open_[at.node.vm];
+    --open_nodes_;
+    free_gpus_ -= at.free;
+    closed_.push_back(run.node);
+  }
+
+  const Outlook& outlook_;
   const Instance& instance_;
   DispatchRule rule_;
   double now_;
-  double gpus_ = 1;               // there can be
-  std::vector<double> shortest_;  // by job
+  std::vector<double> left_;  // by job: share of its work
+  std::vector<bool> begun_;   // by job
+  std::vector<std::optional<std::pair<std::size_t, int>>>
+      held_;  // by job: VM type and GPUs it goes on with for nothing
   std::vector<std::size_t> waiting_;
-  std::vector<Node> nodes_;  // also those that have closed: without jobs
-  std::vector<int> free_;
-  std::vector<double> since_;
-  std::vector<int> open_;  // by VM type
+  std::vector<std::pair<double, std::size_t>> order_;  // scratch
+  std::vector<Place> nodes_;
+  std::vector<std::size_t> closed_;  // of nodes_
+  std::vector<int> open_;            // by VM type
   int open_nodes_ = 0;
   int free_gpus_ = 0;  // of open nodes
   std::vector<std::size_t> started_;
-  using End = std::tuple<double, std::size_t, std::size_t>;  // when, job, node
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::vector<Run> running_;
   Forecast so_far_;
 };
 
 }  // namespace
+
+Outlook::Outlook(const Instance& instance) : instance_(instance) {
+  int most = 1;
+  for (const VmType& type : instance.vm_types) {
+    first_.push_back(slots_);
+    slots_ += static_cast<std::size_t>(type.gpus);
+    most = std::max(most, type.gpus);
+  }
+  gpus_max_ = static_cast<double>(most) * instance.nodes;
+  times_s_.reserve(instance.jobs.size() * slots_);
+  for (const Job& job : instance.jobs) {
+    double shortest = kForever;
+    for (const VmType& type : instance.vm_types) {
+      for (int gpus = 1; gpus <= type.gpus; ++gpus) {
+        times_s_.push_back(plan::time_s(job, type, gpus).value_or(kForever));
+        shortest = std::min(shortest, times_s_.back());
+      }
+    }
+    shortest_s_.push_back(shortest);
+  }
+}
 
 std::span<const DispatchRule> dispatch_rules() {
   static constexpr std::array kRules = {
@@ -206,26 +281,26 @@ std::span<const DispatchRule> dispatch_rules() {
   return kRules;
 }
 
-Plan dispatch_plan(const Instance& instance, const Plan& kept, const DispatchRule& rule) {
-  Yard yard(instance, rule);
+Plan dispatch_plan(const Outlook& outlook, const Plan& kept, const DispatchRule& rule) {
+  Yard yard(outlook, rule);
   yard.begin(kept);
   yard.place_all();
-  return {yard.nodes()};
+  return yard.plan();
 }
 
-Dispatched dispatch(const Instance& instance, const Plan& kept, const DispatchRule& rule) {
-  Yard yard(instance, rule);
+Dispatched dispatch(const Outlook& outlook, const Plan& kept, const DispatchRule& rule) {
+  Yard yard(outlook, rule);
   yard.begin(kept);
   yard.place_all();
-  Dispatched all{{yard.nodes()}, {}, {}};
+  Dispatched all{yard.plan(), {}, {}};
   while (yard.advance()) yard.place_all();
   all.forecast = yard.so_far();
   all.order = yard.started();
   return all;
 }
 
-Forecast forecast(const Instance& instance, const Plan& first, const DispatchRule& rule) {
-  Yard yard(instance, rule);
+Forecast forecast(const Outlook& outlook, const Plan& first, const DispatchRule& rule) {
+  Yard yard(outlook, rule);
   yard.begin(first);
   // What the plan leaves waiting waits for the next event, unless there is none.
   if (first.nodes.empty()) yard.place_all();
@@ -233,10 +308,10 @@ Forecast forecast(const Instance& instance, const Plan& first, const DispatchRul
   return yard.so_far();
 }
 
-Forecast best_forecast(const Instance& instance, const Plan& first, std::span<const DispatchRule> rules) {
+Forecast best_forecast(const Outlook& outlook, const Plan& first, std::span<const DispatchRule> rules) {
   Forecast best{.rental_usd = kForever};
   for (const DispatchRule& rule : rules) {
-    const Forecast one = forecast(instance, first, rule);
+    const Forecast one = forecast(outlook, first, rule);
     if (one.score() < best.score()) best = one;
   }
   return best;

@@ -13,11 +13,12 @@
 //        w·max(0, now + t − d) + rent + crowding·(Σ w of the others who wait)·g·t / GPUs there can be
 //      of free GPUs of open nodes (rent: their share of the price for t) and nodes that may still be opened (rent: the
 //      whole price for t). The last term is what others wait longer for it.
-//   3. A job that does not go on where it is loses Job::switch_s first. One that finds no place waits. Running jobs
-//   keep theirs to the end; a node closes with its last job.
+//   3. A job that does not go on where it is loses Job::switch_s first. One that finds no place waits.
+//   4. Running jobs keep their place to the end, unless the rule says `anew`: then all of them wait again whenever one
+//      has ended, and every node is closed and opened as needed. A node closes with its last job.
 //
-// Ties: jobs by index; open nodes before new ones, then nodes and VM types by index, then fewer GPUs. O(ends · waiting
-// · places).
+// Ties: jobs by index; open nodes before new ones, then nodes and VM types by index, then fewer GPUs. O(ends · jobs ·
+// places).
 
 #include <span>
 
@@ -31,14 +32,38 @@ enum class DispatchOrder { kDue, kWeight, kUrgency, kListed };
 struct DispatchRule {
   DispatchOrder order = DispatchOrder::kUrgency;
   double crowding = 1;
-  std::span<const double> keys{};  // of kListed, by job; borrowed
+  std::span<const double> keys{};    // of kListed, by job; borrowed
+  std::span<const double> modest{};  // factors of crowding, by job; borrowed; all 1 if empty
+  bool anew = false;
 };
 
 // The rules that need no list.
 std::span<const DispatchRule> dispatch_rules();
 
+// An instance with the times of its jobs looked up, for many roll-outs. The instance is borrowed.
+class Outlook {
+ public:
+  Outlook(const Instance& instance);  // NOLINT(google-explicit-constructor): an instance is an outlook, only slower
+
+  const Instance& instance() const { return instance_; }
+  // Infinite if the job cannot run there. Precondition: the type has that many GPUs.
+  double time_s(std::size_t job, std::size_t vm, int gpus) const {
+    return times_s_[job * slots_ + first_[vm] + static_cast<std::size_t>(gpus) - 1];
+  }
+  double shortest_s(std::size_t job) const { return shortest_s_[job]; }
+  double gpus_max() const { return gpus_max_; }  // that can be open at once
+
+ private:
+  const Instance& instance_;
+  std::size_t slots_ = 0;
+  double gpus_max_ = 1;
+  std::vector<std::size_t> first_;  // by VM type
+  std::vector<double> times_s_;
+  std::vector<double> shortest_s_;
+};
+
 // `kept` and whoever else the rule starts now. Precondition: `kept` keeps the limits of the instance.
-Plan dispatch_plan(const Instance& instance, const Plan& kept, const DispatchRule& rule);
+Plan dispatch_plan(const Outlook& outlook, const Plan& kept, const DispatchRule& rule);
 
 // What a decision leads to.
 struct Forecast {
@@ -53,9 +78,9 @@ struct Forecast {
 };
 
 // The plan now and the rule later, until the last job has ended.
-Forecast forecast(const Instance& instance, const Plan& first, const DispatchRule& rule);
+Forecast forecast(const Outlook& outlook, const Plan& first, const DispatchRule& rule);
 // The one of several rules with the least score.
-Forecast best_forecast(const Instance& instance, const Plan& first, std::span<const DispatchRule> rules);
+Forecast best_forecast(const Outlook& outlook, const Plan& first, std::span<const DispatchRule> rules);
 
 // `kept`, whoever the rule starts now, and what that leads to; `order`: jobs in the order they were started in.
 struct Dispatched {
@@ -63,6 +88,6 @@ struct Dispatched {
   Forecast forecast;
   std::vector<std::size_t> order;
 };
-Dispatched dispatch(const Instance& instance, const Plan& kept, const DispatchRule& rule);
+Dispatched dispatch(const Outlook& outlook, const Plan& kept, const DispatchRule& rule);
 
 }  // namespace orrery::plan

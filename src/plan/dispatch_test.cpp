@@ -32,6 +32,31 @@ TEST(DispatchTest, ForecastAddsUpByHand) {
   EXPECT_EQ(after.end_s, 120);
 }
 
+TEST(DispatchTest, PlacingAnewGivesWhatIsLeftMoreGpus) {
+  Instance instance = two_jobs();
+  instance.jobs[1].times_s["K80"] = {200, 120};
+  const Plan beside{{{0, {{0, 1}, {1, 1}}}}};
+  // a ends at 100 s; b has half of its work left: 100 s on its GPU, 60 s on both.
+  EXPECT_NEAR(forecast(instance, beside, {DispatchOrder::kDue, 0}).end_s, 200, 1e-9);
+  DispatchRule anew{DispatchOrder::kDue, 0};
+  anew.anew = true;
+  const Forecast wider = forecast(instance, beside, anew);
+  EXPECT_NEAR(wider.end_s, 160, 1e-9);
+  EXPECT_NEAR(wider.rental_usd, 0.16, 1e-12);
+  EXPECT_NEAR(wider.tardiness_usd, (20 + 80) * 0.01, 1e-12);
+  // Being resized takes 30 s: still worth it, and counted.
+  instance.jobs[1].switch_s = 30;
+  instance.jobs[1].held = {0, 1};
+  EXPECT_NEAR(forecast(instance, beside, anew).end_s, 190, 1e-9);
+}
+
+TEST(DispatchTest, ModestJobsTakeFewerGpus) {
+  const Instance instance = two_jobs();
+  const std::vector<double> keys = {0, 1}, modest = {50, 1};
+  EXPECT_EQ(dispatch_plan(instance, {}, {DispatchOrder::kListed, 0.1, keys}).nodes[0].jobs.size(), 1U);
+  EXPECT_EQ(dispatch_plan(instance, {}, {DispatchOrder::kListed, 0.1, keys, modest}).nodes[0].jobs.size(), 2U);
+}
+
 TEST(DispatchTest, CrowdingMakesRoomForOthers) {
   const Instance instance = two_jobs();
   // Alone it wants both GPUs: 0.06 $ against 0.1 $ and 0.2 $ of tardiness. The other one's weight changes that if a
@@ -80,7 +105,7 @@ TEST(OrderSearchTest, IsNeverWorseThanTheRulesAndNearTheBestOfAllOrders) {
     std::vector<double> keys = {0, 1, 2, 3, 4};
     double least = found.best.forecast.score();
     do {
-      const DispatchRule listed{DispatchOrder::kListed, found.crowding, keys};
+      const DispatchRule listed{DispatchOrder::kListed, found.list.crowding, keys};
       least = std::min(least, dispatch(instance, {}, listed).forecast.score());
     } while (std::next_permutation(keys.begin(), keys.end()));
     EXPECT_LE(found.best.forecast.score(), least * 1.05) << seed;

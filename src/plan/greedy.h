@@ -14,14 +14,27 @@
 //   5. Every node with idle GPUs becomes the cheapest smaller VM of the type that has the used GPUs or one more.
 //   6. What is idle then goes to the one job of the node that gains most time by it.
 //
+// Machines with pinned jobs are open from the start, and those jobs stay as they are; budgets are not looked at.
+//
 // Ties: pressure by job, configurations by type and number, nodes by the order they were opened in, VMs by index.
 // O(jobs · configurations · log nodes). It does not look at the objective; improve.h does.
 
+#include "base/random.h"
 #include "plan/instance.h"
 #include "plan/plan.h"
 
 namespace orrery::plan {
 
 Plan greedy_plan(const Instance& instance);
+
+// How much is left to chance, as published: each two neighbours in the order of jobs change places with probability 0.5
+// + swap if the first weighs more, else 0.5 − swap; one of the best `configurations` of the configurations and one of
+// the best `nodes` of the open nodes with room is drawn, at least one being among them.
+struct GreedyChance {
+  double swap = 0.05;
+  double configurations = 0.05;
+  double nodes = 0.2;
+};
+Plan random_greedy_plan(const Instance& instance, const GreedyChance& chance, Random& random);
 
 }  // namespace orrery::plan

@@ -1,6 +1,7 @@
 #include "plan/improve.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/check.h"
@@ -11,6 +12,8 @@ namespace {
 
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 constexpr double kWorthwhileUsd = 1e-10;
+constexpr double kWorthwhileShare =
+    1e-12;  // of all that could be paid: less is noise of doubles, which goes in circles
 
 struct Place {
   std::size_t node = kNowhere;
@@ -24,17 +27,20 @@ class Improver {
         nodes_(std::move(plan.nodes)),
         budget_(budget),
         places_(costs.jobs()),
-        open_(costs.node_usd.size(), 0),
+        limits_(*costs.instance),
         by_free_(costs.node_usd.size()) {
     for (std::size_t vm = 0; vm < by_free_.size(); ++vm)
       by_free_[vm].resize(static_cast<std::size_t>(costs.vm_gpus[vm]) + 1);
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       for (const RunningJob& one : nodes_[n].jobs) places_[one.job] = {n, one.gpus};
       free_.push_back(costs.vm_gpus[nodes_[n].vm] - nodes_[n].used_gpus());
-      ++open_[nodes_[n].vm];
-      ++open_nodes_;
+      limits_.open(nodes_[n].vm);
       list(n);
     }
+    double most = 0;
+    for (const double usd : costs.postponed_usd) most += std::fabs(usd);
+    worthwhile_usd_ = kWorthwhileUsd + kWorthwhileShare * most;
+    if (costs.has_budget()) rent_left_ = costs.instance->budget_usd - total_rent_usd(costs, {nodes_});
   }
 
   Plan run() {
@@ -73,8 +79,7 @@ class Improver {
       list(place.node);
       return;
     }
-    --open_[node.vm];
-    --open_nodes_;
+    limits_.close(node.vm);
     closed_.insert(place.node);
   }
 
@@ -98,17 +103,34 @@ class Improver {
     closed_.erase(closed_.begin());
     nodes_[n] = {vm};
     free_[n] = costs_.vm_gpus[vm];
-    ++open_[vm];
-    ++open_nodes_;
+    limits_.open(vm);
     list(n);
     return n;
   }
 
+  // What counts for the budget; 0 without one.
+  double rent_in(std::size_t job, std::size_t vm, int gpus) const {
+    return costs_.has_budget() ? costs_.rent_at(job, costs_.slot_of(vm, gpus)) : 0;
+  }
+  double rent_at(std::size_t job, const Place& place) const {
+    return place.node == kNowhere ? 0 : rent_in(job, nodes_[place.node].vm, place.gpus);
+  }
+  // Whether there is room for so much more; takes it if so.
+  bool spend(double more_usd) {
+    if (more_usd > rent_left_) return false;
+    rent_left_ -= more_usd;
+    return true;
+  }
+
   bool move(std::size_t job) {
+    if (costs_.is_pinned(job)) return false;
     const Place before = places_[job];
     const bool alone = before.node != kNowhere && nodes_[before.node].jobs.size() == 1;
     const std::size_t own_vm = alone ? nodes_[before.node].vm : kNowhere;
-    const double now = cost_at(job, before) + (alone ? costs_.node_usd[own_vm] : 0);
+    const double own_node = alone ? costs_.node_usd[own_vm] : 0;
+    const double now = cost_at(job, before) + own_node;
+    const double rent_max = rent_left_ + rent_at(job, before) + own_node;
+    double rent = 0;
     remove(job);
     Place best;
     std::size_t best_vm = kNowhere;  // to open
@@ -120,25 +142,29 @@ class Improver {
         for (int gpus = 1; gpus <= static_cast<int>(size); ++gpus) {
           --budget_;
           const double cost = costs_.at(job, costs_.slot_of(vm, gpus));
-          if (cost >= least) continue;
+          if (cost >= least || rent_in(job, vm, gpus) > rent_max) continue;
           least = cost;
+          rent = rent_in(job, vm, gpus);
           best = {n, gpus};
           best_vm = kNowhere;
         }
       }
-      if (open_nodes_ == costs_.nodes_max || open_[vm] == costs_.vm_nodes_max[vm]) continue;
+      if (!limits_.may_open(vm)) continue;
       for (int gpus = 1; gpus <= costs_.vm_gpus[vm]; ++gpus) {
         --budget_;
         const double cost = costs_.node_usd[vm] + costs_.at(job, costs_.slot_of(vm, gpus));
-        if (cost >= least) continue;
+        const double wanted = rent_in(job, vm, gpus) + costs_.node_usd[vm];
+        if (cost >= least || wanted > rent_max) continue;
         least = cost;
+        rent = wanted;
         best = {kNowhere, gpus};
         best_vm = vm;
       }
     }
-    if (least < now - kWorthwhileUsd) {
+    if (least < now - worthwhile_usd_) {
       if (best_vm != kNowhere) best.node = open_node(best_vm);
       put(job, best);
+      rent_left_ = rent_max - rent;
       return true;
     }
     if (alone) {
@@ -151,13 +177,15 @@ class Improver {
   }
 
   bool swap(std::size_t job) {
+    if (costs_.is_pinned(job)) return false;
     bool better = false;
     for (std::size_t other = 0; other < places_.size() && budget_ > 0; ++other) {
       --budget_;
       const Place mine = places_[job], theirs = places_[other];
-      if (theirs.node == kNowhere || theirs.node == mine.node) continue;
+      if (theirs.node == kNowhere || theirs.node == mine.node || costs_.is_pinned(other)) continue;
       const double change = cost_at(job, theirs) + cost_at(other, mine) - cost_at(job, mine) - cost_at(other, theirs);
-      if (!(change < -kWorthwhileUsd)) continue;
+      if (!(change < -worthwhile_usd_)) continue;
+      if (!spend(rent_at(job, theirs) + rent_at(other, mine) - rent_at(job, mine) - rent_at(other, theirs))) continue;
       exchange(job, other);
       better = true;
     }
@@ -177,13 +205,13 @@ class Improver {
 
   // A job that waits takes some of the GPUs of the job that can spare them best.
   bool share(std::size_t job) {
-    if (places_[job].node != kNowhere) return false;
-    double least = -kWorthwhileUsd;
+    if (places_[job].node != kNowhere || costs_.is_pinned(job)) return false;
+    double least = -worthwhile_usd_;
     std::size_t best = kNowhere;
     int given = 0;
     for (std::size_t other = 0; other < places_.size(); ++other) {
       const Place theirs = places_[other];
-      if (theirs.node == kNowhere || theirs.gpus < 2) continue;
+      if (theirs.node == kNowhere || theirs.gpus < 2 || costs_.is_pinned(other)) continue;
       const double now = cost_at(other, theirs) + costs_.postponed_usd[job];
       for (int gpus = 1; gpus < theirs.gpus; ++gpus) {
         --budget_;
@@ -197,6 +225,9 @@ class Improver {
     }
     if (best == kNowhere) return false;
     const Place shared = places_[best];
+    if (!spend(rent_at(job, {shared.node, given}) + rent_at(best, {shared.node, shared.gpus - given}) -
+               rent_at(best, shared)))
+      return false;
     for (RunningJob& one : nodes_[shared.node].jobs)
       if (one.job == best) one.gpus -= given;
     places_[best].gpus -= given;
@@ -207,12 +238,15 @@ class Improver {
 
   bool retype(std::size_t n) {
     Node& node = nodes_[n];
-    if (node.jobs.empty()) return false;
+    const bool stays = std::any_of(node.jobs.begin(), node.jobs.end(),
+                                   [&](const RunningJob& one) { return costs_.is_pinned(one.job); });
+    if (node.jobs.empty() || stays) return false;
     const int used = costs_.vm_gpus[node.vm] - free_[n];
-    double least = cost_as(node, node.vm) - kWorthwhileUsd;
+    double least = cost_as(node, node.vm) - worthwhile_usd_;
     std::size_t best = node.vm;
-    for (std::size_t vm = 0; vm < open_.size(); ++vm) {
-      if (vm == node.vm || costs_.vm_gpus[vm] < used || open_[vm] == costs_.vm_nodes_max[vm]) continue;
+    for (std::size_t vm = 0; vm < costs_.node_usd.size(); ++vm) {
+      if (vm == node.vm || costs_.vm_gpus[vm] < used || !limits_.may_become(node.vm, vm)) continue;
+      if (rent_as(node, vm) - rent_as(node, node.vm) > rent_left_) continue;
       const double cost = cost_as(node, vm);
       if (cost >= least) continue;
       least = cost;
@@ -221,18 +255,27 @@ class Improver {
     double waiting = 0;
     for (const RunningJob& one : node.jobs) waiting += costs_.postponed_usd[one.job];
     if (waiting < least) {
+      rent_left_ += rent_as(node, node.vm);
       const std::vector<RunningJob> jobs = node.jobs;
       for (const RunningJob& one : jobs) remove(one.job);
       return true;
     }
     if (best == node.vm) return false;
+    rent_left_ -= rent_as(node, best) - rent_as(node, node.vm);
     unlist(n);
-    --open_[node.vm];
-    ++open_[best];
+    limits_.close(node.vm);
+    limits_.open(best);
     node.vm = best;
     free_[n] = costs_.vm_gpus[best] - used;
     list(n);
     return true;
+  }
+
+  double rent_as(const Node& node, std::size_t vm) const {
+    if (!costs_.has_budget()) return 0;
+    double sum = costs_.node_usd[vm];
+    for (const RunningJob& one : node.jobs) sum += rent_in(one.job, vm, one.gpus);
+    return sum;
   }
 
   double cost_as(const Node& node, std::size_t vm) {
@@ -249,8 +292,9 @@ class Improver {
   std::int64_t budget_;
   std::vector<Place> places_;  // by job
   std::vector<int> free_;      // GPUs by node
-  std::vector<int> open_;      // nodes by VM type
-  int open_nodes_ = 0;
+  NodeLimits limits_;
+  double rent_left_ = kNever;                                // of the budget
+  double worthwhile_usd_ = 0;                                // gains at least
   std::vector<std::vector<std::set<std::size_t>>> by_free_;  // open nodes by VM type and free GPUs
   std::set<std::size_t> closed_;                             // nodes without jobs
 };

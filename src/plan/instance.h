@@ -4,6 +4,7 @@
 // Files have the form `capacity-oracle-1` (docs/plan.md): an object with `instance`, or the instance itself. Jobs are
 // kept in the order of their ids and VM types in that of their names, so their order in the file changes nothing.
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "plan/spot.h"
 
 namespace orrery::plan {
 
@@ -20,6 +22,7 @@ inline constexpr int kNodesMax = 100'000;
 inline constexpr int kVmGpusMax = 16;  // 231 ways to cut one machine
 inline constexpr std::size_t kVmTypesMax = 1'000;
 inline constexpr std::size_t kJobsMax = 100'000;
+inline constexpr std::size_t kQuotasMax = 100;
 inline constexpr double kPriceMaxUsdH = 1e5;
 inline constexpr double kTimeMaxS = 1e9;
 inline constexpr double kCostMaxUsd = 1e9;  // all jobs at their worst; whole nano-dollars fit in 64 bits
@@ -30,6 +33,15 @@ struct VmType {
   int gpus = 1;
   double price_usd_h = 0;
   int nodes_max = kNodesMax;
+  double memory_gib = std::numeric_limits<double>::infinity();  // of each GPU
+  std::optional<SpotRules> spot{};                              // it can be taken away
+};
+
+// GPUs of several VM types together, as providers limit them by account or region.
+struct Quota {
+  std::string name;
+  std::vector<std::size_t> vms;
+  int gpus_max = 1;
 };
 
 struct Job {
@@ -39,10 +51,14 @@ struct Job {
   double weight_usd_s = 0;                               // what a second of tardiness costs
   std::map<std::string, std::vector<double>> times_s{};  // by type of GPU; [g - 1]: time left on g of them;
                                                          // infinite: it cannot run on that many
-  // What roll-outs (dispatch.h) know beyond: the VM type and GPUs it has now, and what is lost when it is started
-  // again, moved or resized. Plans of one decision do not count it.
+  std::vector<double> memory_gib{};                      // [g - 1]: of each of g GPUs; the last holds for more
+  // The VM type and GPUs it has now; what it loses if it is started again, moved or resized; the machine it must stay
+  // on, unless empty. Going from one machine to another of the same type costs nothing in a plan.
   std::optional<std::pair<std::size_t, int>> held{};
   double switch_s = 0;
+  std::string pinned_on{};
+
+  bool is_pinned() const { return !pinned_on.empty(); }
 };
 
 struct Instance {
@@ -54,12 +70,18 @@ struct Instance {
   double wait_fraction = 0.25;
   std::vector<VmType> vm_types;
   std::vector<Job> jobs;
+  std::vector<Quota> quotas{};
+  double budget_usd = std::numeric_limits<double>::infinity();  // of rent: shares of running jobs and idle GPUs
 };
 
-// Errors name the file, the field and what was expected. kInfeasible: a job that no VM type can run.
+// Errors name the file, the field and what was expected. kInfeasible: a job that no VM type can run, or pinned jobs
+// that break a limit by themselves; says which and by how much.
 Result<Instance> read_instance(std::string_view text, const std::string& name);
 
-// The time left of a job on `gpus` GPUs of a machine of that type; nothing if it cannot run there.
+// The time left of a job on `gpus` GPUs of a machine of that type, on spot machines the expected one; nothing if it
+// cannot run there.
 std::optional<double> time_s(const Job& job, const VmType& type, int gpus);
+// The same, and what it loses before unless it goes on as it is.
+std::optional<double> run_s(const Instance& instance, const Job& job, std::size_t vm, int gpus);
 
 }  // namespace orrery::plan

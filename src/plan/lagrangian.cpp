@@ -42,6 +42,16 @@ struct Evaluation {
   std::vector<int> nodes;  // of each cut
 };
 
+// Machines that stay are paid for, and what is free of them is cut for nothing.
+void take_kept(const LinearCosts& costs, const std::vector<double>& prices, Evaluation& at) {
+  for (const Node& node : costs.kept) {
+    at.value += costs.node_usd[node.vm];
+    const BestCut best = best_cut(&prices[costs.first_slot[node.vm]], costs.free_gpus(node));
+    at.value -= best.worth;
+    for (std::size_t i = 0; i < best.parts.size(); ++i) at.excess[costs.first_slot[node.vm] + i] -= best.parts[i];
+  }
+}
+
 void take_nodes(const LinearCosts& costs, const std::vector<double>& prices, Evaluation& at) {
   std::vector<std::pair<double, std::size_t>> gains;
   std::vector<BestCut> best;
@@ -50,6 +60,7 @@ void take_nodes(const LinearCosts& costs, const std::vector<double>& prices, Eva
     const double gain = best.back().worth - costs.node_usd[vm];
     if (gain > 0) gains.emplace_back(-gain, vm);
   }
+  take_kept(costs, prices, at);
   std::sort(gains.begin(), gains.end());
   int left = costs.nodes_max;
   for (const auto& [loss, vm] : gains) {
@@ -192,12 +203,14 @@ std::vector<std::pair<std::size_t, Partition>> rounded_nodes(const LinearCosts& 
   };
   std::vector<Part> parts;
   std::vector<std::pair<std::size_t, Partition>> nodes;
-  std::vector<int> left = costs.vm_nodes_max;
+  NodeLimits limits = costs.limits();
   double sum = 0;
   for (const auto& [cut, mean] : dual.nodes) {
-    const int whole = std::min(static_cast<int>(mean), left[cut.first]);
-    left[cut.first] -= whole;
-    nodes.insert(nodes.end(), static_cast<std::size_t>(whole), cut);
+    int whole = 0;
+    for (; whole < static_cast<int>(mean) && limits.may_open(cut.first); ++whole) {
+      limits.open(cut.first);
+      nodes.push_back(cut);
+    }
     parts.push_back({mean - whole, &cut});
     sum += mean;
   }
@@ -205,7 +218,9 @@ std::vector<std::pair<std::size_t, Partition>> rounded_nodes(const LinearCosts& 
   const auto wanted = static_cast<std::size_t>(std::min<double>(std::ceil(sum - 1e-6), costs.nodes_max));
   for (const Part& part : parts) {
     if (nodes.size() >= wanted) break;
-    if (left[part.cut->first]-- > 0) nodes.push_back(*part.cut);
+    if (!limits.may_open(part.cut->first)) continue;
+    limits.open(part.cut->first);
+    nodes.push_back(*part.cut);
   }
   return nodes;
 }
@@ -234,11 +249,18 @@ std::vector<std::size_t> by_loss(const LinearCosts& costs, const Lagrangian& dua
 
 Plan rounded_plan(const LinearCosts& costs, const Lagrangian& dual, Loss loss) {
   const auto nodes = rounded_nodes(costs, dual);
-  Plan plan;
+  Plan plan{costs.kept};
   std::vector<std::vector<std::size_t>> places(costs.slots.size());  // nodes with a free part of that kind
-  for (const auto& [vm, parts] : nodes) {
+  const auto offer = [&](std::size_t vm, const Partition& parts, std::size_t node) {
     for (std::size_t i = 0; i < parts.size(); ++i)
-      for (int n = 0; n < parts[i]; ++n) places[costs.first_slot[vm] + i].push_back(plan.nodes.size());
+      for (int n = 0; n < parts[i]; ++n) places[costs.first_slot[vm] + i].push_back(node);
+  };
+  for (std::size_t n = 0; n < costs.kept.size(); ++n) {
+    const Node& node = costs.kept[n];
+    offer(node.vm, best_cut(&dual.prices_usd[costs.first_slot[node.vm]], costs.free_gpus(node)).parts, n);
+  }
+  for (const auto& [vm, parts] : nodes) {
+    offer(vm, parts, plan.nodes.size());
     plan.nodes.push_back({vm});
   }
   for (const std::size_t job : by_loss(costs, dual, loss)) {
@@ -288,8 +310,10 @@ class FreeGpus {
 }  // namespace
 
 Plan priced_plan(const LinearCosts& costs, const Lagrangian& dual) {
-  Plan plan;
+  Plan plan{costs.kept};
   FreeGpus free(costs);
+  for (std::size_t n = 0; n < plan.nodes.size(); ++n)
+    if (const int left = costs.free_gpus(plan.nodes[n]); left > 0) free.add(plan.nodes[n].vm, left, n);
   for (const auto& [vm, parts] : rounded_nodes(costs, dual)) {
     free.add(vm, costs.vm_gpus[vm], plan.nodes.size());
     plan.nodes.push_back({vm});

@@ -8,8 +8,9 @@
 //
 // within the limits of nodes and types. L(λ) bounds the program for every λ and reaches its linear relaxation at the
 // best one, which subgradient steps approach: averaged directions, Polyak's length towards a level that is lowered,
-// from the best λ again, when nothing gets better. O(jobs · slots) a round. The rules of first_end about who must run
-// are left out, which keeps it a bound.
+// from the best λ again, when nothing gets better. O(jobs · slots) a round. The rules of first_end about who must run,
+// quotas and budgets are left out, which keeps it a bound. What is free of machines with pinned jobs is cut in the best
+// way, at no cost.
 
 #include <map>
 

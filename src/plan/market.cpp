@@ -54,30 +54,34 @@ void Desk::hear(const schedule::Event& event) {
   std::sort(there_.begin(), there_.end());
 }
 
-Situation Desk::look(const ClusterView& view, const Instance& how) const {
-  Situation situation{how, there_, {}, {}};
+void add_running(Situation& situation, const schedule::Slice& held) {
+  const auto found = std::find(situation.where.begin(), situation.where.end(), held.machine);
+  const auto node = static_cast<std::size_t>(found - situation.where.begin());
+  const std::size_t vm = situation.vm_of[static_cast<std::size_t>(held.machine)];
+  if (found == situation.where.end()) {
+    situation.current.nodes.push_back({vm});
+    situation.where.push_back(held.machine);
+  }
+  const std::size_t job = situation.instance.jobs.size() - 1;
+  situation.current.nodes[node].jobs.push_back({job, held.gpus});
+  situation.instance.jobs[job].held = {vm, held.gpus};
+}
+
+Situation MarketDesk::look(const ClusterView& view, const Instance& how) const {
+  Situation situation{how, there(), {}, {}, {}};
   Instance& instance = situation.instance;
   instance.nodes = market_.nodes;
   instance.vm_types = market_.vm_types;
   instance.now_s = schedule::to_seconds(view.now());
   instance.jobs.clear();
-  std::map<std::int32_t, std::size_t> node_of;
-  for (std::size_t i = 0; i < there_.size(); ++i) {
-    const JobIndex job = there_[i];
+  for (const schedule::MachineView& machine : view.machines())
+    situation.vm_of.push_back(static_cast<std::size_t>(machine.device));
+  for (const JobIndex job : there()) {
     const auto work = static_cast<double>(view.facts(job).work_ns);
     const double share = work > 0 ? static_cast<double>(view.left_ns(job)) / work : 0;
     instance.jobs.push_back(what_is_left(jobs_[static_cast<std::size_t>(job)], share));
     if (view.progress(job).starts == 0) instance.jobs.back().switch_s = 0;
-    if (!view.is_running(job)) continue;
-    const schedule::Slice& held = view.progress(job).allocation.front();
-    const auto [node, is_new] = node_of.try_emplace(held.machine, situation.current.nodes.size());
-    if (is_new) {
-      const auto vm = view.machines()[static_cast<std::size_t>(held.machine)].device;
-      situation.current.nodes.push_back({static_cast<std::size_t>(vm)});
-      situation.where.push_back(held.machine);
-    }
-    situation.current.nodes[node->second].jobs.push_back({i, held.gpus});
-    instance.jobs.back().held = {situation.current.nodes[node->second].vm, held.gpus};
+    if (view.is_running(job)) add_running(situation, view.progress(job).allocation.front());
   }
   return situation;
 }
@@ -87,8 +91,8 @@ namespace {
 // The machine of every node of the plan.
 class Matching {
  public:
-  Matching(const ClusterView& view, const Situation& situation, const Plan& plan)
-      : view_(view), plan_(plan), machine_of_(plan.nodes.size(), -1), taken_(view.machines().size(), false) {
+  Matching(const Situation& situation, const Plan& plan)
+      : situation_(situation), plan_(plan), machine_of_(plan.nodes.size(), -1), taken_(situation.vm_of.size(), false) {
     for (std::size_t n = 0; n < situation.current.nodes.size(); ++n)
       for (const RunningJob& one : situation.current.nodes[n].jobs) now_[one.job] = {situation.where[n], one.gpus};
   }
@@ -105,6 +109,8 @@ class Matching {
   }
 
  private:
+  static constexpr int kPinned = 1000;  // worth more than all others of a machine
+
   using Common = std::tuple<int, std::size_t, std::int32_t>;  // −jobs that can stay, node, machine
 
   std::vector<Common> by_common_jobs() const {
@@ -115,8 +121,8 @@ class Matching {
         const auto found = now_.find(one.job);
         if (found == now_.end()) continue;
         const std::int32_t machine = found->second.first;
-        const auto type = static_cast<std::size_t>(view_.machines()[static_cast<std::size_t>(machine)].device);
-        if (type == plan_.nodes[node].vm) ++common[machine];
+        if (situation_.vm_of[static_cast<std::size_t>(machine)] != plan_.nodes[node].vm) continue;
+        common[machine] += situation_.instance.jobs[one.job].is_pinned() ? kPinned : 1;
       }
       for (const auto& [machine, jobs] : common) all.emplace_back(-jobs, node, machine);
     }
@@ -126,7 +132,7 @@ class Matching {
 
   std::int32_t free_machine(std::size_t vm) const {
     for (std::size_t m = 0; m < taken_.size(); ++m)
-      if (!taken_[m] && static_cast<std::size_t>(view_.machines()[m].device) == vm) return static_cast<std::int32_t>(m);
+      if (!taken_[m] && situation_.vm_of[m] == vm) return static_cast<std::int32_t>(m);
     return 0;
   }
 
@@ -135,7 +141,7 @@ class Matching {
     taken_[static_cast<std::size_t>(machine)] = true;
   }
 
-  const ClusterView& view_;
+  const Situation& situation_;
   const Plan& plan_;
   std::map<std::size_t, std::pair<std::int32_t, int>> now_;  // by job: machine, GPUs
   std::vector<std::int32_t> machine_of_;
@@ -146,7 +152,7 @@ class Matching {
 
 void carry_out(const ClusterView& view, const Situation& situation, const Plan& plan,
                std::vector<Decision>& decisions) {
-  const std::vector<std::int32_t> machine_of = Matching(view, situation, plan).run();
+  const std::vector<std::int32_t> machine_of = Matching(situation, plan).run();
   std::vector<bool> planned(situation.who.size(), false);
   for (const Node& node : plan.nodes)
     for (const RunningJob& one : node.jobs) planned[one.job] = true;

@@ -29,25 +29,43 @@ struct Situation {
   std::vector<schedule::JobIndex> who;  // by job of the instance
   Plan current;
   std::vector<std::int32_t> where;  // the machine of each of current.nodes
+  std::vector<std::size_t> vm_of;   // by machine: its VM type; kNoVm if it is not there
 };
+inline constexpr std::size_t kNoVm = static_cast<std::size_t>(-1);
 
-// Follows events and keeps the jobs that have come and not ended. Both arguments are borrowed; `jobs` are those of the
-// view, with their predicted times from the start.
+// Follows events and keeps the jobs that have come and not ended.
 class Desk {
  public:
-  Desk(const Market& market, const std::vector<Job>& jobs) : market_(market), jobs_(jobs) {}
+  virtual ~Desk() = default;
 
   void hear(const schedule::Event& event);
+  // Starts what plans cannot; before look().
+  virtual void start_first(const schedule::ClusterView&, std::vector<schedule::Decision>&) {}
   // Times are what is left of them; constants are those of `how`.
-  Situation look(const schedule::ClusterView& view, const Instance& how) const;
+  virtual Situation look(const schedule::ClusterView& view, const Instance& how) const = 0;
 
-  const Market& market() const { return market_; }
+ protected:
+  const std::vector<schedule::JobIndex>& there() const { return there_; }
+
+ private:
+  std::vector<schedule::JobIndex> there_;  // ascending
+};
+
+// Of rented machines. Both arguments are borrowed; `jobs` are those of the view, with their predicted times from the
+// start.
+class MarketDesk final : public Desk {
+ public:
+  MarketDesk(const Market& market, const std::vector<Job>& jobs) : market_(market), jobs_(jobs) {}
+
+  Situation look(const schedule::ClusterView& view, const Instance& how) const override;
 
  private:
   const Market& market_;
   const std::vector<Job>& jobs_;
-  std::vector<schedule::JobIndex> there_;  // ascending
 };
+
+// Puts the last job of the instance, which runs, where it is.
+void add_running(Situation& situation, const schedule::Slice& held);
 
 // What turns the current state into `plan`. A node of the plan takes the machine of its type that has most of its jobs
 // already, so that nobody moves without need. Appends suspensions first.

@@ -28,9 +28,9 @@ constexpr std::array kPostponing = {
 
 class MilpPolicy final : public schedule::Policy {
  public:
-  MilpPolicy(const MilpPolicyOptions& options, const Market& market, const std::vector<Job>& jobs, env::Env env,
-             MilpPolicyStats* stats)
-      : options_(options), desk_(market, jobs), env_(env), stats_(stats != nullptr ? *stats : own_stats_) {
+  MilpPolicy(const MilpPolicyOptions& options, std::unique_ptr<Desk> desk, env::Env env, MilpPolicyStats* stats)
+      : options_(options), desk_(std::move(desk)), env_(env), stats_(stats != nullptr ? *stats : own_stats_) {
+    options_.planner.random_tries = 0;
     how_.horizon_s = options.horizon_s;
     how_.kappa = 0.05;
   }
@@ -41,24 +41,24 @@ class MilpPolicy final : public schedule::Policy {
 
   void decide(const schedule::ClusterView& view, const schedule::Event& event,
               std::vector<schedule::Decision>& decisions) override {
-    desk_.hear(event);
-    const Situation now = desk_.look(view, how_);
+    desk_->hear(event);
+    desk_->start_first(view, decisions);
+    const Situation now = desk_->look(view, how_);
     wake_ns_ = now.who.empty() ? schedule::kNever : view.now() + schedule::from_seconds(options_.horizon_s);
     if (now.who.empty()) return;
     const Seconds start = env_.clock.monotonic();
-    const std::vector<double> known = known_keys(now);
-    const OrderSearch after = search_order(now.instance, now.current, known, options_.tries, seed_);
-    const OrderSearch anew = search_order(now.instance, {}, known, options_.tries, seed_);
-    remember(now, anew);
-    std::vector<DispatchRule> rules(dispatch_rules().begin(), dispatch_rules().end());
-    rules.push_back(after.rule());
-    rules.push_back(anew.rule());
+    const Outlook outlook(now.instance);
+    const ListedOrder known = known_list(now);
+    const OrderSearch after = search_order(outlook, now.current, known, options_.tries, seed_);
+    const OrderSearch anew = search_order(outlook, {}, known, options_.tries, seed_);
+    remember(now, anew.list);
+    const std::vector<DispatchRule> rules = rules_with(after, anew);
     // An empty cluster is no plan as long as there are jobs.
     Plan best = now.current;
-    Forecast least = best.nodes.empty() ? Forecast{.rental_usd = kNever} : best_forecast(now.instance, best, rules);
+    Forecast least = best.nodes.empty() ? Forecast{.rental_usd = kNever} : best_forecast(outlook, best, rules);
     for (Plan& plan : candidates(now, after, anew)) {
       if (plan.nodes.empty()) continue;
-      const Forecast then = best_forecast(now.instance, plan, rules);
+      const Forecast then = best_forecast(outlook, plan, rules);
       if (then.score() >= least.score() * (1 - options_.worthwhile)) continue;
       least = then;
       best = std::move(plan);
@@ -70,24 +70,44 @@ class MilpPolicy final : public schedule::Policy {
   }
 
  private:
-  // The order that was found last time; who has come since is put behind.
-  std::vector<double> known_keys(const Situation& now) const {
-    std::vector<double> keys;
+  // What was found last time; who has come since is put behind.
+  ListedOrder known_list(const Situation& now) const {
+    ListedOrder list{.crowding = crowding_, .anew = anew_};
     for (const schedule::JobIndex job : now.who) {
-      const auto found = keys_.find(job);
-      keys.push_back(found != keys_.end() ? found->second : std::numeric_limits<double>::max());
+      const auto found = listed_.find(job);
+      const bool is_known = found != listed_.end();
+      list.keys.push_back(is_known ? found->second.key : std::numeric_limits<double>::max());
+      list.modest.push_back(is_known ? found->second.modest : 1);
     }
-    return keys;
+    return list;
   }
 
-  void remember(const Situation& now, const OrderSearch& search) {
-    keys_.clear();
-    for (std::size_t i = 0; i < now.who.size(); ++i) keys_[now.who[i]] = search.keys[i];
+  void remember(const Situation& now, const ListedOrder& list) {
+    listed_.clear();
+    for (std::size_t i = 0; i < now.who.size(); ++i) listed_[now.who[i]] = {list.keys[i], list.modest[i]};
+    crowding_ = list.crowding;
+    anew_ = list.anew;
     ++seed_;
   }
 
+  // How plans are played on.
+  static std::vector<DispatchRule> rules_with(const OrderSearch& after, const OrderSearch& anew) {
+    std::vector<DispatchRule> rules(dispatch_rules().begin(), dispatch_rules().end());
+    for (const OrderSearch* search : {&after, &anew}) {
+      rules.push_back(search->rule());
+      rules.back().anew = false;
+      if (search->list.keys.size() > kAnewJobsMax) continue;
+      rules.push_back(search->rule());
+      rules.back().anew = true;
+    }
+    return rules;
+  }
+
   std::vector<Plan> candidates(const Situation& now, const OrderSearch& after, const OrderSearch& anew) {
-    std::vector<Plan> plans = {after.best.plan, anew.best.plan};
+    std::vector<Plan> plans = {after.best.plan};
+    const bool moves = std::none_of(now.instance.jobs.begin(), now.instance.jobs.end(),
+                                    [](const Job& job) { return job.is_pinned(); });
+    if (moves) plans.push_back(anew.best.plan);
     if (now.who.size() > options_.planned_max) return plans;
     for (const Postponing& one : kPostponing) {
       Instance instance = now.instance;
@@ -109,11 +129,17 @@ class MilpPolicy final : public schedule::Policy {
   }
 
   MilpPolicyOptions options_;
-  Desk desk_;
+  std::unique_ptr<Desk> desk_;
   Instance how_;
   env::Env env_;
-  std::map<schedule::JobIndex, double> keys_;  // of the last order
-  std::uint64_t seed_ = 1;                     // of the next search
+  struct Listed {
+    double key = 0;
+    double modest = 1;
+  };
+  std::map<schedule::JobIndex, Listed> listed_;  // by the last search
+  double crowding_ = 1;
+  bool anew_ = false;
+  std::uint64_t seed_ = 1;  // of the next search
   schedule::TimeNs wake_ns_ = schedule::kNever;
   MilpPolicyStats own_stats_;
   MilpPolicyStats& stats_;
@@ -121,9 +147,14 @@ class MilpPolicy final : public schedule::Policy {
 
 }  // namespace
 
+std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, std::unique_ptr<Desk> desk,
+                                                   env::Env env, MilpPolicyStats* stats) {
+  return std::make_unique<MilpPolicy>(options, std::move(desk), env, stats);
+}
+
 std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, const Market& market,
                                                    const std::vector<Job>& jobs, env::Env env, MilpPolicyStats* stats) {
-  return std::make_unique<MilpPolicy>(options, market, jobs, env, stats);
+  return make_milp_policy(options, std::make_unique<MarketDesk>(market, jobs), env, stats);
 }
 
 }  // namespace orrery::plan

@@ -1,17 +1,16 @@
 #pragma once
 // Renting by plan (policy "milp"): at every event the cheapest plan that several ways of planning find.
 //
-// Assumptions: a Market (market.h); jobs can be suspended, moved and resized.
+// Assumptions: a Desk (market.h) that says what there is; jobs can be suspended, moved and resized.
 //
 // Procedure, when a job was submitted or has ended, and every H seconds
 //   1. The times left of all jobs become an instance.
 //   2. Plans for it: what runs goes on; that and what the best order of jobs (order_search.h) adds to it; the best
-//   order
-//      from an empty cluster; the cheapest plans (planner.h) under "wait" with f = 1/4, 1/2 and 1 and under "rho" with
-//      ρ = 1 and 100.
-//   3. Each is played on by the dispatch rules (dispatch.h) and the best orders to the last job that is known; the one
-//   that then costs least, rental and
-//      tardiness, is carried out. A plan that moves jobs has to save more than `worthwhile` of what is left to pay.
+//      order from an empty cluster; the cheapest plans (planner.h) under "wait" with f = 1/4, 1/2 and 1 and under "rho"
+//      with ρ = 1 and 100.
+//   3. Each is played on by the dispatch rules (dispatch.h) and the best orders, with and without placing everybody
+//      anew at every end, to the last job that is known; the one that then costs least, rental and tardiness, is
+//      carried out. A plan that moves jobs has to save more than `worthwhile` of what is left to pay.
 //
 // Neither cost of postponing is right for every load: "rho" starts everybody at once, "wait" may put off what could
 // run. The roll-out decides which fits. Since it also tries what simple rules would do, it does no worse than they by
@@ -27,11 +26,11 @@
 namespace orrery::plan {
 
 struct MilpPolicyOptions {
-  double horizon_s = 1800;        // H
-  double worthwhile = 1e-6;       // share of the remaining cost
-  std::size_t planned_max = 400;  // jobs; with more only orders are searched
-  int tries = 400;                // of each search for an order
-  PlannerOptions planner{.limit = Seconds(10)};
+  double horizon_s = 1800;                       // H
+  double worthwhile = 1e-6;                      // share of the remaining cost
+  std::size_t planned_max = 400;                 // jobs; with more only orders are searched
+  int tries = 1000;                              // of each search for an order
+  PlannerOptions planner{.limit = Seconds(10)};  // random_tries is taken as 0: roll-outs choose among plans
 };
 
 // What the policy did, for reports.
@@ -42,6 +41,10 @@ struct MilpPolicyStats {
   Seconds slowest{};        // decision, wall clock
   Seconds time{};           // of all
 };
+
+// At any desk: rented machines, or those of a cluster (cluster_desk.h). `stats` (may be null) is borrowed.
+std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, std::unique_ptr<Desk> desk,
+                                                   env::Env env, MilpPolicyStats* stats = nullptr);
 
 // `market`, `jobs` and `stats` (may be null) are borrowed.
 std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, const Market& market,

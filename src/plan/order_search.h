@@ -1,11 +1,15 @@
 #pragma once
-// A good order for dispatching jobs to the last one: simple rules, then changes that make it cheaper.
+// A good order for dispatching jobs to the last one, and how many GPUs each may want: simple rules, then changes that
+// make it cheaper.
 //
 // Procedure
-//   1. Every dispatch rule is played to the end; so are the lists of keys that are given. The cheapest is the start.
-//   2. `tries` times: a job, drawn at random, goes to another place of the order, also at random, or changes places
-//   with
-//      another job; kept if the score (Forecast::score) gets less.
+//   1. Every dispatch rule is played to the end, with and without placing everybody anew whenever a job ends; so is
+//   what
+//      an earlier search found. The cheapest is the start.
+//   2. `tries` times: one job, drawn at random, goes to another place of the order, or changes places with another job,
+//      or gets another factor of crowding; seldom, all of them do. Kept unless the score (Forecast::score) grows by
+//      more than a share that falls to 0.
+//   3. The best of all that was played.
 //
 // The same seed gives the same order. O(tries · dispatch).
 
@@ -15,16 +19,28 @@
 
 namespace orrery::plan {
 
-struct OrderSearch {
-  Dispatched best;
-  std::vector<double> keys;  // by job: best.order as DispatchOrder::kListed wants it
-  double crowding = 1;
+// With more jobs, placing everybody anew at every end takes too long.
+inline constexpr std::size_t kAnewJobsMax = 100;
 
-  DispatchRule rule() const { return {DispatchOrder::kListed, crowding, keys}; }
+// What a list of jobs is dispatched by.
+struct ListedOrder {
+  std::vector<double> keys{};    // by job
+  std::vector<double> modest{};  // by job: DispatchRule::modest
+  double crowding = 1;
+  bool anew = false;
+
+  DispatchRule rule() const { return {DispatchOrder::kListed, crowding, keys, modest, anew}; }
 };
 
-// `known`: keys of an earlier search, by job; may be empty. Precondition: the instance has a job.
-OrderSearch search_order(const Instance& instance, const Plan& kept, std::span<const double> known, int tries,
+struct OrderSearch {
+  Dispatched best;
+  ListedOrder list;  // best.plan and best.forecast are what it leads to
+
+  DispatchRule rule() const { return list.rule(); }
+};
+
+// `known`: the list of an earlier search; none if it has no keys. Precondition: the instance has a job.
+OrderSearch search_order(const Outlook& outlook, const Plan& kept, const ListedOrder& known, int tries,
                          std::uint64_t seed);
 
 }  // namespace orrery::plan

@@ -6,7 +6,11 @@
 //
 //   minimise  Σ node_v p_vk + Σ (job_js − postponed_j) x_js  (+ Σ postponed_j)
 //   Σ_s x_js ≤ 1 for every j;  Σ_j x_js ≤ Σ_k a_kg p_vk for every s;  Σ_k p_vk ≤ max_v;  Σ p_vk ≤ nodes
+//   Σ G_v p_vk ≤ gpus for every quota and the types in it;  Σ node_v p_vk + Σ rent_js x_js ≤ budget
 //   first_end: Σ x ≥ running_min; one of the jobs that end at θ runs
+//
+// Machines with pinned jobs are not in p: what is free of them has columns of its own, partitions of so many GPUs,
+// which cost nothing and give parts of the same slots.
 //
 // Rows: jobs + slots + types; columns: at most jobs · slots + partitions. Neither grows with the number of nodes.
 
@@ -36,14 +40,19 @@ class PatternMilp {
   struct Cut {
     std::size_t vm;
     Partition parts;
+    std::vector<std::size_t> kept{};  // the machines it is of; empty: new ones
   };
   void add_nodes();
+  std::vector<std::vector<std::size_t>> add_quotas();
+  void add_kept();
+  void add_cut(Cut cut, MilpColumn column);
   void add_jobs(const std::vector<bool>& open);
 
   const LinearCosts& costs_;
   Milp milp_;
   double constant_usd_ = 0;
   std::size_t first_slot_row_ = 0;
+  std::optional<std::size_t> budget_row_;
   std::vector<Cut> cuts_;             // the first columns
   std::vector<std::size_t> entries_;  // the others: where in costs_.job_usd
 };

@@ -11,6 +11,7 @@
 #include "plan/improve.h"
 #include "plan/lagrangian.h"
 #include "plan/pattern_milp.h"
+#include "plan/relink.h"
 
 namespace orrery::plan {
 
@@ -18,6 +19,9 @@ namespace {
 
 constexpr double kDualWork = 6e8;  // rounds · jobs · slots
 constexpr std::int64_t kComparisonsMax = 20'000'000;
+constexpr double kRandomWork = 2e6;  // greedy plans by chance · jobs · slots
+constexpr double kWideGap = 0.01;
+constexpr int kRandomTriesMin = 10;
 constexpr double kEqual = 1e-9;  // relative; below it costs are the same
 
 int dual_rounds(const LinearCosts& costs) {
@@ -43,7 +47,9 @@ class Planner {
       : instance_(instance), objective_(objective), options_(options), env_(env), start_(env.clock.monotonic()) {}
 
   Result<PlanReport> run() {
+    if (objective_ == Objective::kFirstEnd) ORRERY_TRY_VOID(check_plain());
     Plan greedy = greedy_plan(instance_);
+    if (std::isfinite(instance_.budget_usd)) greedy = within_budget(linear_costs(instance_, objective_), greedy);
     if (check_plan(instance_, objective_, greedy)) {
       offer(std::move(greedy));
       greedy_usd_ = best_usd_;
@@ -57,9 +63,17 @@ class Planner {
   }
 
  private:
+  // What first_end has no costs for.
+  Status check_plain() const {
+    const bool pinned =
+        std::any_of(instance_.jobs.begin(), instance_.jobs.end(), [](const Job& job) { return job.is_pinned(); });
+    if (!pinned && instance_.quotas.empty() && std::isinf(instance_.budget_usd)) return {};
+    return Error::invalid("first_end knows no pinned jobs, quotas or budgets: plan under wait or rho");
+  }
+
   Seconds left() const { return options_.limit - (env_.clock.monotonic() - start_); }
 
-  // Keeps the plan if it is cheaper than the best so far.
+  // Keeps the plan if it is cheaper than the best so far. Precondition: it keeps the rules.
   void offer(Plan plan) {
     put_in_order(plan);
     const auto cost = static_cast<double>(plan_cost(instance_, objective_, plan).total_usd());
@@ -68,14 +82,27 @@ class Planner {
     best_usd_ = cost;
   }
 
+  void offer_improved(const LinearCosts& costs, Plan plan) {
+    offer(improve(costs, within_budget(costs, std::move(plan)), kComparisonsMax));
+  }
+
   void solve(const LinearCosts& costs) {
-    offer(improve(costs, *best_, kComparisonsMax));
+    offer_improved(costs, *best_);
     const Lagrangian dual = lagrangian_bound(costs, best_usd_, dual_rounds(costs));
-    for (const Loss loss : {Loss::kOfFirst, Loss::kOfAll})
-      offer(improve(costs, rounded_plan(costs, dual, loss), kComparisonsMax));
-    offer(improve(costs, priced_plan(costs, dual), kComparisonsMax));
+    for (const Loss loss : {Loss::kOfFirst, Loss::kOfAll}) offer_improved(costs, rounded_plan(costs, dual, loss));
+    offer_improved(costs, priced_plan(costs, dual));
     bound_usd_ = dual.bound_usd;
+    // Where much is open CBC may well be late; what is found by chance also rules out choices for it.
+    const bool open = best_usd_ - bound_usd_ > kWideGap * std::fabs(best_usd_);
+    if (open) draw_plans(costs);
     if (!is_proof(best_usd_, bound_usd_)) bound_usd_ = std::max(bound_usd_, solve_exactly(costs, dual));
+    if (!open && !is_proof(best_usd_, bound_usd_) && left() > Seconds()) draw_plans(costs);
+  }
+
+  void draw_plans(const LinearCosts& costs) {
+    const double affordable = kRandomWork / static_cast<double>(costs.job_usd.size());
+    const int tries = static_cast<int>(std::min<double>(options_.random_tries, affordable));
+    if (tries >= kRandomTriesMin) offer(relinked_plan(costs, *best_, {.tries = tries}));
   }
 
   // The bound CBC gives; that of the prices if it gives none.

@@ -3,8 +3,11 @@
 //
 //   1. greedy (greedy.h), improved (improve.h): there is a plan from now on
 //   2. a bound and prices (lagrangian.h); three more plans made from the prices, improved
-//   3. the pattern program (pattern_milp.h) without the choices that the bound rules out, solved by CBC (cbc.h)
-//   4. the best plan, checked (checker.h)
+//   3. plans by chance and those between the best of them (relink.h), if the gap is above 1 % and the case not so big
+//      that one greedy plan more would be all there is time for
+//   4. the pattern program (pattern_milp.h) without the choices that the bound rules out, solved by CBC (cbc.h); without
+//      its answer step 3 if it has not been done
+//   5. the best plan, checked (checker.h)
 //
 // first_end is solved once for every time θ that can come first, since its cost is linear only for a given θ.
 // CBC that is missing, killed or late costs the proof, not the plan: the report says why.
@@ -20,6 +23,7 @@ struct PlannerOptions {
   std::string solver = "cbc";
   std::string scratch = "/tmp";
   bool heuristic_only = false;  // without CBC
+  int random_tries = 100;       // greedy plans by chance; 0: none
 };
 
 struct PlanReport {

@@ -9,6 +9,7 @@
 #include "plan/greedy.h"
 #include "plan/improve.h"
 #include "plan/lagrangian.h"
+#include "plan/relink.h"
 #include "plan/test_instance.h"
 
 namespace orrery::plan {
@@ -68,6 +69,64 @@ TEST(Planner, FindsWhatTryingEveryPlanFinds) {
   }
 }
 
+TEST(Planner, KeepsLimitsAndFindsWhatTryingEveryPlanFinds) {
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+    const Instance instance = limited(seed);
+    for (const Objective objective : {Objective::kWait, Objective::kRho}) {
+      const auto report = make_plan(instance, objective, {}, env::make_real_env());
+      ASSERT_TRUE(report) << seed << " " << report.error().to_string();
+      const double least = static_cast<double>(BruteForce(instance, objective).least_nano()) / 1e9;
+      EXPECT_TRUE(report->proven) << seed << " " << to_string(objective) << " " << report->note;
+      EXPECT_NEAR(report->objective_usd, least, 1e-7) << seed << " " << to_string(objective);
+      const auto quick = make_plan(instance, objective, {.heuristic_only = true}, env::make_real_env());
+      ASSERT_TRUE(quick) << seed << " " << quick.error().to_string();
+      EXPECT_LE(quick->bound_usd, least + 1e-7) << seed;
+      EXPECT_GE(quick->objective_usd, least - 1e-7) << seed;
+      EXPECT_LE(quick->objective_usd, quick->greedy_usd + 1e-12) << seed;
+    }
+  }
+}
+
+TEST(Planner, LimitsHoldInLargerCases) {
+  for (std::uint64_t seed = 3; seed <= 8; ++seed) {
+    const Instance instance = limited(seed, {.nodes = 6, .jobs = 30, .gpus_max = 6});
+    for (const Objective objective : {Objective::kWait, Objective::kRho}) {
+      const auto report = make_plan(instance, objective, {.heuristic_only = true}, env::make_real_env());
+      ASSERT_TRUE(report) << seed << " " << report.error().to_string();  // the checker has agreed
+      const auto exact = make_plan(instance, objective, {.limit = Seconds(1)}, env::make_real_env());
+      ASSERT_TRUE(exact) << seed << " " << exact.error().to_string();
+      EXPECT_LE(report->bound_usd, exact->objective_usd + 1e-7) << seed;
+      EXPECT_LE(exact->objective_usd, report->objective_usd + 1e-9) << seed;
+    }
+  }
+}
+
+TEST(Planner, OrderOfJobsAndTypesChangesNothingUnderLimits) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    nlohmann::json json = limited_json(seed, {.nodes = 3, .jobs = 8, .gpus_max = 4});
+    const auto text = [&] { return read_instance(json.dump(), "made up").value(); };
+    const Instance before = text();
+    std::reverse(json["jobs"].begin(), json["jobs"].end());
+    std::reverse(json["vm_types"].begin(), json["vm_types"].end());
+    std::reverse(json["quotas"][0]["vm_types"].begin(), json["quotas"][0]["vm_types"].end());
+    const Instance after = text();
+    for (const bool quick : {false, true}) {
+      const PlannerOptions how{.heuristic_only = quick};
+      const auto one = make_plan(before, Objective::kWait, how, env::make_real_env());
+      const auto other = make_plan(after, Objective::kWait, how, env::make_real_env());
+      ASSERT_TRUE(one && other);
+      EXPECT_DOUBLE_EQ(one->objective_usd, other->objective_usd) << seed;
+      EXPECT_EQ(one->plan, other->plan) << seed;
+    }
+  }
+}
+
+TEST(Planner, FirstEndSaysThatItKnowsNoLimits) {
+  const auto report = make_plan(limited(1), Objective::kFirstEnd, {}, env::make_real_env());
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::kInvalidArgument);
+}
+
 TEST(Planner, HeuristicsKeepTheirBoundAndNeverLoseToGreedy) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Instance instance = made_up(seed, {.nodes = 3, .jobs = 5, .gpus_max = 2});
@@ -103,6 +162,69 @@ TEST(Planner, ImprovingNeverCostsMoreAndKeepsTheRules) {
       }
     }
   }
+}
+
+TEST(Relinking, KeepsTheLimitsAndIsNeverWorseThanWhatItKnows) {
+  double before = 0, after = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Instance instance = limited(seed, {.nodes = 5, .jobs = 20, .gpus_max = 4});
+    for (const Objective objective : {Objective::kWait, Objective::kRho}) {
+      const LinearCosts costs = linear_costs(instance, objective);
+      const Plan greedy = within_budget(costs, greedy_plan(instance));
+      const Plan improved = improve(costs, greedy, 1'000'000);
+      const Plan found = relinked_plan(costs, improved, {.tries = 30});
+      const auto checked = check_plan(instance, objective, found);
+      ASSERT_TRUE(checked) << seed << " " << checked.error().to_string();
+      EXPECT_LE(total_usd(costs, found), total_usd(costs, improved) + 1e-9) << seed;
+      EXPECT_EQ(found, relinked_plan(costs, improved, {.tries = 30})) << seed;
+      before += total_usd(costs, improved);
+      after += total_usd(costs, found);
+    }
+  }
+  EXPECT_LT(after, 0.99 * before);
+}
+
+TEST(Relinking, StaysWithinTheNodesAndQuotasOnTheWay) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Instance instance = limited(seed, {.nodes = 4, .jobs = 15, .gpus_max = 4});
+    instance.budget_usd = std::numeric_limits<double>::infinity();  // may be broken on the way
+    const LinearCosts costs = linear_costs(instance, Objective::kWait);
+    Random random(seed);
+    const Plan from = random_greedy_plan(instance, {.configurations = 0.5}, random);
+    const Plan to = random_greedy_plan(instance, {.configurations = 0.5}, random);
+    const Plan between = best_between(costs, from, to, 0.3, random);
+    for (const Plan& plan : {from, to, between}) {
+      const auto checked = check_plan(instance, Objective::kWait, plan);
+      ASSERT_TRUE(checked) << seed << " " << checked.error().to_string();
+    }
+  }
+}
+
+TEST(RandomGreedy, DrawsDifferentPlansUnlessNothingIsLeftToChance) {
+  const Instance instance = made_up(3, {.nodes = 8, .jobs = 40, .gpus_max = 4});
+  Random random(1);
+  int different = 0;
+  for (int i = 0; i < 10; ++i) {
+    const Plan plan = random_greedy_plan(instance, {}, random);
+    ASSERT_TRUE(check_plan(instance, Objective::kWait, plan));
+    different += plan == greedy_plan(instance) ? 0 : 1;
+  }
+  EXPECT_GT(different, 5);
+  // swap −0.5 or 0.5 decides every pair: lighter jobs first leaves nothing to the draw.
+  EXPECT_EQ(random_greedy_plan(instance, {0.5, 0, 0}, random), random_greedy_plan(instance, {0.5, 0, 0}, random));
+}
+
+// Where a second costs a dollar, costs are so large that sums of doubles differ by more than 1e-10 each time.
+TEST(Planner, ImprovingEndsWhereCostsAreLarge) {
+  Instance instance = made_up(7, {.nodes = 4, .jobs = 30, .gpus_max = 8});
+  for (VmType& type : instance.vm_types) type.price_usd_h = 0;
+  for (Job& job : instance.jobs) {
+    job.weight_usd_s = 1;
+    job.due_s = -1e6;
+  }
+  const LinearCosts costs = linear_costs(instance, Objective::kWait);
+  const Plan once = improve(costs, greedy_plan(instance), 3'000'000);
+  EXPECT_EQ(total_usd(costs, improve(costs, once, 20'000'000)), total_usd(costs, once));
 }
 
 // Four jobs for every GPU there can be, each waiting at a high price: who runs decides the cost.

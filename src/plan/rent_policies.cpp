@@ -76,7 +76,7 @@ class RentPolicy final : public schedule::Policy {
   }
 
   RentOrder order_;
-  Desk desk_;
+  MarketDesk desk_;
 };
 
 }  // namespace

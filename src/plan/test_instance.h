@@ -45,6 +45,34 @@ inline nlohmann::json made_up_json(std::uint64_t seed, const MadeUp& size) {
           {"kappa", 0.05},       {"wait_fraction", 0.25}, {"vm_types", types}, {"jobs", jobs}};
 }
 
+// With a quota, a budget, a spot type, memory limits, a job that runs and one that is pinned.
+inline nlohmann::json limited_json(std::uint64_t seed, const MadeUp& size) {
+  nlohmann::json json = made_up_json(seed, size);
+  Random random = Random(seed).split("limits");
+  auto& types = json["vm_types"];
+  auto& jobs = json["jobs"];
+  types[2]["spot"] = {{"interruptions_per_h", random.uniform(0, 2)}, {"save_every_s", 600}, {"restart_s", 60}};
+  types[0]["memory_gib"] = 16;
+  for (auto& job : jobs) {
+    if (random.below(3) == 0) job["memory_gib"] = {24, 12};
+    job["switch_s"] = random.uniform(0, 100);
+  }
+  jobs[0]["memory_gib"] = 1;
+  jobs[0]["running"] = {{"vm", "vm0"}, {"gpus", 1}, {"pinned_on", "here"}};
+  jobs[1]["memory_gib"] = 1;
+  jobs[1]["running"] = {{"vm", "vm1"}, {"gpus", 1}};
+  const int kept = types[0]["gpus"].get<int>();
+  json["quotas"] = {{{"name", "A"}, {"vm_types", {"vm0", "vm1"}}, {"max_gpus", kept + random.below(3)}}};
+  const double pinned_usd = types[0]["price_usd_h"].get<double>() / 3600 * 3400;  // at most
+  json["budget_usd"] = pinned_usd + random.uniform(0, 2);
+  return json;
+}
+
+inline Instance limited(std::uint64_t seed, const MadeUp& size = {}) {
+  auto instance = read_instance(limited_json(seed, size).dump(), "made up");
+  return instance.value();
+}
+
 inline Instance made_up(std::uint64_t seed, const MadeUp& size = {}) {
   auto instance = read_instance(made_up_json(seed, size).dump(), "made up");
   return instance.value();

@@ -89,7 +89,7 @@ TEST(Engine, PreemptionKeepsWorkAndCostsWhatItIsSaidToCost) {
 
 TEST(Engine, JobsThatNeverFitAreReported) {
   const Workload workload = workload_of({job_of(0, 10, 3), job_of(1, 5, 1)});
-  for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
+  for (const schedule::PolicyInfo& policy : runnable_policies()) {
     const RunResult result = run(workload, pool(2), policy.name);
     EXPECT_EQ(result.too_large, std::vector<JobIndex>{0}) << policy.name;
     EXPECT_TRUE(result.unfinished.empty()) << policy.name;
@@ -177,7 +177,7 @@ TEST(Engine, EveryPolicyEndsEveryJobAndConservesWork) {
     RunSetup setup;
     setup.machines.assign(3, {.gpus = 8});
     setup.engine.check_invariants = true;
-    for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
+    for (const schedule::PolicyInfo& policy : runnable_policies()) {
       const RunResult result = run(workload, setup, policy.name);
       EXPECT_TRUE(result.unfinished.empty()) << policy.name << " seed " << seed;
       for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
@@ -207,7 +207,7 @@ TEST(Engine, PoliciesSurviveFailures) {
   for (int i = 0; i < 10; ++i) {
     setup.engine.outages.push_back({(600 + 900 * i) * kSecond, (900 + 900 * i) * kSecond, i % 3});
   }
-  for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
+  for (const schedule::PolicyInfo& policy : runnable_policies()) {
     const RunResult result = run(workload, setup, policy.name);
     EXPECT_TRUE(result.unfinished.empty()) << policy.name;
   }

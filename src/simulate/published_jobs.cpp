@@ -29,14 +29,20 @@ plan::Market published_market(int nodes, bool in_house) {
   return market;
 }
 
+std::map<std::string, int> gpus_by_type(const Market& market) {
+  std::map<std::string, int> most;
+  for (const plan::VmType& type : market.vm_types) most[type.gpu] = std::max(most[type.gpu], type.gpus);
+  return most;
+}
+
 const std::array<JobKind, 6>& published_kinds() {
   static constexpr std::array<JobKind, 6> kKinds = {{
-      {"DeepSpeech", "deepspeech", 4, true, 64 * 158.0, 0.065},
-      {"VGG-19", "vgg19", 32, false, 130'000, 0.100},
-      {"VGG-19 each", "vgg19", 32, true, 130'000, 0.070},
-      {"AlexNet", "alexnet", 256, false, 12 * 130'000.0, 0.120},
-      {"ResNet-50", "resnet50", 64, false, 3 * 130'000.0, 0.067},
-      {"ResNet-50 each", "resnet50", 64, true, 3 * 130'000.0, 0.042},
+      {"DeepSpeech", "deepspeech", 4, true, 64 * 158.0, "deepspeech_tf.csv", 0.065},
+      {"VGG-19", "vgg19", 32, false, 130'000, "vgg19_pt.csv", 0.100},
+      {"VGG-19 each", "vgg19", 32, true, 130'000, "vgg19_tf.csv", 0.070},
+      {"AlexNet", "alexnet", 256, false, 12 * 130'000.0, "alexnet_pt.csv", 0.120},
+      {"ResNet-50", "resnet50", 64, false, 3 * 130'000.0, "resnet50_pt.csv", 0.067},
+      {"ResNet-50 each", "resnet50", 64, true, 3 * 130'000.0, "resnet50_tf.csv", 0.042},
   }};
   return kKinds;
 }
@@ -65,8 +71,7 @@ Result<std::vector<Estimate<double>>> times_on(const workload::TrainingGraph& gr
 }  // namespace
 
 Result<std::vector<KindTimes>> predicted_times(const Market& market, const predict::Predictor& predictor) {
-  std::map<std::string, int> most;
-  for (const plan::VmType& type : market.vm_types) most[type.gpu] = std::max(most[type.gpu], type.gpus);
+  const std::map<std::string, int> most = gpus_by_type(market);
   std::vector<KindTimes> all;
   for (const JobKind& kind : published_kinds()) {
     ORRERY_TRY(const workload::TrainingGraph graph, workload::build_model(kind.model));

@@ -23,12 +23,16 @@ namespace orrery::simulate {
 // The six sizes rented from a provider; `in_house`: also the others, each on at most a fifth of the nodes.
 plan::Market published_market(int nodes, bool in_house);
 
+// The most GPUs a machine of each type of them has.
+std::map<std::string, int> gpus_by_type(const plan::Market& market);
+
 struct JobKind {
   std::string_view name;
   std::string_view model;  // of the zoo
   std::int64_t batch = 1;
   bool batch_of_each_gpu = false;
   double prototype_samples = 0;  // of the job in the published prototype
+  std::string_view table{};      // of measured runs (measured_kinds.h)
   double mean_error = 0;         // of predicted run times, of measured ones: docs/accuracy.md, `evaluate polimi`, batch
 };
 const std::array<JobKind, 6>& published_kinds();

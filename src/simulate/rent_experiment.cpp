@@ -27,13 +27,11 @@ MakeRentPolicy rent_by_plan(const plan::MilpPolicyOptions& options, env::Env env
 
 }  // namespace
 
-Result<std::vector<LoopRow>> loop_experiment(const LoopOptions& options, const predict::Predictor& predictor,
+Result<std::vector<LoopRow>> loop_experiment(const LoopOptions& options, const std::vector<KindTimes>& times,
                                              env::Env env, const std::function<void()>& done) {
   std::vector<LoopRow> rows;
   const TimeNs lost = schedule::from_seconds(options.switch_s);
   const Costs switching{.resume_ns = lost, .move_ns = lost};
-  ORRERY_TRY(const std::vector<KindTimes> times,
-             predicted_times(published_market(options.nodes.front(), options.in_house), predictor));
   for (const int nodes : options.nodes) {
     const Market market = published_market(nodes, options.in_house);
     for (const double gap_s : options.gaps_s) {

@@ -28,8 +28,9 @@ struct LoopRow {
   plan::MilpPolicyStats stats;  // of milp
 };
 
-// Every policy on every instance. `done` is called after each run.
-Result<std::vector<LoopRow>> loop_experiment(const LoopOptions& options, const predict::Predictor& predictor,
+// Every policy on every instance, of jobs with these times (published_jobs.h, measured_kinds.h). `done` is called after
+// each run.
+Result<std::vector<LoopRow>> loop_experiment(const LoopOptions& options, const std::vector<KindTimes>& times,
                                              env::Env env, const std::function<void()>& done);
 
 // Predicted against real cost: two nodes, four VM types, the six kinds in turn, a job every 300 s. Real times are

@@ -60,7 +60,9 @@ TEST_F(RentExperimentTest, PlansSaveUnderLoadAndCostNoMoreWhenIdle) {
   options.jobs_per_node = 4;
   options.milp.planner.heuristic_only = true;
   options.milp.tries = 50;
-  const auto rows = loop_experiment(options, predictor_, sim_.env(), [] {});
+  const auto times = predicted_times(published_market(2, false), predictor_);
+  ASSERT_TRUE(times) << times.error().to_string();
+  const auto rows = loop_experiment(options, *times, sim_.env(), [] {});
   ASSERT_TRUE(rows) << rows.error().to_string();
   ASSERT_EQ(rows->size(), 8U);
   for (int load = 0; load < 2; ++load) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "env/sim_env.h"
 #include "simulate/runner.h"
 
 namespace orrery::simulate {
@@ -31,7 +32,11 @@ inline RunSetup setup_of(std::size_t machines, int gpus) {
 }
 
 inline RunResult run(const Workload& workload, const RunSetup& setup, std::string_view policy) {
-  auto result = run_policy(workload, setup, policy);
+  env::SimEnv sim;
+  const env::Env env = sim.env();
+  RunSetup with_clock = setup;
+  with_clock.env = &env;
+  auto result = run_policy(workload, with_clock, policy);
   EXPECT_TRUE(result.has_value()) << result.error().to_string();
   return result ? std::move(*result) : RunResult{};
 }

@@ -6,6 +6,8 @@
 
 #include "base/parallel.h"
 #include "hardware/offer.h"
+#include "plan/cluster_desk.h"
+#include "plan/milp_policy.h"
 #include "simulate/device_types.h"
 
 namespace orrery::simulate {
@@ -44,7 +46,27 @@ Workload made_elastic(Workload workload, double factor) {
   return workload;
 }
 
+// Renting by plan where nothing has to be rented: heuristics only, since a trace has thousands of decisions.
+Result<std::unique_ptr<schedule::Policy>> make_milp(const RunSetup& setup, const schedule::ScalingModel& scaling) {
+  if (setup.env == nullptr) return Error::invalid("milp needs a clock");
+  const Costs& costs = setup.engine.costs;
+  plan::ClusterDeskOptions desk;
+  desk.switch_s = schedule::to_seconds(std::max(costs.resume_ns, costs.move_ns));
+  plan::MilpPolicyOptions options;
+  options.horizon_s = 6 * 3600;
+  options.tries = 20;
+  options.planned_max = 30;
+  options.planner.heuristic_only = true;
+  return plan::make_milp_policy(options, std::make_unique<plan::ClusterDesk>(desk, scaling), *setup.env);
+}
+
 }  // namespace
+
+std::vector<schedule::PolicyInfo> runnable_policies() {
+  std::vector<schedule::PolicyInfo> policies = schedule::all_policies();
+  policies.push_back({"milp", "least weighted tardiness, or time without deadlines, by plans that are played on"});
+  return policies;
+}
 
 Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, std::string_view policy) {
   schedule::PolicyInputs inputs;
@@ -82,7 +104,7 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
       erred = std::make_unique<ErredScaling>(view, *scaling, setup.scaling_errors, engine.seed);
       inputs.scaling = erred.get();
     }
-    return schedule::make_policy(policy, inputs);
+    return policy == "milp" ? make_milp(setup, *inputs.scaling) : schedule::make_policy(policy, inputs);
   };
   if (!is_elastic) return simulate(workload, setup.machines, speed, make, engine);
   if (setup.fitted_scaling) {

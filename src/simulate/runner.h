@@ -1,6 +1,7 @@
 #pragma once
 // Runs a workload under policies by name, several at a time.
 
+#include "env/env.h"
 #include "schedule/policies.h"
 #include "simulate/engine.h"
 #include "simulate/erred_scaling.h"
@@ -26,7 +27,11 @@ struct RunSetup {
   double young_factor = 0.95;  // of the gains of young jobs then
   ScalingErrors scaling_errors{};
   schedule::GandivaOptions gandiva{};
+  const env::Env* env = nullptr;  // borrowed; milp asks it for the time its plans take
 };
+
+// Those of the room `schedule`, and milp (plan/milp_policy.h).
+std::vector<schedule::PolicyInfo> runnable_policies();
 
 // The sample of past GPU times that gittins needs is taken from the workload itself: at most 1000 quantiles of it.
 Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, std::string_view policy);
