@@ -50,7 +50,9 @@ TEST(JobStory, EveryPolicyExplainsEveryJob) {
       EXPECT_EQ(story.back().what, "ends") << policy.name;
       for (std::size_t i = 0; i < story.size(); ++i) {
         EXPECT_FALSE(story[i].what.empty() || story[i].why.empty()) << policy.name;
-        if (i > 0) EXPECT_GE(story[i].at_ns, story[i - 1].at_ns) << policy.name;
+        if (i > 0) {
+          EXPECT_GE(story[i].at_ns, story[i - 1].at_ns) << policy.name;
+        }
         if (i > 0 && i + 1 < story.size() && !story[i].what.starts_with("waits")) ++decisions;
       }
     }
