@@ -226,17 +226,16 @@ class TorchTest(JobTest):
         self.assertEqual(sorted(steps), list(range(1, last + 1)))
         workers = [steps[step][0] for step in sorted(steps)]
         self.assertEqual((workers[0], workers[-1]), (2, 4), job.events())
-        # The loss goes on where it was: before and after a change it differs no more than it does elsewhere.
-        losses = [steps[step][1] for step in sorted(steps)]
         changes = [at for at in range(1, last) if workers[at] != workers[at - 1]]
         self.assertEqual(len(changes), 2)
-        jumps = {
-            at: abs(statistics.mean(losses[at : at + WINDOW]) - statistics.mean(losses[at - WINDOW : at]))
-            for at in range(WINDOW, last - WINDOW)
-        }
-        elsewhere = [jump for at, jump in jumps.items() if all(abs(at - change) > WINDOW for change in changes)]
-        for change in changes:
-            self.assertLessEqual(jumps.get(change, 0), 1.5 * max(elsewhere), change)
+        # The loss goes on as in a training by one process, which has the same batches.
+        losses = [steps[step][1] for step in sorted(steps)]
+        alone = run(GNS, last)
+        calm = [float(loss) for loss in re.findall(r"^step \d+ workers 1 loss ([\d.]+)", alone.stdout, re.MULTILINE)]
+        self.assertEqual(len(calm), last, alone.stderr)
+        for at in range(last - WINDOW):
+            self.assertAlmostEqual(statistics.mean(losses[at : at + WINDOW]), statistics.mean(calm[at : at + WINDOW]),
+                                   delta=0.02, msg=f"from step {at + 1} on; changes after {changes}")
         self.assertLess(statistics.mean(losses[-100:]), 0.7 * statistics.mean(losses[:20]))
         models = {line[1] for line in job.printed_lines(r"\[\d+\] (model \w{8} after step \d+)")}
         self.assertEqual(len(models), 1, job.printed[-300:])

@@ -130,10 +130,9 @@ Result<StepOutcome> Worker::finish_step(const Status& operations) {
 
 // Of its own will, or with all others; a member that others left behind goes on.
 bool Worker::has_ended() const {
+  if (member_.state() == MemberState::kActive && view().is_last()) return true;
   if (member_.state() != MemberState::kActive || !view_is_open_) return false;
-  const auto stop = view().parameters.find(kStopParameter);
-  const bool all_stop = stop != view().parameters.end() && stop->second > 0;
-  return all_stop || (is_leaving_ && view().members.size() == 1);
+  return view().stops() || (is_leaving_ && view().members.size() == 1);
 }
 
 void Worker::leave() {

@@ -16,10 +16,8 @@ namespace orrery::elastic {
 
 // Under which the launcher of a job has its postbox: no member is called so.
 inline constexpr std::uint64_t kLauncherName = 0;
-// The parameter of a view that ends the job for all of its members, at the same step.
 // How often the ways between members were measured anew. A view that has it begins with that.
 inline constexpr const char* kTopologyParameter = "topology";
-inline constexpr const char* kStopParameter = "stop";
 
 // To processes.
 struct JoinNow {  // "ask these members to take you in"

@@ -21,6 +21,14 @@ bool is_outdated(const Request& request, const View& view) {
          });
 }
 
+// Several members may wish the same; one view fulfils all of it.
+bool is_fulfilled(const Request& request, const View& view) {
+  const auto* const set = std::get_if<SetParameter>(&request.wish);
+  if (set == nullptr) return false;
+  const auto now = view.parameters.find(set->name);
+  return now != view.parameters.end() && now->second == set->value;
+}
+
 }  // namespace
 
 Member::Member(MemberId self, const View& first)
@@ -58,7 +66,7 @@ void Member::wish(std::variant<Join, Leave, SetParameter> what) {
 }
 
 void Member::remember(const Request& request) {
-  if (dead_.contains(request.origin) || is_outdated(request, view_)) return;
+  if (dead_.contains(request.origin) || is_outdated(request, view_) || is_fulfilled(request, view_)) return;
   const auto applied = view_.applied.find(request.origin);
   if (applied != view_.applied.end() && applied->second >= request.number) return;
   const auto known = std::find_if(requests_.begin(), requests_.end(), [&](const Request& other) {
@@ -161,6 +169,8 @@ bool Member::has_request() const {
 }
 
 bool Member::has_reason() const {
+  // Those who came to its end first are gone already.
+  if (view_.is_last()) return false;
   // Once stopped, only the next view lets anyone go on.
   if (state_ == MemberState::kStopped) return true;
   if (!holds_requests_ && has_request()) return true;
@@ -394,7 +404,7 @@ void Member::install(const View& view) {
     const auto applied = view_.applied.find(request.origin);
     const bool is_applied = applied != view_.applied.end() && applied->second >= request.number;
     const bool from_nobody = !view_.has(request.origin) && !std::holds_alternative<Join>(request.wish);
-    return is_applied || from_nobody || is_outdated(request, view_);
+    return is_applied || from_nobody || is_outdated(request, view_) || is_fulfilled(request, view_);
   });
   events_.push_back(Installed{view_, !has_state_, follows_});
   forward_requests();

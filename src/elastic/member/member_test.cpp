@@ -248,6 +248,37 @@ TEST(Member, JoinLeaveAndParametersComeWithTheNextView) {
   EXPECT_EQ(job[2].view(), job[3].view());
 }
 
+TEST(Member, WhatSeveralWishTakesOneView) {
+  for (int delivered = 0; delivered < 12; ++delivered) {
+    Job job(view_of(3, 3));
+    job[1].set_parameter("batch", 64);
+    // The others wish it while the view is changing already.
+    for (int i = 0; i < delivered; ++i) job.deliver_one();
+    for (const MemberId id : {2, 3}) job[id].set_parameter("batch", 64);
+    job.settle();
+    EXPECT_EQ(batch_of(job[1].view()), 64u);
+    EXPECT_EQ(job[1].view().epoch, 2u) << delivered;
+    // What was fulfilled is forgotten: a later wish is not undone by it.
+    job[2].set_parameter("batch", 32);
+    job.settle();
+    EXPECT_EQ(batch_of(job[1].view()), 32u);
+    EXPECT_EQ(job[1].view().epoch, 3u) << delivered;
+  }
+}
+
+TEST(Member, AViewInWhichAllStopIsTheLast) {
+  Job job(view_of(3, 1));
+  job[2].set_parameter(kStopParameter, 1);
+  job.settle();
+  ASSERT_TRUE(job[1].view().is_last());
+  // They have come to their end, and are gone.
+  job.kill(1);
+  job.kill(2);
+  job.settle();
+  EXPECT_EQ(job[3].view().members.size(), 3u);
+  EXPECT_EQ(job[3].state(), MemberState::kActive);
+}
+
 TEST(Member, WithoutTheModelNobodyGoesOn) {
   Job job(view_of(1, 1));
   job.members.emplace(2, Member(MemberRecord{2, 0, 1}, {1}));

@@ -18,6 +18,11 @@ QuorumRule View::rule() const {
   return one_host ? QuorumRule::kSurvivors : QuorumRule::kMajority;
 }
 
+bool View::stops() const {
+  const auto stop = parameters.find(kStopParameter);
+  return stop != parameters.end() && stop->second > 0;
+}
+
 int View::rank_of(MemberId id) const {
   for (std::size_t rank = 0; rank < members.size(); ++rank) {
     if (members[rank].id == id) return static_cast<int>(rank);

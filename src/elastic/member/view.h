@@ -45,6 +45,9 @@ enum class QuorumRule {
   kMajority,
 };
 
+// The parameter of a view that ends the job for all of its members, at the same step.
+inline constexpr const char* kStopParameter = "stop";
+
 struct View {
   static constexpr std::size_t kMembersMax = 1024;
   static constexpr std::size_t kParametersMax = 256;
@@ -57,6 +60,10 @@ struct View {
   std::map<MemberId, std::uint64_t> applied;  // per member, the number of its last request that is in here
 
   QuorumRule rule() const;
+  bool stops() const;
+  // Nobody has anything to do in it: who comes to it is at the end. Across hosts members part together, and who has no
+  // model gets it first.
+  bool is_last() const { return stops() && without_state.empty() && rule() == QuorumRule::kSurvivors; }
   // -1 if it is no member.
   int rank_of(MemberId id) const;
   bool has(MemberId id) const { return rank_of(id) >= 0; }
