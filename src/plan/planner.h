@@ -5,7 +5,8 @@
 //   2. a bound and prices (lagrangian.h); three more plans made from the prices, improved
 //   3. plans by chance and those between the best of them (relink.h), if the gap is above 1 % and the case not so big
 //      that one greedy plan more would be all there is time for
-//   4. the pattern program (pattern_milp.h) without the choices that the bound rules out, solved by CBC (cbc.h); without
+//   4. the pattern program (pattern_milp.h) without the choices that the bound rules out, solved by CBC (cbc.h);
+//   without
 //      its answer step 3 if it has not been done
 //   5. the best plan, checked (checker.h)
 //
