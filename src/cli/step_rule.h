@@ -20,7 +20,7 @@ struct TrainerOptions {
   std::uint64_t seed = 1;     // of the order of samples
   double learning_rate = 0.02;
   double momentum = 0.9;
-  std::uint64_t period = 8;   // steps of the optimizer between two averages of the models
+  std::uint64_t period = 8;   // steps of the optimizer in a round (rounds.cpp)
   std::uint64_t servers = 1;  // members that keep parameters for all, if there are so many
   // For experiments: a card takes this long at least, and so many times as long on one of the members.
   Seconds pace{0};
