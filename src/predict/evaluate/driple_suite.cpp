@@ -7,58 +7,15 @@
 #include <map>
 
 #include "base/plot/plots.h"
-#include "base/random.h"
 #include "predict/driple/layer_runs.h"
 #include "predict/evaluate/left_out.h"
-#include "predict/evaluate/resource_models.h"
+#include "predict/evaluate/resource_runs.h"
 
 namespace orrery::predict {
 
 namespace {
 
-constexpr const char* kFiles[] = {"mlp_data_step1.csv.gz", "mlp_data_step2.csv.gz"};
-constexpr double kTrainShare = 0.6, kValidationShare = 0.2;
 constexpr double kSmallest = 1e-9;  // a prediction that an interval can be put around by factors
-constexpr std::size_t kRunsMin = 20;
-
-struct NamedExample {
-  std::string name;
-  ResourceExample example;
-};
-
-Result<std::vector<NamedExample>> read_examples(env::Files& files, const std::string& folder,
-                                                const OpFrequencies& frequencies) {
-  std::vector<NamedExample> examples;
-  for (const char* file : kFiles) {
-    ORRERY_TRY(const std::string text, read_data(files, folder, file));
-    auto runs = parse_layer_runs(text);
-    if (!runs) return std::move(runs).error().with_context(fmt::format("{}/{}", folder, file));
-    for (const LayerRun& run : *runs) {
-      examples.push_back(
-          {run.name, {build_node_graph(run, frequencies), run.batch, {run.used.begin(), run.used.end()}}});
-    }
-  }
-  return examples;
-}
-
-struct Parts {
-  Examples train, validation, test;
-};
-
-Parts drawn(const std::vector<NamedExample>& examples, const std::vector<NamedExample>& test, std::uint64_t seed) {
-  Parts parts;
-  // Without a part to be kept for the test, its share goes to the other two.
-  const double whole = test.empty() ? 1 : kTrainShare + kValidationShare;
-  for (const NamedExample& one : examples) {
-    const double place = whole * Random(seed).split(one.name).uniform();
-    Examples& part = place < kTrainShare                      ? parts.train
-                     : place < kTrainShare + kValidationShare ? parts.validation
-                                                              : parts.test;
-    part.push_back(&one.example);
-  }
-  for (const NamedExample& one : test) parts.test.push_back(&one.example);
-  return parts;
-}
 
 struct Choice {
   ResourceModelKind kind;
@@ -67,7 +24,7 @@ struct Choice {
   std::string note;
 };
 
-Result<Choice> choose(const Parts& parts, const SuiteInput& input) {
+Result<Choice> choose(const ResourceRuns& parts, const SuiteInput& input) {
   Choice best;
   double least = std::numeric_limits<double>::infinity();
   std::string errors;
@@ -145,18 +102,7 @@ void add_errors(SuiteReport& report, const std::vector<NormalisedErrors>& errors
 Result<SuiteReport> run_driple_suite(const SuiteInput& input) {
   const double begin = input.now_s();
   SuiteReport report{.suite = "driple", .seed = input.seed};
-  ORRERY_TRY(const std::string table, read_data(input.files, input.data + "/driple/official", "node_frequency.csv"));
-  ORRERY_TRY(const OpFrequencies frequencies, OpFrequencies::parse(table));
-  ORRERY_TRY(const std::vector<NamedExample> known,
-             read_examples(input.files, training_folder(input, "driple/gpumemnet"), frequencies));
-  std::vector<NamedExample> kept;
-  if (!input.test.empty()) {
-    ORRERY_TRY(kept, read_examples(input.files, input.test, frequencies));
-  }
-  const Parts parts = drawn(known, kept, input.seed);
-  if (std::min({parts.train.size(), parts.validation.size(), parts.test.size()}) < kRunsMin) {
-    return Error::invalid(fmt::format("fewer than {} runs to fit, to choose by or to score", kRunsMin));
-  }
+  ORRERY_TRY(const ResourceRuns parts, read_resource_runs(input));
   ORRERY_TRY(Choice choice, choose(parts, input));
   Examples both = parts.train;
   both.insert(both.end(), parts.validation.begin(), parts.validation.end());

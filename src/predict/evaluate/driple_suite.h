@@ -1,9 +1,7 @@
 #pragma once
-// driple: what training runs use of a GPU, from their graphs (driple/gpumemnet: peak memory and five kinds of
-// activity).
+// driple: what training runs use of a GPU, from their graphs (resource_runs.h).
 //
-// Runs are drawn 60 : 20 : 20 into training, validation and test (a run and its repetitions together); a --test folder
-// takes the place of the last part. Every model (the mean, a ridge regression and boosted trees on aggregates of the
+// Every model (the mean, a ridge regression and boosted trees on aggregates of the
 // graph, with --steps Driple's network) is fitted on the training part; the one with the smallest validation error is
 // fitted again on both, unless it watched the validation part while it learned, and scored once. Intervals come from
 // its errors on the validation part.

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "env/sim_files.h"
+#include "predict/evaluate/driple_ablations_suite.h"
 #include "predict/evaluate/resource_models.h"
 
 namespace orrery::predict {
@@ -86,6 +87,31 @@ TEST_F(DripleSuite, RefusesTooFewRuns) {
   SuiteInput few = input();
   few.train = "/few";
   EXPECT_FALSE(run_driple_suite(few).has_value());
+}
+
+TEST_F(DripleSuite, AblationsChangeOnePartAtATimeAgainstTheSameNetwork) {
+  SuiteInput short_one = input();
+  short_one.training.steps = 3;
+  const auto report = run_driple_ablations_suite(short_one);
+  ASSERT_TRUE(report) << report.error().to_string();
+  ASSERT_EQ(report->rows.size(), 13U);
+  const auto more = [&](std::string_view group, std::string_view name) {
+    const ReportRow* row = report->find(group);
+    EXPECT_NE(row, nullptr) << group;
+    for (const auto& [key, value] : row->more) {
+      if (key == name) return value;
+    }
+    return std::nan("");
+  };
+  for (const char* reference : {"grouping: none", "graph layer: gcn", "depth: log2", "readout: set2set"}) {
+    EXPECT_EQ(more(reference, "change"), 0) << reference;
+    EXPECT_EQ(more(reference, "nrmse_range"), more("grouping: none", "nrmse_range")) << reference;
+  }
+  EXPECT_NEAR(more("readout: mean", "change"),
+              more("readout: mean", "nrmse_range") / more("readout: set2set", "nrmse_range") - 1, 1e-12);
+  EXPECT_NE(more("graph layer: gin", "change"), 0);
+  EXPECT_LE(more("depth: half", "least"), more("depth: half", "most"));
+  EXPECT_EQ(more("grouping: proportional", "published_change"), -0.46);
 }
 
 // Errors 1 and −3 over measured 2 and 10 (training: up to 20): root of 5; range 8, mean 6.

@@ -5,6 +5,7 @@
 
 #include "base/gzip.h"
 #include "base/text.h"
+#include "predict/evaluate/driple_ablations_suite.h"
 #include "predict/evaluate/driple_suite.h"
 #include "predict/evaluate/ets_ablations_suite.h"
 #include "predict/evaluate/ets_faithful_suite.h"
@@ -56,6 +57,8 @@ const std::vector<Suite>& all_suites() {
       {"jobs", "bursts of processor, memory and network of data-parallel jobs (default data/jobs.dataset)",
        run_jobs_suite},
       {"driple", "memory and activity of a GPU that trainings use, from their graphs", run_driple_suite},
+      {"driple-ablations", "what grouping, graph layer, depth and readout do to Driple's network",
+       run_driple_ablations_suite},
       {"kineto", "the last step of a profiled run from the steps before it", run_kineto_suite},
   };
   return kSuites;
@@ -63,7 +66,7 @@ const std::vector<Suite>& all_suites() {
 
 Result<Suite> find_suite(std::string_view name) {
   std::vector<std::string> names;
-  std::string list = "\n  memory        peaks of memory";
+  std::string list;
   for (const Suite& suite : all_suites()) {
     if (suite.name == name) return suite;
     names.push_back(suite.name);

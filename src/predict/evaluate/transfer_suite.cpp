@@ -78,26 +78,31 @@ struct Outcome {
 };
 using Outcomes = std::map<std::size_t, Outcome>;  // by rows
 
-// The source's times as a device has them that starts and computes at other speeds: α · time + β · roofline + γ, none
+using Times = std::vector<double>;  // by row
+
+// The sources' times as a device has them that starts and computes at other speeds: Σ α · time + β · roofline + γ, none
 // negative, by least squares of relative errors.
-Result<std::vector<double>> adapted(const LayerData& data, const Rows& rows, const std::vector<double>& from_source,
-                                    const std::vector<double>& roofs) {
-  std::vector<double> source, roofline, times, weights;
+Result<Times> adapted(const LayerData& data, const Rows& rows, const std::vector<const Times*>& sources,
+                      const Times& roofs) {
+  const Times start(roofs.size(), 1.0);
+  std::vector<const Times*> terms = sources;
+  terms.insert(terms.end(), {&roofs, &start});
+  Design design;
+  Times times, weights;
+  for (const Times* term : terms) {
+    Times column;
+    for (const std::size_t row : rows) column.push_back((*term)[row]);
+    design.add(fmt::format("term {}", design.columns()), std::move(column));
+  }
   for (const std::size_t row : rows) {
-    source.push_back(from_source[row]);
-    roofline.push_back(roofs[row]);
     times.push_back(data.rows[row].measured_ms);
     weights.push_back(1 / data.rows[row].measured_ms);
   }
-  Design design;
-  design.add("source", std::move(source));
-  design.add("roofline", std::move(roofline));
-  design.add("start", std::vector<double>(rows.size(), 1.0));
   ORRERY_TRY(const LinearFit fit, non_negative_least_squares(design, times, weights));
-  const std::vector<double>& terms = fit.coefficients;
-  std::vector<double> priors(from_source.size());
+  Times priors(roofs.size(), 0.0);
   for (std::size_t row = 0; row < priors.size(); ++row) {
-    priors[row] = std::max(kLeastMs, terms[0] * from_source[row] + terms[1] * roofs[row] + terms[2]);
+    for (std::size_t term = 0; term < terms.size(); ++term) priors[row] += fit.coefficients[term] * (*terms[term])[row];
+    priors[row] = std::max(kLeastMs, priors[row]);
   }
   return priors;
 }
@@ -110,15 +115,22 @@ class LayerTransfer {
   }
 
   Status run() {
-    ORRERY_TRY(const LayerTimes source, LayerTimes::fit(data_, rows_of(data_, source_), roofs_, boost(kTrees)));
-    std::vector<double> from_source(data_.rows.size());
-    for (std::size_t i = 0; i < from_source.size(); ++i) from_source[i] = source.predict(data_, i, roofs_[i]);
+    std::vector<Times> taught(data_.devices.size());  // what each device's layers say
+    for (std::size_t device = 0; device < taught.size(); ++device) {
+      ORRERY_TRY(const LayerTimes own, LayerTimes::fit(data_, rows_of(data_, device), roofs_, boost(kTrees)));
+      for (std::size_t i = 0; i < data_.rows.size(); ++i) taught[device].push_back(own.predict(data_, i, roofs_[i]));
+    }
     for (std::size_t device = 0; device < data_.devices.size(); ++device) {
       if (device == source_) continue;
       const Rows mixed = shuffled(device);
+      std::vector<const Times*> others;
+      for (std::size_t other = 0; other < taught.size(); ++other) {
+        if (other != device) others.push_back(&taught[other]);
+      }
       for (const std::size_t amount : kAmounts) {
-        ORRERY_TRY_VOID(learn(mixed, amount, nullptr, "scratch", scratch));
-        ORRERY_TRY_VOID(learn(mixed, amount, &from_source, "transfer", transfer));
+        ORRERY_TRY_VOID(learn(mixed, amount, {}, "scratch", scratch));
+        ORRERY_TRY_VOID(learn(mixed, amount, {&taught[source_]}, "transfer", transfer));
+        ORRERY_TRY_VOID(learn(mixed, amount, others, "transfer from all", transfer_from_all));
       }
     }
     return {};
@@ -127,7 +139,7 @@ class LayerTransfer {
   std::string source_name() const { return data_.devices[source_].name; }
   const std::string& name() const { return name_; }
 
-  Outcomes scratch, transfer;
+  Outcomes scratch, transfer, transfer_from_all;
 
  private:
   BoostOptions boost(int trees) const { return {.trees = trees, .min_rows = 5, .seed = input_.seed, .threads = 1}; }
@@ -140,18 +152,18 @@ class LayerTransfer {
   }
 
   // The rows behind the most that are learned from are scored, so that all amounts are scored on the same.
-  Status learn(const Rows& mixed, std::size_t amount, const std::vector<double>* from_source, const char* how,
+  Status learn(const Rows& mixed, std::size_t amount, const std::vector<const Times*>& sources, const char* how,
                Outcomes& outcomes) {
     constexpr std::size_t kMost = *std::max_element(std::begin(kAmounts), std::end(kAmounts));
     if (mixed.size() <= kMost) return Error::invalid("a device has too few layers to learn from and to score");
     const Rows known(mixed.begin(), mixed.begin() + static_cast<std::ptrdiff_t>(amount));
     const double begin = input_.now_s();
-    std::vector<double> priors = roofs_;
-    if (from_source != nullptr) {
-      ORRERY_TRY(priors, adapted(data_, known, *from_source, roofs_));
+    Times priors = roofs_;
+    if (!sources.empty()) {
+      ORRERY_TRY(priors, adapted(data_, known, sources, roofs_));
     }
     ORRERY_TRY(const LayerTimes times,
-               LayerTimes::fit(data_, known, priors, boost(from_source != nullptr ? kTransferTrees : kTrees)));
+               LayerTimes::fit(data_, known, priors, boost(sources.empty() ? kTrees : kTransferTrees)));
     Outcome& outcome = outcomes[amount];
     outcome.fit_s.push_back(input_.now_s() - begin);
     for (std::size_t i = kMost; i < mixed.size(); ++i) {
@@ -168,7 +180,7 @@ class LayerTransfer {
   const LayerData& data_;
   std::string name_;
   std::size_t source_;
-  std::vector<double> roofs_;
+  Times roofs_;
 };
 
 void add(const Outcomes& outcomes, SuiteReport& report) {
@@ -183,17 +195,17 @@ double error_of(const Outcome& outcome) {
 }
 
 // With how few rows, and how fast, transfer is no worse than scratch with the most.
-std::string claim(const LayerTransfer& run) {
+std::string claim(const LayerTransfer& run, const std::string& source, const Outcomes& transfer) {
   const auto& [most, scratch] = *run.scratch.rbegin();
-  for (const auto& [amount, outcome] : run.transfer) {
+  for (const auto& [amount, outcome] : transfer) {
     if (error_of(outcome) > error_of(scratch)) continue;
     return fmt::format(
         "{} from {}: {} rows with transfer are no worse than {} from scratch ({:.1f} %, {:.1f} %): {:.1f} times less "
         "data, {:.1f} times less time",
-        run.name(), run.source_name(), amount, most, 100 * error_of(outcome), 100 * error_of(scratch),
+        run.name(), source, amount, most, 100 * error_of(outcome), 100 * error_of(scratch),
         static_cast<double>(most) / static_cast<double>(amount), median(scratch.fit_s) / median(outcome.fit_s));
   }
-  return fmt::format("{} from {}: transfer is worse than {} rows from scratch", run.name(), run.source_name(), most);
+  return fmt::format("{} from {}: transfer is worse than {} rows from scratch", run.name(), source, most);
 }
 
 }  // namespace
@@ -209,7 +221,9 @@ Result<SuiteReport> run_transfer_suite(const SuiteInput& input) {
     ORRERY_TRY_VOID(run.run());
     add(run.scratch, report);
     add(run.transfer, report);
-    report.notes.push_back(claim(run));
+    add(run.transfer_from_all, report);
+    report.notes.push_back(claim(run, run.source_name(), run.transfer));
+    report.notes.push_back(claim(run, "all other devices", run.transfer_from_all));
   }
   if (report.rows.empty()) return Error::not_found("the folder has no layers of two devices");
   return report;

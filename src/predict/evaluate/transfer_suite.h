@@ -8,6 +8,7 @@
 //   scratch   a regression on the roofline (time_regression.h) learned from the n rows alone
 //   transfer  the source's regression as it is; the n rows teach how much slower the device starts and computes, and a
 //             small regression (a tenth of the trees) what is left
+//   transfer from all   the same with the regressions of all other devices
 //
 // This is the freezing Driple describes, on trees: what the source taught stays, a small last part is learned anew.
 // Rows tell the error and, as fit_ms, the mean time of learning for one device. The notes compare what the claim is

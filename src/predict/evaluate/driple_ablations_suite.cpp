@@ -1,0 +1,190 @@
+#include "predict/evaluate/driple_ablations_suite.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <optional>
+
+#include "base/parallel.h"
+#include "base/plot/plots.h"
+#include "predict/evaluate/resource_runs.h"
+#include "predict/evaluate/shared_progress.h"
+
+namespace orrery::predict {
+
+namespace {
+
+constexpr std::uint64_t kSteps = 2000;
+constexpr std::size_t kSeeds = 3;
+constexpr std::size_t kGroups = 8;  // of uniform grouping: the graphs are small
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// One line of the report, and which of the networks it is about.
+struct Cell {
+  std::string axis, label;
+  std::size_t network;
+  double published_change = kNan;  // of the error, against the first cell of the axis
+  std::string group() const { return axis + ": " + label; }
+};
+
+struct Plan {
+  std::vector<ResourceNetworkOptions> networks;  // the first is the one that is changed
+  std::vector<Cell> cells;
+
+  void begin(const std::string& axis, std::string_view label) { cells.push_back({axis, std::string(label), 0}); }
+  void add(std::string_view label, const ResourceNetworkOptions& network, double published_change = kNan) {
+    cells.push_back({cells.back().axis, std::string(label), networks.size(), published_change});
+    networks.push_back(network);
+  }
+};
+
+Plan plan_of(const ResourceNetworkOptions& base) {
+  Plan plan{{base}, {}};
+  ResourceNetworkOptions changed = base;
+  plan.begin("grouping", to_string(Grouping::kNone));
+  changed.grouping = {.grouping = Grouping::kUniform, .groups = kGroups};
+  plan.add(to_string(Grouping::kUniform), changed, -0.12);
+  changed.grouping = {.grouping = Grouping::kProportional, .rule = GroupRule::kSquareRoot};
+  plan.add(to_string(Grouping::kProportional), changed, -0.46);
+  plan.begin("graph layer", to_string(GraphLayer::kGcn));
+  for (const GraphLayer layer : {GraphLayer::kGin, GraphLayer::kGat, GraphLayer::kMpnn}) {
+    changed = base;
+    changed.graph_layer = layer;
+    plan.add(to_string(layer), changed);
+  }
+  plan.begin("depth", to_string(DepthRule::kLog2));
+  for (const DepthRule depth : {DepthRule::kHalf, DepthRule::kNodes}) {
+    changed = base;
+    changed.depth = depth;
+    plan.add(to_string(depth), changed);
+  }
+  plan.begin("readout", to_string(Readout::kSet2Set));
+  for (const Readout readout : {Readout::kSum, Readout::kMean}) {
+    changed = base;
+    changed.readout = readout;
+    plan.add(to_string(readout), changed);
+  }
+  return plan;
+}
+
+// Of one network and seed.
+struct Outcome {
+  ResourcePredictions predicted;
+  double nrmse_range = 0;
+  TrainingOutcome training;
+};
+
+Result<Outcome> run_one(ResourceNetworkOptions options, std::uint64_t seed, const ResourceRuns& runs,
+                        const SuiteInput& input, SharedProgress& progress) {
+  options.seed = seed;
+  const TrainingWatch watch{
+      .progress = progress.part(), .now_s = input.now_s, .seconds_max = input.training.seconds_max};
+  ORRERY_TRY(const ResourceNetwork network, ResourceNetwork::fit(runs.train, runs.validation, options, watch));
+  Outcome outcome{.training = network.report().training};
+  ORRERY_TRY(outcome.predicted, network.predict(runs.test));
+  outcome.nrmse_range = normalised_errors(runs.test, outcome.predicted, runs.train).back().range;
+  return outcome;
+}
+
+std::vector<Case> cases_of(const std::string& group, const Examples& examples, const ResourcePredictions& predicted) {
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    for (std::size_t figure = 0; figure < predicted[i].size(); ++figure) {
+      cases.push_back({.group = group,
+                       .measured = examples[i]->used[figure],
+                       .predicted = predicted[i][figure],
+                       .low = kNan,
+                       .high = kNan});
+    }
+  }
+  return cases;
+}
+
+// Mean, least and largest error of a network over its seeds.
+struct Spread {
+  double mean, least, most;
+};
+
+Spread spread_of(std::span<const Outcome> outcomes) {
+  Spread spread{0, outcomes.front().nrmse_range, outcomes.front().nrmse_range};
+  for (const Outcome& outcome : outcomes) {
+    spread.mean += outcome.nrmse_range / static_cast<double>(outcomes.size());
+    spread.least = std::min(spread.least, outcome.nrmse_range);
+    spread.most = std::max(spread.most, outcome.nrmse_range);
+  }
+  return spread;
+}
+
+Result<std::vector<std::vector<Outcome>>> train_all(const Plan& plan, const ResourceRuns& runs, std::uint64_t steps,
+                                                    const SuiteInput& input) {
+  SharedProgress progress(input.training.progress, plan.networks.size() * kSeeds * steps);
+  std::vector<std::optional<Result<Outcome>>> made(plan.networks.size() * kSeeds);
+  run_parallel(made.size(), input.threads, [&](std::size_t i) {
+    made[i] = run_one(plan.networks[i / kSeeds], input.seed + i % kSeeds, runs, input, progress);
+  });
+  std::vector<std::vector<Outcome>> outcomes(plan.networks.size());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    ORRERY_TRY(outcomes[i / kSeeds].emplace_back(), std::move(*made[i]));
+  }
+  return outcomes;
+}
+
+std::string figure_of(const SuiteReport& report) {
+  plot::BarPlot bars{.heading = {.title = "Error of Driple's network with other parts"},
+                     .y = {.title = "RMSE / range, mean of six figures", .from_zero = true},
+                     .series = {{.name = "mean of three seeds"}},
+                     .value_labels = true,
+                     .size = {960, 460}};
+  for (const ReportRow& row : report.rows) {
+    bars.groups.push_back(row.group.substr(row.group.find(": ") + 2));
+    bars.series[0].values.push_back(row.more[0].second);
+  }
+  return plot::bar_plot(bars);
+}
+
+}  // namespace
+
+Result<SuiteReport> run_driple_ablations_suite(const SuiteInput& input) {
+  const double begin = input.now_s();
+  SuiteReport report{.suite = "driple-ablations", .seed = input.seed};
+  ORRERY_TRY(const ResourceRuns runs, read_resource_runs(input));
+  ResourceNetworkOptions base;
+  base.steps = input.training.steps > 0 ? input.training.steps : kSteps;
+  base.threads = 1;
+  const Plan plan = plan_of(base);
+  ORRERY_TRY(const auto outcomes, train_all(plan, runs, base.steps, input));
+  double reference = 0;
+  for (const Cell& cell : plan.cells) {
+    const std::vector<Outcome>& of_cell = outcomes[cell.network];
+    const Spread spread = spread_of(of_cell);
+    if (cell.network == 0) reference = spread.mean;
+    std::vector<Case> cases;
+    double seconds = 0;
+    for (const Outcome& outcome : of_cell) {
+      const std::vector<Case> more = cases_of(cell.group(), runs.test, outcome.predicted);
+      cases.insert(cases.end(), more.begin(), more.end());
+      seconds += outcome.training.seconds;
+      if (outcome.training.steps < base.steps) {
+        report.notes.push_back(
+            fmt::format("{}: {} of {} steps in the time allowed", cell.group(), outcome.training.steps, base.steps));
+      }
+    }
+    report.add(cases, seconds);
+    report.rows.back().more = {{"nrmse_range", spread.mean},
+                               {"least", spread.least},
+                               {"most", spread.most},
+                               {"change", spread.mean / reference - 1}};
+    if (cell.published_change == cell.published_change) {
+      report.rows.back().more.emplace_back("published_change", cell.published_change);
+    }
+  }
+  report.figures.push_back({"parts", figure_of(report)});
+  report.notes.push_back(
+      fmt::format("{} runs to fit, {} to stop by, {} scored; {} steps of {} graphs for each of {} networks and {} "
+                  "seeds; {:.0f} s in all",
+                  runs.train.size(), runs.validation.size(), runs.test.size(), base.steps, base.batch,
+                  plan.networks.size(), kSeeds, input.now_s() - begin));
+  return report;
+}
+
+}  // namespace orrery::predict

@@ -1,0 +1,63 @@
+#include "predict/evaluate/resource_runs.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "predict/driple/layer_runs.h"
+
+namespace orrery::predict {
+
+namespace {
+
+constexpr const char* kFiles[] = {"mlp_data_step1.csv.gz", "mlp_data_step2.csv.gz"};
+constexpr double kTrainShare = 0.6, kValidationShare = 0.2;
+constexpr std::size_t kRunsMin = 20;
+
+using NamedExamples = std::vector<std::unique_ptr<const NamedExample>>;
+
+Result<NamedExamples> read_examples(env::Files& files, const std::string& folder, const OpFrequencies& frequencies) {
+  NamedExamples examples;
+  for (const char* file : kFiles) {
+    ORRERY_TRY(const std::string text, read_data(files, folder, file));
+    auto runs = parse_layer_runs(text);
+    if (!runs) return std::move(runs).error().with_context(fmt::format("{}/{}", folder, file));
+    for (const LayerRun& run : *runs) {
+      examples.push_back(std::make_unique<const NamedExample>(
+          NamedExample{run.name, {build_node_graph(run, frequencies), run.batch, {run.used.begin(), run.used.end()}}}));
+    }
+  }
+  return examples;
+}
+
+void draw(ResourceRuns& runs, std::uint64_t seed) {
+  // Without a part to be kept for the test, its share goes to the other two.
+  const double whole = runs.kept.empty() ? 1 : kTrainShare + kValidationShare;
+  for (const auto& one : runs.known) {
+    const double place = whole * Random(seed).split(one->name).uniform();
+    Examples& part = place < kTrainShare                      ? runs.train
+                     : place < kTrainShare + kValidationShare ? runs.validation
+                                                              : runs.test;
+    part.push_back(&one->example);
+  }
+  for (const auto& one : runs.kept) runs.test.push_back(&one->example);
+}
+
+}  // namespace
+
+Result<ResourceRuns> read_resource_runs(const SuiteInput& input) {
+  ORRERY_TRY(const std::string table, read_data(input.files, input.data + "/driple/official", "node_frequency.csv"));
+  ORRERY_TRY(const OpFrequencies frequencies, OpFrequencies::parse(table));
+  ResourceRuns runs;
+  ORRERY_TRY(runs.known, read_examples(input.files, training_folder(input, "driple/gpumemnet"), frequencies));
+  if (!input.test.empty()) {
+    ORRERY_TRY(runs.kept, read_examples(input.files, input.test, frequencies));
+  }
+  draw(runs, input.seed);
+  if (std::min({runs.train.size(), runs.validation.size(), runs.test.size()}) < kRunsMin) {
+    return Error::invalid(fmt::format("fewer than {} runs to fit, to choose by or to score", kRunsMin));
+  }
+  return runs;
+}
+
+}  // namespace orrery::predict

@@ -1,0 +1,26 @@
+#pragma once
+// Measured use of a GPU by trainings of multi-layer perceptrons (driple/gpumemnet: peak memory and five kinds of
+// activity), drawn 60 : 20 : 20 into training, validation and test. Repetitions of a run stay together; a --test folder
+// takes the place of the last part.
+
+#include <memory>
+
+#include "predict/evaluate/resource_models.h"
+
+namespace orrery::predict {
+
+struct NamedExample {
+  std::string name;
+  ResourceExample example;
+};
+
+// Moves but does not copy: the parts point into what was read.
+struct ResourceRuns {
+  std::vector<std::unique_ptr<const NamedExample>> known, kept;
+  Examples train, validation, test;
+};
+
+// Fails if a part has fewer than 20 runs.
+Result<ResourceRuns> read_resource_runs(const SuiteInput& input);
+
+}  // namespace orrery::predict
