@@ -9,10 +9,12 @@
 // time is that of the slowest rank. What is judged is the median over the rounds of other / ours. 32-bit floats, summed
 // up.
 //
-//   bench_elastic [ROUNDS [RANKS [tcp [RATE]]]]
+//   bench_elastic [ROUNDS [RANKS [tcp|two-level [RATE]]]]
 //
 // With "tcp" only those take part that use TCP; with a RATE as tc has it ("1gbit"), every rank is in a network
-// namespace of its own with a link of that rate, which needs root. RANKS 0: 2, 3 and 4.
+// namespace of its own with a link of that rate, which needs root. RANKS 0: 2, 3 and 4. With "two-level" there are two
+// ranks in each of two namespaces, whatever RANKS says, and our way through shared memory inside and TCP between them
+// takes part too.
 //
 // Exit code 1 when a bar is missed.
 
@@ -94,31 +96,39 @@ struct Contender {
   std::vector<std::unique_ptr<env::Process>> processes;
 };
 
+// Who takes part, and where.
+struct Setting {
+  int ranks = 2;
+  int per_host = 1;
+  bool tcp_only = false;
+  std::string rate{};  // of links between hosts; empty: everyone is on this host
+
+  int hosts() const { return ranks / per_host; }
+  int host_of(int rank) const { return rank / per_host; }
+};
+
 class Group {
  public:
-  Group(env::Env env, std::string folder_of_programs, int ranks, bool tcp_only, std::string rate)
-      : env_(env),
-        programs_(std::move(folder_of_programs)),
-        ranks_(ranks),
-        tcp_only_(tcp_only),
-        rate_(std::move(rate)) {}
+  Group(env::Env env, std::string folder_of_programs, Setting setting)
+      : env_(env), programs_(std::move(folder_of_programs)), setting_(std::move(setting)), ranks_(setting_.ranks) {}
 
   Status start() {
-    if (!rate_.empty()) {
-      ORRERY_TRY(namespaces_, bench::Namespaces::make(env_, ranks_, rate_));
+    if (!setting_.rate.empty()) {
+      ORRERY_TRY(namespaces_, bench::Namespaces::make(env_, setting_.hosts(), setting_.rate));
     }
     const int file = ::memfd_create("bench-board", 0);
     if (file < 0 || ::ftruncate(file, sizeof(Board)) != 0) return Error::io("cannot create the board");
     board_path_ = fmt::format("/proc/{}/fd/{}", static_cast<long>(::getpid()), file);
     board_ = bench::open_board(board_path_.c_str());
     if (board_ == nullptr) return Error::io("cannot map the board");
-    if (!tcp_only_) {
+    if (!setting_.tcp_only) {
       for (const char* where : {"private", "arena"}) ORRERY_TRY_VOID(start_ours(where));
     }
+    if (setting_.per_host > 1) ORRERY_TRY_VOID(start_two_level());
     ORRERY_TRY_VOID(start_tcp());
     ours_ = contenders_.size();
     ORRERY_TRY_VOID(start_gloo());
-    return tcp_only_ ? Status() : start_openmpi();
+    return setting_.tcp_only ? Status() : start_openmpi();
   }
 
   ~Group() {
@@ -160,12 +170,12 @@ class Group {
 
  private:
   std::string address_of(int rank) const {
-    return namespaces_ != nullptr ? bench::Namespaces::address(rank) : "127.0.0.1";
+    return namespaces_ != nullptr ? bench::Namespaces::address(setting_.host_of(rank)) : "127.0.0.1";
   }
 
   // On the host of a rank.
   Status spawn_there(Contender& contender, int rank, const std::vector<std::string>& argv) {
-    return spawn(contender, namespaces_ != nullptr ? namespaces_->inside(rank, argv) : argv);
+    return spawn(contender, namespaces_ != nullptr ? namespaces_->inside(setting_.host_of(rank), argv) : argv);
   }
 
   Status spawn(Contender& contender, std::vector<std::string> argv) {
@@ -213,6 +223,26 @@ class Group {
     return {};
   }
 
+  Status start_two_level() {
+    ORRERY_TRY(const std::vector<std::string> addresses, free_addresses());
+    Contender contender{"two levels", {}};
+    for (int rank = 0; rank < ranks_; ++rank) {
+      if (rank % setting_.per_host == 0) {
+        ORRERY_TRY(auto segment, elastic::Segment::create({.slots = setting_.per_host}));
+        segments_.push_back(std::move(segment));
+      }
+      std::vector<std::string> argv = {programs_ + "/elastic_orrery_two_level", board_path_,
+                                       fmt::to_string(contenders_.size()),      fmt::to_string(rank),
+                                       fmt::to_string(setting_.per_host),       segments_.back()->path()};
+      for (int host = 0; host < setting_.hosts(); ++host) {
+        argv.push_back(addresses[static_cast<std::size_t>(host * setting_.per_host)]);
+      }
+      ORRERY_TRY_VOID(spawn_there(contender, rank, argv));
+    }
+    contenders_.push_back(std::move(contender));
+    return {};
+  }
+
   Status start_gloo() {
     folder_ = (std::filesystem::temp_directory_path() / fmt::format("orrery-bench-elastic-{}-{}", ::getpid(), ranks_))
                   .string();
@@ -242,9 +272,8 @@ class Group {
 
   env::Env env_;
   std::string programs_;
+  Setting setting_;
   int ranks_;
-  bool tcp_only_;
-  std::string rate_;  // of links; empty: everyone is on this host
   std::unique_ptr<bench::Namespaces> namespaces_;
   std::string board_path_;
   Board* board_ = nullptr;
@@ -256,7 +285,7 @@ class Group {
 
 // What the ratio other / ours has to be; 0: nothing is asked.
 double bar(const std::string& other, const std::string& ours, int ranks, const Work& work) {
-  if (ours == "TCP") return 1;
+  if (ours == "TCP" || ours == "two levels") return 1;
   if (other == "Open MPI") {
     if (ranks < 4) return 1;
     return ours == "arena" ? 2.5 : 1.5;
@@ -266,9 +295,8 @@ double bar(const std::string& other, const std::string& ours, int ranks, const W
 }
 
 // Prints the rows of one number of ranks. Whether all bars were met.
-Result<bool> measure(env::Env env, const std::string& programs, int ranks, int rounds, bool tcp_only,
-                     const std::string& rate) {
-  Group group(env, programs, ranks, tcp_only, rate);
+Result<bool> measure(env::Env env, const std::string& programs, const Setting& setting, int rounds) {
+  Group group(env, programs, setting);
   ORRERY_TRY_VOID(group.start());
   const std::vector<Work> work = all_work();
   const std::size_t contenders = group.contenders().size();
@@ -298,12 +326,13 @@ Result<bool> measure(env::Env env, const std::string& programs, int ranks, int r
           ratios.push_back(times[{w, other}][at] / times[{w, ours}][at]);
         }
         const double ratio = median(ratios);
-        const double wanted = bar(group.contenders()[other].name, way, ranks, work[w]);
+        const double wanted = bar(group.contenders()[other].name, way, setting.ranks, work[w]);
         const bool met = ratio >= wanted;
         all_met = all_met && met;
-        fmt::print("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:.2f} | {:.2f}–{:.2f} | {} | {} |\n", ranks, work[w].name,
-                   way, group.contenders()[other].name, 1e6 * median(times[{w, ours}]), 1e6 * median(times[{w, other}]),
-                   ratio, quantile(ratios, 0.1), quantile(ratios, 0.9), wanted > 0 ? fmt::format("{:.1f}", wanted) : "",
+        fmt::print("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:.2f} | {:.2f}–{:.2f} | {} | {} |\n", setting.ranks,
+                   work[w].name, way, group.contenders()[other].name, 1e6 * median(times[{w, ours}]),
+                   1e6 * median(times[{w, other}]), ratio, quantile(ratios, 0.1), quantile(ratios, 0.9),
+                   wanted > 0 ? fmt::format("{:.1f}", wanted) : "",
                    wanted == 0 ? ""
                    : met       ? "meets"
                                : "MISSES");
@@ -321,13 +350,22 @@ int run(int argc, char** argv) {
   fmt::print(
       "| ranks | tensors | ours | other | ours µs | other µs | other / ours | 10–90 % | bar | verdict |\n"
       "|---:|---|---|---|---:|---:|---:|---:|---:|---|\n");
-  const bool tcp_only = argc > 3 && std::string_view(argv[3]) == "tcp";
+  const std::string_view mode = argc > 3 ? argv[3] : "";
+  const std::string rate = argc > 4 ? argv[4] : "";
+  std::vector<Setting> settings;
+  if (mode == "two-level") {
+    settings.push_back({.ranks = 4, .per_host = 2, .tcp_only = true, .rate = rate.empty() ? "1gbit" : rate});
+  } else {
+    for (const int ranks : {2, 3, 4}) {
+      if (argc > 2 && std::atoi(argv[2]) != 0 && std::atoi(argv[2]) != ranks) continue;
+      settings.push_back({.ranks = ranks, .tcp_only = mode == "tcp", .rate = rate});
+    }
+  }
   bool all_met = true;
-  for (const int ranks : {2, 3, 4}) {
-    if (argc > 2 && std::atoi(argv[2]) != 0 && std::atoi(argv[2]) != ranks) continue;
-    const auto met = measure(env, programs, ranks, rounds, tcp_only, argc > 4 ? argv[4] : "");
+  for (const Setting& setting : settings) {
+    const auto met = measure(env, programs, setting, rounds);
     if (!met) {
-      fmt::print(stderr, "{} ranks: {}\n", ranks, met.error().to_string());
+      fmt::print(stderr, "{} ranks: {}\n", setting.ranks, met.error().to_string());
       return 1;
     }
     all_met = all_met && *met;
