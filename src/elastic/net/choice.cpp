@@ -9,6 +9,7 @@ namespace orrery::elastic::net {
 namespace {
 
 constexpr double kSecondsPerStep = 40e-6, kSecondsPerMessage = 5e-6, kSecondsPerByte = 1e-9;
+constexpr double kAsGood = 1.1;
 
 // Without a value: the algorithm cannot be taken.
 std::optional<Cost> counted(Algorithm algorithm, int ranks, std::uint64_t chunk_bytes, const std::vector<int>& parents,
@@ -70,6 +71,8 @@ Algorithm Choice::pick(const Descriptor& descriptor) const {
     least = time;
     best = which;
   }
+  const bool is_beyond = descriptor.bytes() > kSizes.back() && can_do(Algorithm::kRing, descriptor.collective);
+  if (is_beyond && seconds(Algorithm::kRing, descriptor.bytes()) <= kAsGood * least) return Algorithm::kRing;
   return best;
 }
 

@@ -54,6 +54,18 @@ TEST(NetChoice, AlgorithmsThatWereNotMeasuredTakeTheTimeOfTheirBytes) {
   EXPECT_NEAR(choice.seconds(Algorithm::kStar, Choice::kSizes[kLargest]), 0.009, 1e-4);
 }
 
+TEST(NetChoice, LargeTensorsGoByTheRingUnlessItIsClearlySlower) {
+  for (const double ring : {0.0063, 0.008}) {
+    Choice choice(3, kChunk);
+    Choice::Times times = times_of_a_bursty_network(choice);
+    for (const Algorithm algorithm : choice.candidates(kLargest)) at(times, kLargest, algorithm) = 0.006;
+    at(times, kLargest, Algorithm::kRing) = ring;
+    choice.learn(times);
+    EXPECT_EQ(picked(choice, 4 << 20) == Algorithm::kRing, ring < 0.007);
+    EXPECT_NE(picked(choice, Choice::kSizes[kLargest]), Algorithm::kRing);
+  }
+}
+
 TEST(NetChoice, WhereNothingWasMeasuredTimesGoOnAsTheyGrew) {
   Choice choice(4, kChunk, {1, -1, 1, 1});
   Choice::Times times = times_of_a_bursty_network(choice);
