@@ -168,6 +168,26 @@ Table machine_table(const HorizonRun& run) {
   return table;
 }
 
+Table type_table(const HorizonRun& run) {
+  const Problem& problem = run.problem;
+  Table table({{"vm", "VM type"},
+               {"machine_h", "machine hours on average", CellFormat::kNumber},
+               {"most", "at once, in 9 of 10 scenarios", CellFormat::kNumber},
+               {"most_s", "most are needed at", CellFormat::kSeconds}});
+  for (std::size_t vm = 0; vm < problem.vm_types.size(); ++vm) {
+    double hours = 0, most = -1, when = 0;
+    for (std::size_t t = 0; t < run.outlook->machines.size(); ++t) {
+      const Spread& spread = run.outlook->machines[t][vm];
+      hours += spread.mean * problem.period_s / 3600;
+      if (spread.high <= most) continue;
+      most = spread.high;
+      when = static_cast<double>(t) * problem.period_s;
+    }
+    if (hours > 0) table.add({problem.vm_types[vm].name, hours, most, when});
+  }
+  return table;
+}
+
 namespace {
 
 std::string_view basis_text(plan::horizon::CostBasis basis) {
@@ -215,8 +235,7 @@ std::string outlook_text(const HorizonRun& run) {
   if (outlook.left_out > 0)
     text += fmt::format("{} jobs were left out: more than {} came in a scenario\n", outlook.left_out,
                         plan::horizon::kArrivalsMax);
-  if (!run.forecasts.empty())
-    text += fmt::format("\n{}\n{}", forecast_table(run).to_text(), machine_table(run).to_text());
+  if (!run.forecasts.empty()) text += fmt::format("\n{}\n{}", forecast_table(run).to_text(), type_table(run).to_text());
   return text;
 }
 

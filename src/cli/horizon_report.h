@@ -26,8 +26,9 @@ struct HorizonRun {
 Table period_table(const HorizonRun& run);
 Table task_table(const HorizonRun& run);
 Table forecast_table(const HorizonRun& run);
-// Machines by period over the scenarios.
+// Machines over the scenarios: by period, and by VM type.
 Table machine_table(const HorizonRun& run);
+Table type_table(const HorizonRun& run);
 
 std::string horizon_json(const HorizonRun& run);
 std::string horizon_text(const HorizonRun& run);

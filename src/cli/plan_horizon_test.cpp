@@ -132,7 +132,8 @@ TEST_F(PlanHorizonTest, SaysWhatIsInTheWay) {
   };
   const std::string a = "jobs: [{file: a.yaml, copies: 3}]\n";
   says(a + "limits: {budget_usd: 1}\n", "", "budget_usd: ");
-  says(a, " --certainty 0.999 --period 4h", "too late");
+  says(a, " --certainty 0.999 --period 4h", "machines at once would do, 2 are allowed");
+  says("jobs: [{file: a.yaml, submit: 5h}]\n", " --certainty 0.999 --period 12h", "too late");
   says(a + "limits: {quotas: [{match: T4, max_gpus: 1}]}\n", "", "l.yaml:2: match: no VM type");
   says(a + "limits: {quotas: [{match: V100, max_gpus: 0}]}\n", "", "limits: they leave no VM type");
   says(a + "spot: {}\n", "", "give --spot");

@@ -44,45 +44,37 @@ std::vector<Mode> modes_of(std::span<const PredictedWay> ways, const std::vector
   return modes;
 }
 
-namespace {
-
-struct Priced {
-  double time_s;
-  double usd;
-  std::size_t vm;
-};
-
-// Modes with their time and share of the mean price.
-std::vector<Priced> priced_modes(const Task& task, const Tariff& tariff, const Grid& grid,
-                                 const std::vector<VmType>& types) {
-  const auto periods = static_cast<std::size_t>(grid.periods);
-  std::vector<Priced> priced;
-  for (const Mode& mode : task.modes) {
+std::vector<bool> useful_modes(const Task& task, const Tariff& tariff, const Grid& grid,
+                               const std::vector<VmType>& types, const std::vector<bool>& limited) {
+  const auto periods = static_cast<std::ptrdiff_t>(grid.periods);
+  std::vector<std::tuple<double, double, std::size_t>> by_time;  // time, share of the mean price, mode
+  for (std::size_t m = 0; m < task.modes.size(); ++m) {
+    const Mode& mode = task.modes[m];
     const auto mean = [&](const std::vector<double>& values) {
-      const auto from = values.begin() + static_cast<std::ptrdiff_t>(mode.vm * periods);
-      return std::accumulate(from, from + static_cast<std::ptrdiff_t>(periods), 0.0) / static_cast<double>(periods);
+      const auto from = values.begin() + static_cast<std::ptrdiff_t>(mode.vm) * periods;
+      return std::accumulate(from, from + periods, 0.0) / static_cast<double>(periods);
     };
     const double gpu_usd_s = mean(tariff.machine) / grid.period_s / types[mode.vm].gpus + mean(tariff.busy_gpu_s);
-    priced.push_back({mode.time_s, gpu_usd_s * mode.gpus * mode.machines * mode.time_s, mode.vm});
+    by_time.emplace_back(mode.time_s, gpu_usd_s * mode.gpus * mode.machines * mode.time_s, m);
   }
-  std::sort(priced.begin(), priced.end(), [](const Priced& a, const Priced& b) {
-    return std::tuple(a.time_s, a.usd, a.vm) < std::tuple(b.time_s, b.usd, b.vm);
-  });
-  return priced;
+  std::sort(by_time.begin(), by_time.end());
+  std::vector<bool> useful(task.modes.size(), false);
+  double cheapest = kNever;
+  for (const auto& [time, usd, mode] : by_time) {
+    if (usd >= cheapest) continue;
+    useful[mode] = true;
+    if (!limited[task.modes[mode].vm]) cheapest = usd;
+  }
+  return useful;
 }
-
-}  // namespace
 
 std::vector<bool> useful_types(const std::vector<Task>& tasks, const Tariff& tariff, const Grid& grid,
                                const std::vector<VmType>& types, const std::vector<bool>& limited) {
   std::vector<bool> useful(types.size(), false);
   for (const Task& task : tasks) {
-    double cheapest = kNever;
-    for (const Priced& mode : priced_modes(task, tariff, grid, types)) {
-      if (mode.usd >= cheapest) continue;
-      useful[mode.vm] = true;
-      if (!limited[mode.vm]) cheapest = mode.usd;
-    }
+    const std::vector<bool> modes = useful_modes(task, tariff, grid, types, limited);
+    for (std::size_t m = 0; m < modes.size(); ++m)
+      if (modes[m]) useful[task.modes[m].vm] = true;
   }
   return useful;
 }

@@ -12,9 +12,11 @@ namespace orrery::plan::horizon {
 std::vector<Mode> modes_of(std::span<const PredictedWay> ways, const std::vector<VmType>& types, int nodes,
                            double certainty);
 
-// VM types on which some task, in some mode, is not beaten in both time and share of the price, as if every machine
-// cost the mean of its periods. Others could only help by filling machines better. Types in `limited` are kept if they
-// are useful, and beat nobody.
+// Modes that are not beaten in both time and share of the price, as if every machine cost the mean of its periods.
+// Others could only help by filling machines better. Modes on types in `limited` beat nobody.
+std::vector<bool> useful_modes(const Task& task, const Tariff& tariff, const Grid& grid,
+                               const std::vector<VmType>& types, const std::vector<bool>& limited);
+// VM types with a useful mode of some task.
 std::vector<bool> useful_types(const std::vector<Task>& tasks, const Tariff& tariff, const Grid& grid,
                                const std::vector<VmType>& types, const std::vector<bool>& limited);
 

@@ -8,16 +8,19 @@
 #include "plan/horizon/bound.h"
 #include "plan/horizon/ledger.h"
 #include "plan/horizon/likely.h"
+#include "plan/horizon/modes.h"
 #include "plan/horizon/search.h"
 
 namespace orrery::plan::horizon {
 
 namespace {
 
+constexpr double kBoundWork = 2e7;  // of one scenario: rounds · tasks · modes · periods
 constexpr std::size_t kListed = static_cast<std::size_t>(-1);
 
 struct Actual {
   Task task;
+  std::vector<Mode> modes;  // of the task: those that are looked at
   double z = 0;
   std::size_t forecast = kListed;
   double known_s = 0;
@@ -33,12 +36,28 @@ struct Scenario {
   std::size_t left_out = 0;
 };
 
+std::vector<Mode> lean_modes(const Problem& problem, const Task& task) {
+  std::vector<bool> limited;
+  for (std::size_t vm = 0; vm < problem.vm_types.size(); ++vm)
+    limited.push_back(problem.vm_types[vm].nodes_max < problem.nodes ||
+                      std::any_of(problem.quotas.begin(), problem.quotas.end(), [vm](const Quota& quota) {
+                        return std::find(quota.vms.begin(), quota.vms.end(), vm) != quota.vms.end();
+                      }));
+  const Grid grid{problem.periods, problem.period_s};
+  const std::vector<bool> useful = useful_modes(task, problem.tariff, grid, problem.vm_types, limited);
+  std::vector<Mode> modes;
+  for (std::size_t m = 0; m < useful.size(); ++m)
+    if (useful[m]) modes.push_back(task.modes[m]);
+  return modes;
+}
+
 Scenario draw(const Problem& problem, const std::vector<Forecast>& forecasts, const Random& random) {
   Scenario scenario;
   Random times = random.split("times");
-  for (const Task& task : problem.tasks) scenario.tasks.push_back({task, times.normal()});
+  for (const Task& task : problem.tasks) scenario.tasks.push_back({task, lean_modes(problem, task), times.normal()});
   for (std::size_t f = 0; f < forecasts.size(); ++f) {
     Random arrivals = random.split("arrivals").split(f);
+    const std::vector<Mode> modes = lean_modes(problem, forecasts[f].task);
     double at = forecasts[f].from_s;
     while ((at += arrivals.exponential(3600 / forecasts[f].per_h)) < forecasts[f].until_s) {
       if (scenario.tasks.size() >= problem.tasks.size() + kArrivalsMax) {
@@ -48,7 +67,7 @@ Scenario draw(const Problem& problem, const std::vector<Forecast>& forecasts, co
       Task task = forecasts[f].task;
       task.submit_s = at;
       task.due_s += at;
-      scenario.tasks.push_back({std::move(task), arrivals.normal(), f, at});
+      scenario.tasks.push_back({std::move(task), modes, arrivals.normal(), f, at});
     }
   }
   return scenario;
@@ -75,7 +94,7 @@ class Player {
     if (is_news(t)) schedule(t);
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (tasks_[i].mode || !wanted_[i] || wanted_[i]->period != t) continue;
-      tasks_[i].mode = tasks_[i].task.modes[wanted_[i]->mode];
+      tasks_[i].mode = tasks_[i].modes[wanted_[i]->mode];
       tasks_[i].started = t;
     }
     rent(t);
@@ -112,6 +131,7 @@ class Player {
       const Actual& one = tasks_[i];
       if (one.ended || one.known_s > now) continue;
       Task task = one.task;
+      task.modes = one.modes;
       task.submit_s = std::max(0.0, task.submit_s - now);
       task.due_s -= now;
       if (one.mode) {
@@ -183,6 +203,9 @@ double known_bound(const Problem& problem, const Scenario& scenario, double paid
     known.tasks.back().missed_usd = 0;
     for (Mode& mode : known.tasks.back().modes) mode.time_s = one.takes_s(mode);
   }
+  double size = 1;
+  for (const Task& task : known.tasks) size += static_cast<double>(task.modes.size()) * known.periods;
+  rounds = std::min(rounds, static_cast<int>(std::max(10.0, kBoundWork / size)));
   return std::max(0.0, lower_bound(known, Ways(known), paid_usd, rounds).usd);
 }
 

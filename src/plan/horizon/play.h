@@ -2,12 +2,12 @@
 // What a horizon may really bring: tasks come by chance and take longer or shorter than predicted.
 //
 // One scenario
-//   1. Tasks of every forecast come as a Poisson process; every task has one z from N(0, 1), and takes the time that
-//   its
-//      prediction has at z (likely.h) in whatever mode it runs.
+//   1. Tasks of every forecast come as a Poisson process; every task has one z from N(0, 1), and takes the time its
+//      prediction has at z (likely.h), in whatever mode it runs.
 //   2. At every border of periods at which something is new (a task has come, has ended, or has not ended when it was
 //      expected to) everything that has not started is scheduled anew (search.h) by the times that are counted with;
 //      who runs stays. Tasks of forecasts are known from their submission on, others from the start.
+//      Only modes that are not beaten in both time and mean price (modes.h) are looked at.
 //   3. Who is to start now does. Machines are rented for the period, as many as the parts on them need.
 //
 // Budgets are not kept, but counted. The bound of a scenario is that of somebody who knows what comes and how long it
@@ -31,7 +31,7 @@ struct PlayOptions {
   int scenarios = 40;
   std::uint64_t seed = 1;
   int rounds = 150;        // of each search
-  int bound_rounds = 150;  // 0: no bound
+  int bound_rounds = 150;  // fewer for large scenarios; 0: no bound
 };
 
 // Mean, and the interval that holds 80 % of the scenarios.
