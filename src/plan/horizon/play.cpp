@@ -16,6 +16,7 @@ namespace orrery::plan::horizon {
 namespace {
 
 constexpr double kBoundWork = 2e7;  // of one scenario: rounds · tasks · modes · periods
+constexpr double kFewWays = 2e5;
 constexpr std::size_t kListed = static_cast<std::size_t>(-1);
 
 struct Actual {
@@ -36,7 +37,9 @@ struct Scenario {
   std::size_t left_out = 0;
 };
 
-std::vector<Mode> lean_modes(const Problem& problem, const Task& task) {
+// The modes that are looked at: all of them if that is quick.
+std::vector<Mode> lean_modes(const Problem& problem, const Task& task, bool all) {
+  if (all) return task.modes;
   std::vector<bool> limited;
   for (std::size_t vm = 0; vm < problem.vm_types.size(); ++vm)
     limited.push_back(problem.vm_types[vm].nodes_max < problem.nodes ||
@@ -51,13 +54,25 @@ std::vector<Mode> lean_modes(const Problem& problem, const Task& task) {
   return modes;
 }
 
+// How many ways to start the tasks there are, of forecasts as many as are to be expected.
+double ways_of(const Problem& problem, const std::vector<Forecast>& forecasts) {
+  double ways = 0;
+  for (const Task& task : problem.tasks) ways += static_cast<double>(task.modes.size()) * problem.periods;
+  for (const Forecast& one : forecasts)
+    ways +=
+        one.per_h * (one.until_s - one.from_s) / 3600 * static_cast<double>(one.task.modes.size()) * problem.periods;
+  return ways;
+}
+
 Scenario draw(const Problem& problem, const std::vector<Forecast>& forecasts, const Random& random) {
+  const bool all = ways_of(problem, forecasts) <= kFewWays;
   Scenario scenario;
   Random times = random.split("times");
-  for (const Task& task : problem.tasks) scenario.tasks.push_back({task, lean_modes(problem, task), times.normal()});
+  for (const Task& task : problem.tasks)
+    scenario.tasks.push_back({task, lean_modes(problem, task, all), times.normal()});
   for (std::size_t f = 0; f < forecasts.size(); ++f) {
     Random arrivals = random.split("arrivals").split(f);
-    const std::vector<Mode> modes = lean_modes(problem, forecasts[f].task);
+    const std::vector<Mode> modes = lean_modes(problem, forecasts[f].task, all);
     double at = forecasts[f].from_s;
     while ((at += arrivals.exponential(3600 / forecasts[f].per_h)) < forecasts[f].until_s) {
       if (scenario.tasks.size() >= problem.tasks.size() + kArrivalsMax) {

@@ -7,7 +7,7 @@
 //   2. At every border of periods at which something is new (a task has come, has ended, or has not ended when it was
 //      expected to) everything that has not started is scheduled anew (search.h) by the times that are counted with;
 //      who runs stays. Tasks of forecasts are known from their submission on, others from the start.
-//      Only modes that are not beaten in both time and mean price (modes.h) are looked at.
+//      In large problems only modes that are not beaten in both time and mean price (modes.h) are looked at.
 //   3. Who is to start now does. Machines are rented for the period, as many as the parts on them need.
 //
 // Budgets are not kept, but counted. The bound of a scenario is that of somebody who knows what comes and how long it
