@@ -84,7 +84,7 @@ Result<Listing> load_listing(Context& context, const std::string& path, const Op
   return listing;
 }
 
-void name_apart(std::vector<std::string*> ids) {
+void name_apart(const std::vector<std::string*>& ids) {
   std::map<std::string, int> counts, seen;
   for (const std::string* id : ids) ++counts[*id];
   for (std::string* id : ids)

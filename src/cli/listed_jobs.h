@@ -34,6 +34,6 @@ struct Listing {
 Result<Listing> load_listing(Context& context, const std::string& path, const OptionValues& options, int machines_max);
 
 // Ids of several jobs of a name get a number.
-void name_apart(std::vector<std::string*> ids);
+void name_apart(const std::vector<std::string*>& ids);
 
 }  // namespace orrery::cli

@@ -56,7 +56,7 @@ class Builder {
     std::vector<plan::VmType> kept;
     for (std::size_t vm = 0; vm < types.size(); ++vm)
       if (useful[vm] || is_running_on(types[vm])) kept.push_back(types[vm]);
-    return run_with(std::move(kept));
+    return run_with(kept);
   }
 
   // The same for more periods, as what is played.
@@ -153,7 +153,7 @@ class Builder {
     return built;
   }
 
-  Result<HorizonRun> run_with(std::vector<plan::VmType> types) const {
+  Result<HorizonRun> run_with(const std::vector<plan::VmType>& types) const {
     HorizonRun run;
     run.basis = basis_;
     run.certainty = certainty_;
