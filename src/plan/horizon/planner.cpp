@@ -48,7 +48,7 @@ class Planner {
   double counted_usd(const Schedule& schedule) const {
     return cost_of(problem_, schedule).total_usd() + static_cast<double>(left_out(schedule)) * ways_.left_out_usd();
   }
-  bool is_proof() const { return least_ - bound_usd_ <= kEqual * std::max(1e-3, std::fabs(least_)); }
+  bool is_proof() const { return best_ && least_ - bound_usd_ <= kEqual * std::max(1e-3, std::fabs(least_)); }
   Seconds left() const { return options_.limit - (env_.clock.monotonic() - start_); }
 
   bool offer(Schedule schedule) {
@@ -113,7 +113,8 @@ class Planner {
     std::vector<std::string> who;
     for (std::size_t i = 0; best_ && i < best_->starts.size(); ++i)
       if (!best_->starts[i]) who.push_back(problem_.tasks[i].id);
-    const bool certain = bound_usd_ >= ways_.left_out_usd() * 0.5 || (!best_ && note_.empty());
+    // The best that there is leaves somebody out, or even the bound does.
+    const bool certain = bound_usd_ >= ways_.left_out_usd() * 0.5 || (best_ && is_proof());
     return Error::infeasible(
         fmt::format("{} {}{}; {}", certain ? "no schedule serves everybody:" : "no schedule was found for everybody:",
                     who.empty() ? "the budget is too small" : "there is no room for ", fmt::join(who, ", "), remedy()));
