@@ -7,6 +7,7 @@
 #include "cli/plan_jobs.h"
 #include "cli/planners.h"
 #include "env/files.h"
+#include "plan/spread.h"
 
 namespace orrery::cli {
 
@@ -108,6 +109,11 @@ std::string report_text(const Instance& instance, Objective objective, const Pla
   return text;
 }
 
+std::string choice_text(const plan::VmType& type, int gpus, int machines) {
+  if (machines > 1) return fmt::format("{} machines: {}", machines, type.name);
+  return fmt::format("{} × {}", gpus, type.name);
+}
+
 // What every way to run one job would cost it, and which one was taken.
 Result<Table> explanation(const Instance& instance, Objective objective, const plan::Plan& plan,
                           const std::string& id) {
@@ -120,25 +126,31 @@ Result<Table> explanation(const Instance& instance, Objective objective, const p
   }
   const auto index = static_cast<std::size_t>(job - instance.jobs.begin());
   std::string taken = "waits";
+  const int machines = plan::machines_by_job(instance, plan)[index];
   for (const plan::Node& node : plan.nodes)
     for (const plan::RunningJob& one : node.jobs)
-      if (one.job == index) taken = fmt::format("{} × {}", one.gpus, instance.vm_types[node.vm].name);
+      if (one.job == index) taken = choice_text(instance.vm_types[node.vm], one.gpus, machines);
   Table table({{"choice", "choice"},
                {"time_s", "time", CellFormat::kSeconds},
                {"rental_usd", "rental", CellFormat::kDollars},
                {"tardiness_usd", "tardiness", CellFormat::kDollars},
                {"total_usd", "together", CellFormat::kDollars},
                {"chosen", "chosen"}});
+  const auto add = [&](const std::string& choice, double time, double rental) {
+    const double late = job->weight_usd_s * std::max(0.0, instance.now_s + time - job->due_s);
+    table.add({choice, time, rental, late, rental + late, choice == taken ? "yes" : ""});
+  };
   for (std::size_t vm = 0; vm < instance.vm_types.size(); ++vm) {
     const plan::VmType& type = instance.vm_types[vm];
     for (int gpus = 1; gpus <= type.gpus; ++gpus) {
       const auto time = plan::run_s(instance, *job, vm, gpus);
       if (!time) continue;
-      const std::string choice = fmt::format("{} × {}", gpus, type.name);
-      const double rental = type.price_usd_h / 3600 * gpus / type.gpus * *time;
-      const double late = job->weight_usd_s * std::max(0.0, instance.now_s + *time - job->due_s);
-      table.add({choice, *time, rental, late, rental + late, choice == taken ? "yes" : ""});
+      add(choice_text(type, gpus, 1), *time, type.price_usd_h / 3600 * gpus / type.gpus * *time);
     }
+  }
+  for (const plan::Spread& one : plan::spreads_of(instance, index)) {
+    const plan::VmType& type = instance.vm_types[one.vm];
+    add(choice_text(type, type.gpus, one.machines), one.time_s, one.machines * type.price_usd_h / 3600 * one.time_s);
   }
   const double waiting = plan::postponed_usd(instance, objective)[index];
   table.add({"waits", Cell(), Cell(), Cell(), waiting, taken == "waits" ? "yes" : ""});
@@ -183,7 +195,9 @@ Command plan_command() {
           {"orrery plan examples/jobs.yaml --nodes 2 --gantt plan.svg", "orrery plan --instance examples/plan.json",
            "orrery plan --instance examples/plan.json --objective rho --json",
            "orrery plan --instance examples/plan.json --explain J3",
-           "orrery plan --instance examples/plan_limits.json --heuristic"},
+           "orrery plan --instance examples/plan_limits.json --heuristic",
+           "orrery plan examples/horizon.yaml --horizon 72h --period 2h --nodes 4",
+           "orrery plan examples/horizon.yaml --horizon 72h --period 2h --cost carbon --certainty 0.8 --json"},
           run_plan};
 }
 

@@ -1,20 +1,18 @@
 #include "cli/plan_jobs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "base/yaml.h"
 #include "cli/catalogs.h"
-#include "cli/jobs.h"
+#include "cli/listed_jobs.h"
+#include "cli/plan_horizon.h"
 #include "cli/planners.h"
 #include "cli/predictors.h"
-#include "cli/runs.h"
 #include "env/clock.h"
 #include "env/files.h"
-#include "plan/job_list.h"
-#include "plan/job_times.h"
 #include "plan/milp_policy.h"
 #include "simulate/rent_report.h"
 
@@ -27,11 +25,6 @@ using simulate::RentRun;
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string beside(const std::string& file, const std::string& path) {
-  const std::size_t slash = file.rfind('/');
-  return path.starts_with('/') || slash == std::string::npos ? path : file.substr(0, slash + 1) + path;
-}
 
 // What was planned, for whom.
 struct Planned {
@@ -46,77 +39,71 @@ struct Planned {
   double gap() const { return total_usd() > 0 ? std::max(0.0, 1 - bound_usd / total_usd()) : 0; }
 };
 
-// The options of training that a job file completes; the list has none of its own.
-OptionValues training_values() {
-  static const std::vector<OptionRecord> kRecords = training_options();
-  return OptionValues(kRecords);
+// What only a schedule over a horizon knows.
+Status check_without_horizon(const Listing& listing) {
+  const plan::JobList& list = listing.list;
+  const bool budget = std::isfinite(list.limits.budget_usd) || std::isfinite(list.limits.budget_kgco2);
+  const bool running = std::any_of(list.jobs.begin(), list.jobs.end(),
+                                   [](const plan::ListedJob& job) { return job.running.has_value(); });
+  const char* what = budget                    ? "limits: a budget is for a horizon"
+                     : !list.forecasts.empty() ? "forecast: jobs are expected within a horizon"
+                     : running                 ? "running: where jobs are already counts within a horizon"
+                                               : nullptr;
+  if (what == nullptr) return {};
+  return Error::invalid(fmt::format("{}: {}; give --horizon", listing.path, what));
 }
 
-Result<Job> read_one(Context& context, const std::string& path, const std::vector<plan::VmType>& types,
-                     const predict::Predictor& predictor) {
-  ORRERY_TRY(const workload::JobFile file, read_job_file(context.env, path));
-  ORRERY_TRY(const RunRequest request, job_request(context.env, file, training_values()));
-  const auto make = [&](workload::TrainingGraph graph, const hardware::Placement& placement) {
-    return make_run(std::move(graph), request.options.texts("precision").front(), placement, request.options);
-  };
-  auto job =
-      plan::predicted_job(file.spec, request.graph, request.options.integers("batch").front(), types, predictor, make);
-  if (!job) return std::move(job).error().with_context(path);
-  job->id = file.spec.name;
-  job->due_s = file.spec.deadline ? file.spec.deadline->value() : plan::kTimeMaxS;
-  return job;
-}
-
-// Ids of several jobs of a name get a number.
-void name_apart(std::vector<Job>& jobs) {
-  std::map<std::string, int> counts, seen;
-  for (const Job& job : jobs) ++counts[job.id];
-  for (Job& job : jobs)
-    if (counts[job.id] > 1) job.id += fmt::format("-{}", ++seen[job.id]);
-}
-
-Result<std::vector<Job>> read_jobs(Context& context, const std::string& path, const std::vector<plan::VmType>& types,
-                                   const predict::Predictor& predictor) {
-  ORRERY_TRY(const std::string yaml, context.env.files.read(path, kYamlBytesMax));
-  ORRERY_TRY(const std::vector<plan::ListedJob> list, plan::read_job_list(yaml, path));
-  std::map<std::string, Job> known;
+std::vector<Job> jobs_of(const Listing& listing) {
   std::vector<Job> jobs;
-  for (const plan::ListedJob& listed : list) {
-    auto found = known.find(listed.file);
-    if (found == known.end()) {
-      auto one = read_one(context, beside(path, listed.file), types, predictor);
-      if (!one) return std::move(one).error().with_context(fmt::format("{}:{}", path, listed.line));
-      found = known.emplace(listed.file, std::move(*one)).first;
-    }
-    Job job = found->second;
-    const bool has_deadline = job.due_s < plan::kTimeMaxS;
+  for (const plan::ListedJob& listed : listing.list.jobs) {
+    const ListedFile& file = listing.file(listed.file);
+    Job job = plan::job_of(file.ways);
+    job.id = file.spec.name;
     job.submit_s = listed.submit.value();
-    if (has_deadline) job.due_s += job.submit_s;
-    job.weight_usd_s = has_deadline ? listed.late_usd_per_h / 3600 : 0;
+    job.due_s = file.spec.deadline ? file.spec.deadline->value() + job.submit_s : plan::kTimeMaxS;
+    job.weight_usd_s = file.spec.deadline ? listed.late_usd_per_h / 3600 : 0;
+    job.switch_s = listing.list.switch_time.value();
     jobs.insert(jobs.end(), static_cast<std::size_t>(listed.copies), job);
   }
   std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.submit_s < b.submit_s; });
-  name_apart(jobs);
+  std::vector<std::string*> ids;
+  for (Job& job : jobs) ids.push_back(&job.id);
+  name_apart(ids);
   return jobs;
+}
+
+// Types that are worth a look: what is limited beats nobody.
+std::vector<plan::VmType> useful_types(const Listing& listing, const std::vector<Job>& jobs) {
+  std::vector<plan::VmType> unlimited;
+  for (const plan::VmType& type : listing.types)
+    if (!listing.is_limited(type)) unlimited.push_back(type);
+  std::vector<plan::VmType> useful = plan::useful_types(listing.types, jobs);
+  for (const plan::VmType& type : plan::useful_types(unlimited, jobs))
+    if (std::none_of(useful.begin(), useful.end(), [&](const plan::VmType& one) { return one.name == type.name; }))
+      useful.push_back(type);
+  std::sort(useful.begin(), useful.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return useful;
 }
 
 Result<Planned> make_planned(Context& context, const std::string& path, const OptionValues& options) {
   const Seconds start = context.env.clock.monotonic();
-  ORRERY_TRY(const OfferList offers, load_offers(context, options));
-  ORRERY_TRY(const std::vector<plan::VmType> types, plan::vm_types_of(offers.offers, options.flag("spot")));
-  ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
+  ORRERY_TRY(const Listing listing, load_listing(context, path, options, 1));
+  ORRERY_TRY_VOID(check_without_horizon(listing));
   Planned planned;
-  ORRERY_TRY(planned.jobs, read_jobs(context, path, types, *predictor));
-  planned.bound_usd = plan::alone_bound_usd(types, planned.jobs);
-  planned.market = {static_cast<int>(options.integer("nodes")), plan::useful_types(types, planned.jobs)};
+  planned.jobs = jobs_of(listing);
+  planned.bound_usd = plan::alone_bound_usd(listing.types, planned.jobs);
+  planned.market = {static_cast<int>(options.integer("nodes")), useful_types(listing, planned.jobs)};
+  planned.market.quotas = plan::quotas_on(listing.list.limits, planned.market.vm_types);
   plan::MilpPolicyOptions how;
-  how.horizon_s = options.duration("horizon").value();
+  how.horizon_s = options.duration("replan").value();
   how.planner = planner_options(context, options);
   how.planner.limit = std::min(how.planner.limit, Seconds(10));
   const auto policy = [&](const Market& market, const std::vector<Job>& jobs) {
     return plan::make_milp_policy(how, market, jobs, context.env, &planned.stats);
   };
-  ORRERY_TRY(planned.run, simulate::simulate_rent(planned.market, {planned.jobs, planned.jobs}, policy));
+  const schedule::TimeNs lost = schedule::from_seconds(listing.list.switch_time.value());
+  const simulate::Costs switching{.resume_ns = lost, .move_ns = lost};
+  ORRERY_TRY(planned.run, simulate::simulate_rent(planned.market, {planned.jobs, planned.jobs}, policy, switching));
   planned.time = context.env.clock.monotonic() - start;
   return planned;
 }
@@ -231,14 +218,17 @@ Result<Table> explanation(const Planned& planned, const std::string& id) {
 }  // namespace
 
 std::vector<OptionRecord> plan_jobs_options() {
-  return join(catalog_options(),
-              {integer_option("nodes", 4, "machines that may be rented at once").bounds(1, 1000),
-               duration_option("horizon", "30m", "plan anew after this long without an event").bounds(1, 1e7),
-               flag_option("spot", "rent at spot prices; interruptions are not counted"), predictor_option(),
-               text_option("gantt", "", "write an SVG picture of who is where when").in("FILE")});
+  return join(
+      join(catalog_options(),
+           {integer_option("nodes", 4, "machines that may be rented at once").bounds(1, 1000),
+            duration_option("replan", "30m", "plan anew after this long without an event").bounds(1, 1e7),
+            flag_option("spot", "rent at spot prices; times contain the interruptions to expect"), predictor_option(),
+            text_option("gantt", "", "write an SVG picture of who is where when").in("FILE")}),
+      plan_horizon_options());
 }
 
 Status plan_jobs(Context& context, const std::string& path, const OptionValues& options) {
+  if (options.given("horizon")) return plan_horizon(context, path, options);
   ORRERY_TRY(const Planned planned, make_planned(context, path, options));
   if (!options.text("explain").empty()) {
     ORRERY_TRY(const Table table, explanation(planned, options.text("explain")));

@@ -5,7 +5,7 @@
 
 namespace orrery::cli {
 
-// --nodes, --horizon, --gantt, --spot, beside those of catalogues and predictors.
+// --nodes, --replan, --gantt, --spot, beside those of catalogues, predictors and horizons.
 std::vector<OptionRecord> plan_jobs_options();
 
 Status plan_jobs(Context& context, const std::string& path, const OptionValues& options);

@@ -19,13 +19,13 @@ std::int64_t nano(long double usd) {
 // Looks times up in the job itself, by the name of the GPU.
 struct Choice {
   const VmType* type;
-  int gpus;
+  int gpus;  // of all machines together
   long double time;
 };
 
 // Work that is saved every so often on a machine that can be taken away (docs/plan.md), one stretch after the other.
-long double expected_s(const SpotRules& rules, long double work) {
-  const long double rate = static_cast<long double>(rules.interruptions_per_h) / 3600;
+long double expected_s(const SpotRules& rules, long double work, int machines) {
+  const long double rate = static_cast<long double>(rules.interruptions_per_h) * machines / 3600;
   const auto stretch = [&](long double length) {
     return rate > 0 ? std::exp(rate * rules.restart.value()) * std::expm1(rate * length) / rate : length;
   };
@@ -42,8 +42,21 @@ std::optional<long double> plain_time(const Job& job, const VmType& type, int gp
   if (index >= found->second.size() || !std::isfinite(found->second[index])) return std::nullopt;
   if (!job.memory_gib.empty() && job.memory_gib[std::min(index, job.memory_gib.size() - 1)] > type.memory_gib)
     return std::nullopt;
-  const long double time = type.spot ? expected_s(*type.spot, found->second[index]) : found->second[index];
+  const long double time = type.spot ? expected_s(*type.spot, found->second[index], 1) : found->second[index];
   return time <= kTimeMaxS ? std::optional(time) : std::nullopt;
+}
+
+// The same on several whole machines.
+std::optional<long double> plain_time_of_several(const Job& job, const VmType& type, int machines) {
+  for (const auto& [name, times] : job.machines_s) {
+    if (name != type.name || machines < 2 || static_cast<std::size_t>(machines) > times.size() + 1) continue;
+    const auto g = static_cast<std::size_t>(type.gpus) - 1;
+    if (!job.memory_gib.empty() && job.memory_gib[std::min(g, job.memory_gib.size() - 1)] > type.memory_gib) continue;
+    const double listed = times[static_cast<std::size_t>(machines) - 2];
+    const long double time = type.spot ? expected_s(*type.spot, listed, machines) : listed;
+    if (time <= kTimeMaxS) return time;
+  }
+  return std::nullopt;
 }
 
 std::vector<Choice> choices_of(const Instance& instance, const Job& job) {
@@ -51,12 +64,26 @@ std::vector<Choice> choices_of(const Instance& instance, const Job& job) {
   for (const VmType& type : instance.vm_types)
     for (int gpus = 1; gpus <= type.gpus; ++gpus)
       if (const auto time = plain_time(job, type, gpus)) choices.push_back({&type, gpus, *time + job.switch_s});
+  if (!job.pinned_on.empty()) return choices;
+  for (const VmType& type : instance.vm_types)
+    for (int m = 2; m <= instance.nodes && m <= type.nodes_max && !job.machines_s.empty() && m <= 64; ++m)
+      if (const auto time = plain_time_of_several(job, type, m))
+        choices.push_back({&type, m * type.gpus, *time + job.switch_s});
   return choices;
 }
 
+int nodes_with(const Plan& plan, std::size_t job) {
+  int nodes = 0;
+  for (const Node& node : plan.nodes)
+    for (const RunningJob& one : node.jobs) nodes += one.job == job ? 1 : 0;
+  return nodes;
+}
+
 // With what is lost unless the job goes on as it is.
-long double time_in_plan(const Instance& instance, const Node& node, const RunningJob& one) {
+long double time_in_plan(const Instance& instance, const Plan& plan, const Node& node, const RunningJob& one) {
   const Job& job = instance.jobs[one.job];
+  if (const int machines = job.machines_s.empty() ? 1 : nodes_with(plan, one.job); machines > 1)
+    return *plain_time_of_several(job, instance.vm_types[node.vm], machines) + job.switch_s;
   const bool goes_on = job.held && job.held->first == node.vm && job.held->second == one.gpus;
   return *plain_time(job, instance.vm_types[node.vm], one.gpus) + (goes_on ? 0.0L : job.switch_s);
 }
@@ -74,8 +101,9 @@ long double mean_wait_s(const Instance& instance) {
   long double work = 0;
   for (const Job& job : instance.jobs) {
     long double least = -1;
-    for (const auto& [gpu, times] : job.times_s)
-      for (const double time : times) least = least < 0 || time < least ? time : least;
+    for (const auto* table : {&job.times_s, &job.machines_s})
+      for (const auto& [what, times] : *table)
+        for (const double time : times) least = least < 0 || time < least ? time : least;
     work += least;
   }
   const long double drain = work / instance.nodes;
@@ -119,6 +147,25 @@ Status check_nodes(const Instance& instance, const Plan& plan) {
   return {};
 }
 
+// That a job on several machines has whole ones of one type, as many as it has a time for.
+Status check_several(const Instance& instance, const Plan& plan, std::size_t index, int machines) {
+  const Job& job = instance.jobs[index];
+  const Node* first = nullptr;
+  for (const Node& node : plan.nodes) {
+    for (const RunningJob& one : node.jobs) {
+      if (one.job != index) continue;
+      if (first == nullptr) first = &node;
+      const VmType& type = instance.vm_types[node.vm];
+      if (node.vm != first->vm || one.gpus != type.gpus || node.jobs.size() != 1)
+        return broken(fmt::format("job {} is on several machines, which must be whole and alike", job.id));
+    }
+  }
+  const VmType& type = instance.vm_types[first->vm];
+  if (job.is_pinned() || !plain_time_of_several(job, type, machines))
+    return broken(fmt::format("job {} has no time on {} machines of type {}", job.id, machines, type.name));
+  return {};
+}
+
 // Which jobs run, each on GPUs it has a time for.
 Result<std::vector<bool>> check_jobs(const Instance& instance, const Plan& plan) {
   std::vector<bool> runs(instance.jobs.size(), false);
@@ -126,9 +173,15 @@ Result<std::vector<bool>> check_jobs(const Instance& instance, const Plan& plan)
     for (const RunningJob& one : node.jobs) {
       if (one.job >= runs.size()) return broken(fmt::format("there is no job {}", one.job));
       const Job& job = instance.jobs[one.job];
+      const VmType& type = instance.vm_types[node.vm];
+      const int machines = job.machines_s.empty() ? 1 : nodes_with(plan, one.job);
+      if (machines > 1) {
+        ORRERY_TRY_VOID(check_several(instance, plan, one.job, machines));
+        runs[one.job] = true;
+        continue;
+      }
       if (runs[one.job]) return broken(fmt::format("job {} runs twice", job.id));
       runs[one.job] = true;
-      const VmType& type = instance.vm_types[node.vm];
       if (!plain_time(job, type, one.gpus))
         return broken(fmt::format("job {} has no time on {} GPUs of type {}{}", job.id, one.gpus, type.gpu,
                                   std::isfinite(type.memory_gib) ? ", or lacks memory there" : ""));
@@ -177,7 +230,7 @@ Status check_budget(const Instance& instance, const Plan& plan) {
     const VmType& type = instance.vm_types[node.vm];
     int idle = type.gpus;
     for (const RunningJob& one : node.jobs) {
-      rent += usd_per_s(type) * one.gpus / type.gpus * time_in_plan(instance, node, one);
+      rent += usd_per_s(type) * one.gpus / type.gpus * time_in_plan(instance, plan, node, one);
       idle -= one.gpus;
     }
     rent += usd_per_s(type) * idle / type.gpus * instance.horizon_s;
@@ -203,17 +256,19 @@ Result<std::int64_t> check_plan(const Instance& instance, Objective objective, c
   std::size_t running = 0;
   long double theta = instance.horizon_s;
   std::int64_t sum = 0;
+  std::vector<bool> counted(runs.size(), false);  // tardiness, once for each job
   for (const Node& node : plan.nodes) {
     const VmType& type = instance.vm_types[node.vm];
     int idle = type.gpus;
     for (const RunningJob& one : node.jobs) {
       const Job& job = instance.jobs[one.job];
-      const long double time = time_in_plan(instance, node, one);
+      const long double time = time_in_plan(instance, plan, node, one);
       ++running;
       idle -= one.gpus;
       theta = std::min(theta, time);
       if (!first_end) sum += nano(usd_per_s(type) * one.gpus / type.gpus * time);
-      sum += nano(tardiness(instance, job, time));
+      if (!counted[one.job]) sum += nano(tardiness(instance, job, time));
+      counted[one.job] = true;
     }
     if (!first_end) sum += nano(usd_per_s(type) * idle / type.gpus * instance.horizon_s);
   }

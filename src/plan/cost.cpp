@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "plan/spread.h"
 
 namespace orrery::plan {
 
@@ -20,6 +21,8 @@ double drain_s(const Instance& instance) {
     double shortest = std::numeric_limits<double>::infinity();
     for (const auto& [gpu, times] : job.times_s)
       shortest = std::min(shortest, *std::min_element(times.begin(), times.end()));
+    for (const auto& [vm, times] : job.machines_s)
+      shortest = std::min(shortest, *std::min_element(times.begin(), times.end()));
     sum += shortest;
   }
   return std::max(instance.horizon_s, sum / instance.nodes);
@@ -30,7 +33,8 @@ double share_usd(const VmType& type, int gpus, double time) {
 }
 
 // The cheapest a job can be if it starts `delay_s` from now.
-double cheapest_later_usd(const Instance& instance, const Job& job, double delay_s) {
+double cheapest_later_usd(const Instance& instance, std::size_t index, double delay_s) {
+  const Job& job = instance.jobs[index];
   double cheapest = std::numeric_limits<double>::infinity();
   for (const VmType& type : instance.vm_types) {
     for (int gpus = 1; gpus <= type.gpus; ++gpus) {
@@ -41,14 +45,22 @@ double cheapest_later_usd(const Instance& instance, const Job& job, double delay
           cheapest, share_usd(type, gpus, *time) + job.weight_usd_s * late_s(instance.now_s + delay_s + *time, job));
     }
   }
+  for (const Spread& one : spreads_of(instance, index)) {
+    const VmType& type = instance.vm_types[one.vm];
+    cheapest = std::min(cheapest, one.machines * share_usd(type, type.gpus, one.time_s) +
+                                      job.weight_usd_s * late_s(instance.now_s + delay_s + one.time_s, job));
+  }
   return cheapest;
 }
 
-double longest_s(const Instance& instance, const Job& job) {
+double longest_s(const Instance& instance, std::size_t index) {
+  const Job& job = instance.jobs[index];
   double longest = 0;
   for (const VmType& type : instance.vm_types)
     for (int gpus = 1; gpus <= type.gpus; ++gpus) longest = std::max(longest, time_s(job, type, gpus).value_or(0));
-  return longest + job.switch_s;
+  longest += job.switch_s;
+  for (const Spread& one : spreads_of(instance, index)) longest = std::max(longest, one.time_s);
+  return longest;
 }
 
 }  // namespace
@@ -70,14 +82,15 @@ std::vector<double> postponed_usd(const Instance& instance, Objective objective)
   const double delay = objective == Objective::kWait ? instance.wait_fraction * drain_s(instance) : horizon;
   std::vector<double> costs;
   costs.reserve(instance.jobs.size());
-  for (const Job& job : instance.jobs) {
-    const double worst_late = late_s(instance.now_s + horizon + longest_s(instance, job), job);
+  for (std::size_t i = 0; i < instance.jobs.size(); ++i) {
+    const Job& job = instance.jobs[i];
+    const double worst_late = late_s(instance.now_s + horizon + longest_s(instance, i), job);
     if (objective == Objective::kFirstEnd) {
       costs.push_back(instance.rho * job.weight_usd_s * worst_late);
       continue;
     }
     const double penalty = objective == Objective::kRho ? instance.rho * worst_late : 0;
-    costs.push_back(cheapest_later_usd(instance, job, delay) + job.weight_usd_s * (penalty + instance.kappa * horizon));
+    costs.push_back(cheapest_later_usd(instance, i, delay) + job.weight_usd_s * (penalty + instance.kappa * horizon));
   }
   return costs;
 }
@@ -92,7 +105,8 @@ double first_end_s(const Instance& instance, const Plan& plan) {
 
 CostSplit plan_cost(const Instance& instance, Objective objective, const Plan& plan) {
   CostSplit split;
-  const double theta = first_end_s(instance, plan);
+  const double theta = objective == Objective::kFirstEnd ? first_end_s(instance, plan) : 0;
+  const std::vector<int> machines = machines_by_job(instance, plan);
   std::vector<bool> runs(instance.jobs.size(), false);
   for (const Node& node : plan.nodes) {
     const VmType& type = instance.vm_types[node.vm];
@@ -102,11 +116,12 @@ CostSplit plan_cost(const Instance& instance, Objective objective, const Plan& p
       split.idle_usd += share_usd(type, type.gpus - node.used_gpus(), instance.horizon_s);
     for (const RunningJob& one : node.jobs) {
       const Job& job = instance.jobs[one.job];
-      const auto time = run_s(instance, job, node.vm, one.gpus);
+      auto time = run_s(instance, job, node.vm, one.gpus);
+      if (machines[one.job] > 1) time = *spread_s(job, type, machines[one.job]) + job.switch_s;
       ORRERY_CHECK(time.has_value());
-      runs[one.job] = true;
       if (objective != Objective::kFirstEnd) split.rental_usd += share_usd(type, one.gpus, *time);
-      split.tardiness_usd += job.weight_usd_s * late_s(instance.now_s + *time, job);
+      if (!runs[one.job]) split.tardiness_usd += job.weight_usd_s * late_s(instance.now_s + *time, job);
+      runs[one.job] = true;
     }
   }
   const std::vector<double> postponed = postponed_usd(instance, objective);

@@ -150,6 +150,16 @@ class Yard {
     }
   }
 
+  // Whether no quota is in the way of one machine more.
+  bool quotas_allow(std::size_t vm) const {
+    return std::all_of(instance_.quotas.begin(), instance_.quotas.end(), [&](const Quota& quota) {
+      if (std::find(quota.vms.begin(), quota.vms.end(), vm) == quota.vms.end()) return true;
+      int gpus = instance_.vm_types[vm].gpus;
+      for (const std::size_t other : quota.vms) gpus += open_[other] * instance_.vm_types[other].gpus;
+      return gpus <= quota.gpus_max;
+    });
+  }
+
   bool place(std::size_t job, double others_usd_s) {
     const double gpu_usd_s = crowding_usd(job, others_usd_s);
     Choice best;
@@ -159,7 +169,7 @@ class Yard {
     }
     for (std::size_t vm = 0; vm < open_.size() && open_nodes_ < instance_.nodes; ++vm) {
       const VmType& type = instance_.vm_types[vm];
-      if (open_[vm] < type.nodes_max) consider(job, gpu_usd_s, nodes_.size(), vm, type.gpus, best);
+      if (open_[vm] < type.nodes_max && quotas_allow(vm)) consider(job, gpu_usd_s, nodes_.size(), vm, type.gpus, best);
     }
     if (best.gpus == 0) return false;
     if (best.node == nodes_.size()) best.node = open(best.vm);

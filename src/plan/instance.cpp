@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "plan/limits.h"
+#include "plan/spread.h"
 
 namespace orrery::plan {
 
@@ -121,9 +122,9 @@ Result<VmType> read_vm_type(const Json& object, const std::string& where) {
   return type;
 }
 
-Result<std::vector<double>> read_times(const Json& list, const std::string& where) {
-  if (!list.is_array() || list.empty() || list.size() > static_cast<std::size_t>(kVmGpusMax))
-    return wrong(where, fmt::format("expected a list of 1 to {} times", kVmGpusMax));
+Result<std::vector<double>> read_times(const Json& list, const std::string& where, int times_max) {
+  if (!list.is_array() || list.empty() || list.size() > static_cast<std::size_t>(times_max))
+    return wrong(where, fmt::format("expected a list of 1 to {} times", times_max));
   std::vector<double> times;
   for (const Json& value : list) {
     ORRERY_TRY(const double time, positive_time(value, fmt::format("{}[{}]", where, times.size())));
@@ -171,6 +172,30 @@ Status read_running(const Json& object, const std::vector<VmType>& types, const 
   return {};
 }
 
+// Times on one machine, by type of GPU.
+Status read_one_machine(const Fields& fields, Job& job) {
+  ORRERY_TRY(const Json* times, fields.get("times_s"));
+  if (!times->is_object() || times->empty())
+    return wrong(fields.at("times_s"), "expected an object with the times by type of GPU");
+  for (const auto& [gpu, list] : times->items()) {
+    if (gpu.size() > kNameBytesMax || !is_printable(gpu))
+      return wrong(fields.at("times_s"), fmt::format("type of GPU {} is not printable", quote(gpu)));
+    ORRERY_TRY(job.times_s[gpu], read_times(list, fmt::format("{}.{}", fields.at("times_s"), gpu), kVmGpusMax));
+  }
+  return {};
+}
+
+// Times on 2, 3, … whole machines, by VM type.
+Status read_machines(const Json& object, const std::vector<VmType>& types, const std::string& where, Job& job) {
+  if (!object.is_object() || object.empty())
+    return wrong(where, "expected an object with the times on 2, 3, … machines by VM type");
+  for (const auto& [name, list] : object.items()) {
+    ORRERY_TRY_VOID(find_vm(types, name, where));
+    ORRERY_TRY(job.machines_s[name], read_times(list, fmt::format("{}.{}", where, name), kSpreadMachinesMax - 1));
+  }
+  return {};
+}
+
 Result<Job> read_job(const Json& object, const std::vector<VmType>& types, const std::string& where) {
   const Fields fields(object, where);
   Job job;
@@ -178,14 +203,9 @@ Result<Job> read_job(const Json& object, const std::vector<VmType>& types, const
   ORRERY_TRY(job.submit_s, fields.number("submit_s", -kTimeMaxS, kTimeMaxS));
   ORRERY_TRY(job.due_s, fields.number("due_s", -kTimeMaxS, kTimeMaxS));
   ORRERY_TRY(job.weight_usd_s, fields.number("weight_usd_s", 0, 1e6));
-  ORRERY_TRY(const Json* times, fields.get("times_s"));
-  if (!times->is_object() || times->empty())
-    return wrong(fields.at("times_s"), "expected an object with the times by type of GPU");
-  for (const auto& [gpu, list] : times->items()) {
-    if (gpu.size() > kNameBytesMax || !is_printable(gpu))
-      return wrong(fields.at("times_s"), fmt::format("type of GPU {} is not printable", quote(gpu)));
-    ORRERY_TRY(job.times_s[gpu], read_times(list, fmt::format("{}.{}", fields.at("times_s"), gpu)));
-  }
+  if (fields.has("machines_s"))
+    ORRERY_TRY_VOID(read_machines(object["machines_s"], types, fields.at("machines_s"), job));
+  if (fields.has("times_s") || job.machines_s.empty()) ORRERY_TRY_VOID(read_one_machine(fields, job));
   if (fields.has("memory_gib")) {
     ORRERY_TRY(job.memory_gib, read_memory(object["memory_gib"], fields.at("memory_gib")));
   }
@@ -203,11 +223,6 @@ Status sort_by_name(std::vector<T>& items, Key key, const std::string& where) {
   return {};
 }
 
-double memory_at(const Job& job, int gpus) {
-  if (job.memory_gib.empty()) return 0;
-  return job.memory_gib[std::min(job.memory_gib.size(), static_cast<std::size_t>(gpus)) - 1];
-}
-
 // What keeps a job from every VM type: none has its GPUs, or what the nearest one lacks.
 Status check_usable(const Instance& instance, const Job& job, const std::string& where) {
   std::set<std::string> known;
@@ -215,9 +230,12 @@ Status check_usable(const Instance& instance, const Job& job, const std::string&
   const VmType* nearest = nullptr;
   for (const VmType& type : instance.vm_types) {
     known.insert(type.gpu);
+    const int most = std::min({instance.nodes, type.nodes_max, kSpreadMachinesMax});
+    for (int machines = 2; machines <= most; ++machines)
+      if (spread_s(job, type, machines)) return {};
     for (int gpus = 1; gpus <= type.gpus; ++gpus) {
       if (time_s(job, type, gpus)) return {};
-      const double lacks = memory_at(job, gpus) - type.memory_gib;
+      const double lacks = memory_gib(job, gpus) - type.memory_gib;
       if (!job.times_s.contains(type.gpu) || lacks <= 0 || lacks >= lacking) continue;
       lacking = lacks;
       nearest = &type;
@@ -244,12 +262,17 @@ Status check_cost(const Instance& instance, const std::string& where) {
     for (const VmType& type : instance.vm_types)
       for (int gpus = 1; gpus <= type.gpus; ++gpus)
         longest = std::max(longest, time_s(job, type, gpus).value_or(0) + job.switch_s);
+  int machines = 1;
+  for (const Spread& one : spreads_of(instance)) {
+    longest = std::max(longest, one.time_s);
+    machines = std::max(machines, one.machines);
+  }
   for (const VmType& type : instance.vm_types) price = std::max(price, type.price_usd_h / 3600);
   const double wait = (1 + instance.wait_fraction) *
                       (instance.horizon_s + longest * static_cast<double>(instance.jobs.size()) / instance.nodes);
   for (const Job& job : instance.jobs) {
     const double late = std::max(0.0, instance.now_s + wait + longest - job.due_s);
-    worst += price * (longest + instance.horizon_s) +
+    worst += price * machines * (longest + instance.horizon_s) +
              job.weight_usd_s * ((1 + instance.rho) * late + instance.kappa * instance.horizon_s);
   }
   worst += price * instance.horizon_s * instance.nodes;
@@ -327,10 +350,15 @@ std::optional<double> time_s(const Job& job, const VmType& type, int gpus) {
   const auto found = job.times_s.find(type.gpu);
   if (gpus < 1 || gpus > type.gpus || found == job.times_s.end()) return std::nullopt;
   if (static_cast<std::size_t>(gpus) > found->second.size()) return std::nullopt;
-  if (memory_at(job, gpus) > type.memory_gib) return std::nullopt;
+  if (memory_gib(job, gpus) > type.memory_gib) return std::nullopt;
   double time = found->second[static_cast<std::size_t>(gpus) - 1];
   if (type.spot && std::isfinite(time)) time = spot_time(Seconds(time), 1, *type.spot).time.value();
   return time <= kTimeMaxS ? std::optional(time) : std::nullopt;
+}
+
+double memory_gib(const Job& job, int gpus) {
+  if (job.memory_gib.empty()) return 0;
+  return job.memory_gib[std::min(job.memory_gib.size(), static_cast<std::size_t>(gpus)) - 1];
 }
 
 std::optional<double> run_s(const Instance& instance, const Job& job, std::size_t vm, int gpus) {

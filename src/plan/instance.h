@@ -48,10 +48,11 @@ struct Job {
   std::string id{};
   double submit_s = 0;
   double due_s = 0;
-  double weight_usd_s = 0;                               // what a second of tardiness costs
-  std::map<std::string, std::vector<double>> times_s{};  // by type of GPU; [g - 1]: time left on g of them;
-                                                         // infinite: it cannot run on that many
-  std::vector<double> memory_gib{};                      // [g - 1]: of each of g GPUs; the last holds for more
+  double weight_usd_s = 0;                                  // what a second of tardiness costs
+  std::map<std::string, std::vector<double>> times_s{};     // by type of GPU; [g - 1]: time left on g of them;
+                                                            // infinite: it cannot run on that many
+  std::map<std::string, std::vector<double>> machines_s{};  // by VM type; [m - 2]: time left on m whole machines of it
+  std::vector<double> memory_gib{};                         // [g - 1]: of each of g GPUs; the last holds for more
   // The VM type and GPUs it has now; what it loses if it is started again, moved or resized; the machine it must stay
   // on, unless empty. Going from one machine to another of the same type costs nothing in a plan.
   std::optional<std::pair<std::size_t, int>> held{};
@@ -83,5 +84,7 @@ Result<Instance> read_instance(std::string_view text, const std::string& name);
 std::optional<double> time_s(const Job& job, const VmType& type, int gpus);
 // The same, and what it loses before unless it goes on as it is.
 std::optional<double> run_s(const Instance& instance, const Job& job, std::size_t vm, int gpus);
+// What the job takes of each of g GPUs; 0 if nothing is said.
+double memory_gib(const Job& job, int gpus);
 
 }  // namespace orrery::plan

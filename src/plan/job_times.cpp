@@ -61,15 +61,17 @@ struct Obstacles {
   Bytes lacking{kCannot};
   std::string device{};
 
-  Error error(const workload::JobSpec& spec) const {
+  Error error(const workload::JobSpec& spec, int machines_max) const {
     if (!asked) {
       std::vector<std::string> wanted;
       for (const workload::DeviceRequest& one : spec.resources)
         wanted.push_back(fmt::format("{}{} {}", one.count.min,
                                      one.count.is_range() ? fmt::format(" to {}", one.count.max) : "",
                                      one.device.empty() ? "of any device" : one.device));
+      const std::string several =
+          machines_max > 1 ? fmt::format(", or in at most {} whole ones of a type", machines_max) : "";
       return Error::infeasible(
-          fmt::format("{}: no machine that is offered has {} in one", spec.name, fmt::join(wanted, " or ")));
+          fmt::format("{}: no machine that is offered has {} in one{}", spec.name, fmt::join(wanted, " or "), several));
     }
     return Error::infeasible(
         fmt::format("{}: does not fit into the memory of any device it may have; nearest is {}, "
@@ -78,37 +80,62 @@ struct Obstacles {
   }
 };
 
+// Places without their times: parts of one machine, then whole machines.
+std::vector<PredictedWay> places(const workload::JobSpec& spec, std::span<const VmType> types, int machines_max) {
+  std::map<std::string, int> most;
+  std::map<std::pair<std::string, int>, bool> shapes;
+  for (const VmType& type : types) {
+    most[type.gpu] = std::max(most[type.gpu], type.gpus);
+    shapes[{type.gpu, type.gpus}] = true;
+  }
+  std::vector<PredictedWay> all;
+  for (const auto& [device, gpus_max] : most)
+    for (int gpus = 1; gpus <= gpus_max; ++gpus)
+      if (allowed(spec, device, gpus)) all.push_back({device, gpus});
+  for (const auto& [shape, there] : shapes)
+    for (int machines = 2; machines <= std::min(machines_max, kSpreadMax); ++machines)
+      if (allowed(spec, shape.first, machines * shape.second)) all.push_back({shape.first, shape.second, machines});
+  return all;
+}
+
 }  // namespace
 
-Result<Job> predicted_job(const workload::JobSpec& spec, const workload::TrainingGraph& graph, std::int64_t batch,
-                          std::span<const VmType> types, const predict::Predictor& predictor, const MakeRun& make_run) {
-  std::map<std::string, int> most;
-  for (const VmType& type : types) most[type.gpu] = std::max(most[type.gpu], type.gpus);
-  Job job;
+Result<std::vector<PredictedWay>> predicted_ways(const workload::JobSpec& spec, const workload::TrainingGraph& graph,
+                                                 std::int64_t batch, std::span<const VmType> types, int machines_max,
+                                                 const predict::Predictor& predictor, const MakeRun& make_run) {
   Obstacles obstacles;
-  bool runs = false;
-  for (const auto& [device, gpus_max] : most) {
-    std::vector<double> times;
-    for (int gpus = 1; gpus <= gpus_max; ++gpus) {
-      times.push_back(kCannot);
-      if (!allowed(spec, device, gpus)) continue;
-      obstacles.asked = true;
-      ORRERY_TRY(const hardware::Placement placement, hardware::make_placement(device, gpus, gpus));
-      ORRERY_TRY(workload::TrainingGraph at, graph.with_batch(workload::replica_batch(spec, gpus).value_or(batch)));
-      ORRERY_TRY(const workload::TrainingRun run, make_run(std::move(at), placement));
-      ORRERY_TRY(const predict::Prediction prediction, predictor.predict(run, placement));
-      const Bytes lacking = prediction.memory.value - prediction.device_memory;
-      if (!prediction.fits && lacking < obstacles.lacking) {
-        obstacles.lacking = lacking;
-        obstacles.device = device;
-      }
-      if (prediction.fits && prediction.total_time.value.value() <= kTimeMaxS)
-        times.back() = std::max(prediction.total_time.value.value(), 1e-3);
-      runs = runs || std::isfinite(times.back());
+  std::vector<PredictedWay> ways;
+  for (PredictedWay& way : places(spec, types, machines_max)) {
+    obstacles.asked = true;
+    const int devices = way.gpus * way.machines;
+    ORRERY_TRY(const hardware::Placement placement, hardware::make_placement(way.device, devices, way.gpus));
+    ORRERY_TRY(workload::TrainingGraph at, graph.with_batch(workload::replica_batch(spec, devices).value_or(batch)));
+    ORRERY_TRY(const workload::TrainingRun run, make_run(std::move(at), placement));
+    ORRERY_TRY(const predict::Prediction prediction, predictor.predict(run, placement));
+    const Bytes lacking = prediction.memory.value - prediction.device_memory;
+    if (!prediction.fits && lacking < obstacles.lacking) {
+      obstacles.lacking = lacking;
+      obstacles.device = way.device;
     }
-    job.times_s[device] = std::move(times);
+    const auto& time = prediction.total_time;
+    if (!prediction.fits || time.value.value() > kTimeMaxS) continue;
+    const double value = std::max(time.value.value(), 1e-3);
+    way.time_s = {value, std::clamp(time.low.value(), 1e-6 * value, value), std::max(time.high.value(), value)};
+    ways.push_back(std::move(way));
   }
-  if (!runs) return obstacles.error(spec);
+  if (ways.empty()) return obstacles.error(spec, machines_max);
+  return ways;
+}
+
+Job job_of(std::span<const PredictedWay> ways) {
+  Job job;
+  for (const PredictedWay& way : ways) {
+    if (way.machines > 1) continue;
+    std::vector<double>& times = job.times_s[way.device];
+    const auto gpus = static_cast<std::size_t>(way.gpus);
+    if (times.size() < gpus) times.resize(gpus, kCannot);
+    times[gpus - 1] = way.time_s.value;
+  }
   return job;
 }
 

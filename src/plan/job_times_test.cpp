@@ -15,11 +15,11 @@ TEST(JobListTest, ReadsJobsAndNamesMistakes) {
   const auto jobs =
       read_job_list("jobs:\n- {file: a.yaml, submit: 90s, late_usd_per_h: 3, copies: 2}\n- file: b\n", "l");
   ASSERT_TRUE(jobs) << jobs.error().to_string();
-  ASSERT_EQ(jobs->size(), 2U);
-  EXPECT_EQ((*jobs)[0].submit, Seconds(90));
-  EXPECT_EQ((*jobs)[0].copies, 2);
-  EXPECT_EQ((*jobs)[1].late_usd_per_h, kLateUsdPerH);
-  EXPECT_EQ((*jobs)[1].line, 3U);
+  ASSERT_EQ(jobs->jobs.size(), 2U);
+  EXPECT_EQ(jobs->jobs[0].submit, Seconds(90));
+  EXPECT_EQ(jobs->jobs[0].copies, 2);
+  EXPECT_EQ(jobs->jobs[1].late_usd_per_h, kLateUsdPerH);
+  EXPECT_EQ(jobs->jobs[1].line, 3U);
   const auto error = [](const char* yaml) { return read_job_list(yaml, "l").error().to_string(); };
   EXPECT_EQ(error("jobs: [{file: a, submit: soon}]").substr(0, 27), "l:1: jobs[0].submit: \"soon\"");
   EXPECT_NE(error("jobs: [{submit: 1s}]").find("jobs[0].file: missing"), std::string::npos);
@@ -54,13 +54,17 @@ TEST(JobTimesTest, TheCheapestOfferOfEachShapeIsRented) {
 
 class PredictedJobTest : public testing::Test {
  protected:
+  Result<std::vector<PredictedWay>> ways(const workload::JobSpec& spec, int machines_max) {
+    return predicted_ways(spec, workload::build_model("resnet18").value(), 32, types_, machines_max, predictor_,
+                          [](auto graph, const hardware::Placement& placement) {
+                            workload::TrainingRun run{std::move(graph)};
+                            run.parallelism.data = placement.devices;
+                            return Result<workload::TrainingRun>(std::move(run));
+                          });
+  }
   Result<Job> predicted(const workload::JobSpec& spec) {
-    return predicted_job(spec, workload::build_model("resnet18").value(), 32, types_, predictor_,
-                         [](auto graph, const hardware::Placement& placement) {
-                           workload::TrainingRun run{std::move(graph)};
-                           run.parallelism.data = placement.devices;
-                           return Result<workload::TrainingRun>(std::move(run));
-                         });
+    ORRERY_TRY(const auto all, ways(spec, 1));
+    return job_of(all);
   }
   predict::AnalyticPredictor predictor_;
   std::vector<VmType> types_ = {{"v", "V100", 4, 8}, {"t", "T4", 1, 0.5}};
@@ -79,6 +83,22 @@ TEST_F(PredictedJobTest, RunsOnlyWhereItsOwnerAllows) {
   EXPECT_FALSE(time_s(*job, types_[0], 3));
   EXPECT_TRUE(time_s(*job, types_[0], 4));
   EXPECT_FALSE(time_s(*job, types_[1], 1));
+}
+
+TEST_F(PredictedJobTest, TakesWholeMachinesWhenOneIsTooSmall) {
+  workload::JobSpec spec;
+  spec.name = "j";
+  spec.batch = 64;
+  spec.resources = {{"V100", {8, 16}}};
+  EXPECT_EQ(ways(spec, 1).error().to_string(), "j: no machine that is offered has 8 to 16 V100 in one");
+  const auto all = ways(spec, 3);
+  ASSERT_TRUE(all) << all.error().to_string();
+  // 64 samples do not divide among 12.
+  ASSERT_EQ(all->size(), 1U);
+  EXPECT_EQ((*all)[0].gpus, 4);
+  EXPECT_EQ((*all)[0].machines, 2);
+  EXPECT_LE((*all)[0].time_s.low, (*all)[0].time_s.value);
+  EXPECT_GE((*all)[0].time_s.high, (*all)[0].time_s.value);
 }
 
 TEST_F(PredictedJobTest, SaysWhatIsInTheWayAndByHowMuch) {

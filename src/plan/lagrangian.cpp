@@ -80,6 +80,7 @@ Evaluation evaluate(const LinearCosts& costs, const std::vector<double>& prices)
   Evaluation at;
   at.excess.assign(slots, 0);
   at.cheapest.resize(costs.jobs());
+  auto spread = costs.spreads.begin();
   for (std::size_t job = 0; job < costs.jobs(); ++job) {
     const double* row = &costs.job_usd[job * slots];
     double least = costs.postponed_usd[job];
@@ -90,9 +91,18 @@ Evaluation evaluate(const LinearCosts& costs, const std::vector<double>& prices)
       least = cost;
       where = slot;
     }
+    int parts = 1;
+    for (; spread != costs.spreads.end() && spread->spread.job == job; ++spread) {
+      const std::size_t slot = costs.slot_of(spread->spread.vm, costs.vm_gpus[spread->spread.vm]);
+      const double cost = spread->usd + spread->spread.machines * prices[slot];
+      if (cost >= least) continue;
+      least = cost;
+      where = slot;
+      parts = spread->spread.machines;
+    }
     at.cheapest[job] = least;
     at.value += least;
-    if (where < slots) at.excess[where] += 1;
+    if (where < slots) at.excess[where] += parts;
   }
   take_nodes(costs, prices, at);
   return at;

@@ -6,11 +6,11 @@
 //
 //   L(λ) = Σ_j min(postponed_j, min_s job_js + λ_s) − Σ_nodes max(0, max_k Σ_g a_kg λ_vg − node_v),
 //
-// within the limits of nodes and types. L(λ) bounds the program for every λ and reaches its linear relaxation at the
-// best one, which subgradient steps approach: averaged directions, Polyak's length towards a level that is lowered,
-// from the best λ again, when nothing gets better. O(jobs · slots) a round. The rules of first_end about who must run,
-// quotas and budgets are left out, which keeps it a bound. What is free of machines with pinned jobs is cut in the best
-// way, at no cost.
+// with jobs on m machines paying m·λ_s, within the limits of nodes and types. L(λ) bounds the program for every λ and
+// reaches its linear relaxation at the best one, which subgradient steps approach: averaged directions, Polyak's length
+// towards a level that is lowered, from the best λ again, when nothing gets better. O(jobs · slots) a round. The rules
+// of first_end about who must run, quotas and budgets are left out, which keeps it a bound. What is free of machines
+// with pinned jobs is cut in the best way, at no cost.
 
 #include <map>
 

@@ -65,6 +65,10 @@ LinearCosts linear_costs(const Instance& instance, Objective objective) {
       if (job.is_pinned()) costs.postponed_usd[i] = costs.job_usd[entry];
     }
   }
+  for (const Spread& one : spreads_of(instance)) {
+    const double rent = one.machines * instance.vm_types[one.vm].price_usd_h / 3600 * (one.time_s - instance.horizon_s);
+    costs.spreads.push_back({one, rent + tardiness_usd(instance, instance.jobs[one.job], one.time_s), rent});
+  }
   return costs;
 }
 

@@ -14,6 +14,7 @@
 
 #include "plan/cost.h"
 #include "plan/limits.h"
+#include "plan/spread.h"
 
 namespace orrery::plan {
 
@@ -22,6 +23,13 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 struct Slot {
   std::size_t vm = 0;
   int gpus = 1;
+};
+
+// A job on several machines: what it costs beside its nodes, less the idle GPUs it takes.
+struct SpreadCost {
+  Spread spread;
+  double usd = 0;
+  double rent_usd = 0;  // the part that counts for a budget
 };
 
 struct LinearCosts {
@@ -36,6 +44,7 @@ struct LinearCosts {
   std::vector<double> job_usd{};          // [job · slots + slot]; kNever: cannot run there
   std::vector<double> postponed_usd{};    // by job
   std::vector<double> rent_usd{};         // the part of job_usd that counts for a budget; empty if there is none
+  std::vector<SpreadCost> spreads{};      // by job
   std::size_t running_min = 0;            // jobs that must run
   std::vector<std::size_t> one_of{};      // first_end: entries of job_usd of which one must be taken, unless empty
 
@@ -60,6 +69,7 @@ LinearCosts first_end_costs(const Instance& instance, double theta_s);
 // The values θ can have, ascending; the last is the horizon.
 std::vector<double> first_end_times(const Instance& instance);
 
+// Precondition: no job is on several machines.
 double total_usd(const LinearCosts& costs, const Plan& plan);
 // What counts for a budget.
 double total_rent_usd(const LinearCosts& costs, const Plan& plan);

@@ -72,6 +72,7 @@ Situation MarketDesk::look(const ClusterView& view, const Instance& how) const {
   Instance& instance = situation.instance;
   instance.nodes = market_.nodes;
   instance.vm_types = market_.vm_types;
+  instance.quotas = market_.quotas;
   instance.now_s = schedule::to_seconds(view.now());
   instance.jobs.clear();
   for (const schedule::MachineView& machine : view.machines())

@@ -16,6 +16,7 @@ namespace orrery::plan {
 struct Market {
   int nodes = 1;  // that may be open at once
   std::vector<VmType> vm_types;
+  std::vector<Quota> quotas{};
 };
 
 std::vector<schedule::MachineView> machines_of(const Market& market);

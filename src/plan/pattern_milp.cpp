@@ -17,6 +17,7 @@ PatternMilp::PatternMilp(const LinearCosts& costs, const std::vector<bool>& open
   add_nodes();
   add_kept();
   add_jobs(open);
+  add_spreads();
 }
 
 void PatternMilp::add_nodes() {
@@ -94,12 +95,31 @@ void PatternMilp::add_jobs(const std::vector<bool>& open) {
   }
 }
 
+void PatternMilp::add_spreads() {
+  for (std::size_t i = 0; i < costs_.spreads.size(); ++i) {
+    const auto& [spread, usd, rent] = costs_.spreads[i];
+    const double gain = usd - costs_.postponed_usd[spread.job];
+    if (gain >= 0 && (!budget_row_ || rent >= 0)) continue;
+    const std::size_t slot = costs_.slot_of(spread.vm, costs_.vm_gpus[spread.vm]);
+    MilpColumn column{gain, 1, {{spread.job, 1}, {first_slot_row_ + slot, static_cast<double>(spread.machines)}}};
+    if (budget_row_) column.entries.emplace_back(*budget_row_, rent);
+    milp_.columns.push_back(std::move(column));
+    spreads_.push_back(i);
+  }
+}
+
 std::optional<Plan> PatternMilp::plan_of(std::span<const double> values) const {
   if (values.size() != milp_.columns.size()) return std::nullopt;
   std::vector<std::vector<std::size_t>> waiting(costs_.slots.size());  // jobs by the slot they got, last first
   for (std::size_t i = entries_.size(); i-- > 0;) {
     if (std::lround(values[cuts_.size() + i]) != 1) continue;
     waiting[entries_[i] % costs_.slots.size()].push_back(entries_[i] / costs_.slots.size());
+  }
+  for (std::size_t i = 0; i < spreads_.size(); ++i) {
+    if (std::lround(values[cuts_.size() + entries_.size() + i]) != 1) continue;
+    const Spread& spread = costs_.spreads[spreads_[i]].spread;
+    auto& jobs = waiting[costs_.slot_of(spread.vm, costs_.vm_gpus[spread.vm])];
+    jobs.insert(jobs.end(), static_cast<std::size_t>(spread.machines), spread.job);
   }
   Plan plan{costs_.kept};
   std::vector<bool> is_cut(costs_.kept.size(), false);

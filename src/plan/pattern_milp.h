@@ -12,6 +12,8 @@
 // Machines with pinned jobs are not in p: what is free of them has columns of its own, partitions of so many GPUs,
 // which cost nothing and give parts of the same slots.
 //
+// A job on m machines has a column that takes m parts of all GPUs of a type, which are whole machines.
+//
 // Rows: jobs + slots + types; columns: at most jobs · slots + partitions. Neither grows with the number of nodes.
 
 #include <optional>
@@ -47,6 +49,7 @@ class PatternMilp {
   void add_kept();
   void add_cut(Cut cut, MilpColumn column);
   void add_jobs(const std::vector<bool>& open);
+  void add_spreads();
 
   const LinearCosts& costs_;
   Milp milp_;
@@ -54,7 +57,8 @@ class PatternMilp {
   std::size_t first_slot_row_ = 0;
   std::optional<std::size_t> budget_row_;
   std::vector<Cut> cuts_;             // the first columns
-  std::vector<std::size_t> entries_;  // the others: where in costs_.job_usd
+  std::vector<std::size_t> entries_;  // the next: where in costs_.job_usd
+  std::vector<std::size_t> spreads_;  // the last: where in costs_.spreads
 };
 
 }  // namespace orrery::plan

@@ -11,6 +11,7 @@
 #include "plan/improve.h"
 #include "plan/lagrangian.h"
 #include "plan/pattern_milp.h"
+#include "plan/reduced.h"
 #include "plan/relink.h"
 
 namespace orrery::plan {
@@ -48,6 +49,10 @@ class Planner {
 
   Result<PlanReport> run() {
     if (objective_ == Objective::kFirstEnd) ORRERY_TRY_VOID(check_plain());
+    if (has_spreads()) {
+      solve_with_spreads(linear_costs(instance_, objective_));
+      return report();
+    }
     Plan greedy = greedy_plan(instance_);
     if (std::isfinite(instance_.budget_usd)) greedy = within_budget(linear_costs(instance_, objective_), greedy);
     if (check_plan(instance_, objective_, greedy)) {
@@ -67,8 +72,14 @@ class Planner {
   Status check_plain() const {
     const bool pinned =
         std::any_of(instance_.jobs.begin(), instance_.jobs.end(), [](const Job& job) { return job.is_pinned(); });
-    if (!pinned && instance_.quotas.empty() && std::isinf(instance_.budget_usd)) return {};
-    return Error::invalid("first_end knows no pinned jobs, quotas or budgets: plan under wait or rho");
+    if (!pinned && !has_spreads() && instance_.quotas.empty() && std::isinf(instance_.budget_usd)) return {};
+    return Error::invalid(
+        "first_end knows no pinned jobs, jobs on several machines, quotas or budgets: plan under wait or rho");
+  }
+
+  bool has_spreads() const {
+    return std::any_of(instance_.jobs.begin(), instance_.jobs.end(),
+                       [](const Job& job) { return !job.machines_s.empty(); });
   }
 
   Seconds left() const { return options_.limit - (env_.clock.monotonic() - start_); }
@@ -97,6 +108,33 @@ class Planner {
     if (open) draw_plans(costs);
     if (!is_proof(best_usd_, bound_usd_)) bound_usd_ = std::max(bound_usd_, solve_exactly(costs, dual));
     if (!open && !is_proof(best_usd_, bound_usd_) && left() > Seconds()) draw_plans(costs);
+  }
+
+  // Some jobs have several machines each, none at first, then more and more; the others are planned without them.
+  void solve_with_spreads(const LinearCosts& costs) {
+    const std::vector<Spread> promising = promising_spreads(costs);
+    for (std::size_t count = 0;; count = std::max<std::size_t>(1, 2 * count)) {
+      const std::size_t given = std::min(count, promising.size());
+      const Reduced left = reduced(instance_, std::span(promising).first(given));
+      offer_reduced(left);
+      if (count == 0) greedy_usd_ = best_usd_;
+      if (given == promising.size()) break;
+    }
+    const Lagrangian dual = lagrangian_bound(costs, best_usd_, dual_rounds(costs));
+    bound_usd_ = dual.bound_usd;
+    if (!is_proof(best_usd_, bound_usd_)) bound_usd_ = std::max(bound_usd_, solve_exactly(costs, dual));
+  }
+
+  void offer_reduced(const Reduced& left) {
+    Plan plan;
+    if (left.instance.nodes > 0 && !left.instance.jobs.empty() && !(left.instance.budget_usd < 0)) {
+      PlannerOptions how = options_;
+      how.heuristic_only = true;
+      how.limit = this->left();
+      if (const auto report = make_plan(left.instance, objective_, how, env_)) plan = report->plan;
+    }
+    plan = left.whole(plan);
+    if (check_plan(instance_, objective_, plan)) offer(std::move(plan));
   }
 
   void draw_plans(const LinearCosts& costs) {

@@ -10,6 +10,9 @@
 //      its answer step 3 if it has not been done
 //   5. the best plan, checked (checker.h)
 //
+// Jobs on several machines (spread.h): steps 1 to 3 are taken for the others, with some of them given their machines
+// before (reduced.h); bound and program know them all.
+//
 // first_end is solved once for every time θ that can come first, since its cost is linear only for a given θ.
 // CBC that is missing, killed or late costs the proof, not the plan: the report says why.
 

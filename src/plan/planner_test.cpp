@@ -32,12 +32,26 @@ class BruteForce {
       return;
     }
     place(job + 1);
+    spread(job);
     for (std::size_t n = 0; n < plan_.nodes.size(); ++n) put(job, n);
     if (plan_.nodes.size() == static_cast<std::size_t>(instance_.nodes)) return;
     for (std::size_t vm = 0; vm < instance_.vm_types.size(); ++vm) {
       plan_.nodes.push_back({vm});
       put(job, plan_.nodes.size() - 1);
       plan_.nodes.pop_back();
+    }
+  }
+  void spread(std::size_t job) {
+    for (std::size_t vm = 0; vm < instance_.vm_types.size(); ++vm) {
+      const VmType& type = instance_.vm_types[vm];
+      const auto found = instance_.jobs[job].machines_s.find(type.name);
+      if (found == instance_.jobs[job].machines_s.end()) continue;
+      for (std::size_t machines = 2; machines < found->second.size() + 2; ++machines) {
+        const std::size_t before = plan_.nodes.size();
+        plan_.nodes.insert(plan_.nodes.end(), machines, Node{vm, {{job, type.gpus}}});
+        place(job + 1);
+        plan_.nodes.resize(before);
+      }
     }
   }
   void put(std::size_t job, std::size_t n) {
@@ -67,6 +81,29 @@ TEST(Planner, FindsWhatTryingEveryPlanFinds) {
           << seed << " " << to_string(objective);
     }
   }
+}
+
+TEST(Planner, GivesJobsSeveralMachinesWhereThatIsCheapest) {
+  int spread = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Instance instance = several(seed, seed % 2 == 0);
+    for (const Objective objective : {Objective::kWait, Objective::kRho}) {
+      const auto report = make_plan(instance, objective, {}, env::make_real_env());
+      ASSERT_TRUE(report) << seed << " " << report.error().to_string();
+      const double least = static_cast<double>(BruteForce(instance, objective).least_nano()) / 1e9;
+      EXPECT_TRUE(report->proven) << seed << " " << to_string(objective) << " " << report->note;
+      EXPECT_NEAR(report->objective_usd, least, 1e-7) << seed << " " << to_string(objective);
+      EXPECT_LE(report->objective_usd, report->greedy_usd);
+      const std::vector<int> machines = machines_by_job(instance, report->plan);
+      spread += *std::max_element(machines.begin(), machines.end()) > 1 ? 1 : 0;
+      const auto quick = make_plan(instance, objective, {.heuristic_only = true}, env::make_real_env());
+      ASSERT_TRUE(quick) << seed;
+      EXPECT_LE(quick->bound_usd, least + 1e-7) << seed;
+      EXPECT_GE(quick->objective_usd, least - 1e-7) << seed;
+    }
+  }
+  EXPECT_GE(spread, 5);
+  EXPECT_FALSE(make_plan(several(1, false), Objective::kFirstEnd, {}, env::make_real_env()));
 }
 
 TEST(Planner, KeepsLimitsAndFindsWhatTryingEveryPlanFinds) {

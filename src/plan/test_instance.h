@@ -68,6 +68,22 @@ inline nlohmann::json limited_json(std::uint64_t seed, const MadeUp& size) {
   return json;
 }
 
+// With jobs that can, or must, run on several machines.
+inline Instance several(std::uint64_t seed, bool limits) {
+  const MadeUp size{.nodes = 3, .jobs = 3, .gpus_max = 2};
+  nlohmann::json json = limits ? limited_json(seed, size) : made_up_json(seed, size);
+  Random random = Random(seed).split("several");
+  json["budget_usd"] = limits ? nlohmann::json(json["budget_usd"].get<double>() + 5) : nlohmann::json();
+  for (int i = 1; i < size.jobs; ++i) {
+    auto& job = json["jobs"][static_cast<std::size_t>(i)];
+    const double time = random.uniform(100, 1500);
+    job["machines_s"] = {{"vm0", {time, 0.7 * time}}, {"vm2", {1.1 * time}}};
+    job["weight_usd_s"] = random.uniform(0.005, 0.05);
+    if (i == 2) job.erase("times_s");
+  }
+  return read_instance(json.dump(), "made up").value();
+}
+
 inline Instance limited(std::uint64_t seed, const MadeUp& size = {}) {
   auto instance = read_instance(limited_json(seed, size).dump(), "made up");
   return instance.value();

@@ -66,13 +66,13 @@ std::vector<Stretch> merged(std::vector<Stretch> all) {
   return merged;
 }
 
-// How many stretches overlap at most; those that end when others begin do not.
-int most_at_once(const std::vector<Stretch>& stretches) {
+// How much of the stretches there is at most at once; those that end when others begin do not overlap.
+int most_at_once(const std::vector<std::pair<Stretch, int>>& stretches) {
   std::vector<std::pair<TimeNs, int>> changes;
-  for (const Stretch& one : stretches) {
+  for (const auto& [one, size] : stretches) {
     if (one.to == one.from) continue;
-    changes.emplace_back(one.from, 1);
-    changes.emplace_back(one.to, -1);
+    changes.emplace_back(one.from, size);
+    changes.emplace_back(one.to, -size);
   }
   std::sort(changes.begin(), changes.end());
   int now = 0, most = 0;
@@ -91,14 +91,19 @@ Result<RentBill> rent_bill(const Market& market, const std::vector<Job>& jobs, c
     gpu_s[one.machine] += one.gpus * schedule::to_seconds(one.to_ns - one.from_ns);
   }
   RentBill bill;
-  std::vector<Stretch> all;
+  std::vector<std::pair<Stretch, int>> all;
+  std::vector<std::vector<std::pair<Stretch, int>>> gpus(market.quotas.size());
   for (const auto& [machine, stretches] : held) {
-    const plan::VmType& type =
-        market.vm_types[static_cast<std::size_t>(machines[static_cast<std::size_t>(machine)].device)];
+    const auto vm = static_cast<std::size_t>(machines[static_cast<std::size_t>(machine)].device);
+    const plan::VmType& type = market.vm_types[vm];
     double open_s = 0;
     for (const Stretch& one : merged(stretches)) {
       open_s += schedule::to_seconds(one.to - one.from);
-      all.push_back(one);
+      all.emplace_back(one, 1);
+      for (std::size_t q = 0; q < gpus.size(); ++q) {
+        const auto& vms = market.quotas[q].vms;
+        if (std::find(vms.begin(), vms.end(), vm) != vms.end()) gpus[q].emplace_back(one, type.gpus);
+      }
     }
     bill.rental_usd += type.price_usd_h / 3600 * open_s;
     bill.idle_usd += type.price_usd_h / 3600 * (open_s - gpu_s[machine] / type.gpus);
@@ -106,6 +111,10 @@ Result<RentBill> rent_bill(const Market& market, const std::vector<Job>& jobs, c
   bill.nodes_most = most_at_once(all);
   if (bill.nodes_most > market.nodes)
     return Error::internal(fmt::format("{} machines were open at once, {} may be", bill.nodes_most, market.nodes));
+  for (std::size_t q = 0; q < gpus.size(); ++q)
+    if (const int most = most_at_once(gpus[q]); most > market.quotas[q].gpus_max)
+      return Error::internal(fmt::format("quota \"{}\": {} GPUs were rented at once, {} may be", market.quotas[q].name,
+                                         most, market.quotas[q].gpus_max));
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const double late = schedule::to_seconds(run.jobs[i].end_ns) - jobs[i].due_s;
     if (late <= 0) continue;

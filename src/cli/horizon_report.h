@@ -1,0 +1,42 @@
+#pragma once
+// What a schedule over a horizon looks like, for people and for programs.
+
+#include "base/table.h"
+#include "plan/horizon/planner.h"
+#include "plan/horizon/play.h"
+#include "plan/horizon/tariffs.h"
+
+namespace orrery::cli {
+
+struct HorizonRun {
+  plan::horizon::Problem problem;
+  plan::horizon::CostBasis basis{};
+  std::optional<double> certainty;  // with which deadlines must be kept
+  plan::horizon::Report report;
+  double rent_usd = 0;          // of the schedule, whatever is counted as cost
+  std::optional<double> kwh{};  // if the power of all devices is known
+  std::optional<double> kgco2{};
+  std::vector<plan::horizon::Forecast> forecasts{};
+  int scenarios = 0;
+  std::uint64_t seed = 1;
+  std::optional<plan::horizon::Outlook> outlook{};
+};
+
+// One row for every stretch of periods in which the same machines hold the same jobs.
+Table period_table(const HorizonRun& run);
+Table task_table(const HorizonRun& run);
+Table forecast_table(const HorizonRun& run);
+// Machines over the scenarios: by period, and by VM type.
+Table machine_table(const HorizonRun& run);
+Table type_table(const HorizonRun& run);
+
+std::string horizon_json(const HorizonRun& run);
+std::string horizon_text(const HorizonRun& run);
+
+// One row for each machine, at most 60; a job stays in its row as long as its machine can be the same.
+std::string horizon_gantt(const HorizonRun& run);
+
+// What every mode would mean for one job that starts as soon as it can.
+Result<Table> horizon_explanation(const HorizonRun& run, const std::string& id);
+
+}  // namespace orrery::cli

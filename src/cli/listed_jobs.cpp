@@ -1,0 +1,97 @@
+#include "cli/listed_jobs.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/yaml.h"
+#include "cli/catalogs.h"
+#include "cli/jobs.h"
+#include "cli/predictors.h"
+#include "cli/runs.h"
+#include "env/files.h"
+
+namespace orrery::cli {
+
+namespace {
+
+std::string beside(const std::string& file, const std::string& path) {
+  const std::size_t slash = file.rfind('/');
+  return path.starts_with('/') || slash == std::string::npos ? path : file.substr(0, slash + 1) + path;
+}
+
+// The options of training that a job file completes; the list has none of its own.
+OptionValues training_values() {
+  static const std::vector<OptionRecord> kRecords = training_options();
+  return OptionValues(kRecords);
+}
+
+Result<ListedFile> read_one(Context& context, const std::string& path, const std::vector<plan::VmType>& types,
+                            int machines_max, const predict::Predictor& predictor) {
+  ORRERY_TRY(const workload::JobFile file, read_job_file(context.env, path));
+  ORRERY_TRY(const RunRequest request, job_request(context.env, file, training_values()));
+  const auto make = [&](workload::TrainingGraph graph, const hardware::Placement& placement) {
+    return make_run(std::move(graph), request.options.texts("precision").front(), placement, request.options);
+  };
+  auto ways = plan::predicted_ways(file.spec, request.graph, request.options.integers("batch").front(), types,
+                                   machines_max, predictor, make);
+  if (!ways) return std::move(ways).error().with_context(path);
+  return ListedFile{file.spec, std::move(*ways)};
+}
+
+Result<std::vector<plan::VmType>> rented_types(Context& context, const Listing& listing, const OptionValues& options) {
+  ORRERY_TRY(const OfferList offers, load_offers(context, options));
+  const bool spot = options.flag("spot");
+  if (listing.list.spot && !spot)
+    return Error::invalid(fmt::format("{}: spot: machines are rented on demand; give --spot", listing.path));
+  ORRERY_TRY(std::vector<plan::VmType> types, plan::vm_types_of(offers.offers, spot));
+  if (spot)
+    for (plan::VmType& type : types) type.spot = listing.list.spot.value_or(plan::SpotRules());
+  ORRERY_TRY_VOID(plan::apply_limits(listing.list.limits, listing.path, types));
+  std::erase_if(types, [](const plan::VmType& type) { return type.nodes_max == 0; });
+  if (types.empty()) return Error::infeasible(fmt::format("{}: limits: they leave no VM type", listing.path));
+  return types;
+}
+
+}  // namespace
+
+std::string Listing::place(std::size_t line) const {
+  return fmt::format("{}:{}", path, line);
+}
+
+bool Listing::is_limited(const plan::VmType& type) const {
+  return type.nodes_max < plan::kNodesMax ||
+         std::any_of(list.limits.quotas.begin(), list.limits.quotas.end(),
+                     [&](const plan::ListedQuota& quota) { return plan::matches(type, quota.match); });
+}
+
+Result<Listing> load_listing(Context& context, const std::string& path, const OptionValues& options, int machines_max) {
+  Listing listing;
+  listing.path = path;
+  ORRERY_TRY(const std::string yaml, context.env.files.read(path, kYamlBytesMax));
+  ORRERY_TRY(listing.list, plan::read_job_list(yaml, path));
+  ORRERY_TRY(listing.types, rented_types(context, listing, options));
+  ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
+  const auto load = [&](const std::string& file, std::size_t line) -> Status {
+    if (listing.files.contains(file)) return {};
+    auto one = read_one(context, beside(path, file), listing.types, machines_max, *predictor);
+    if (!one) return std::move(one).error().with_context(listing.place(line));
+    listing.files.emplace(file, std::move(*one));
+    return {};
+  };
+  for (const plan::ListedJob& job : listing.list.jobs) ORRERY_TRY_VOID(load(job.file, job.line));
+  for (const plan::ListedForecast& forecast : listing.list.forecasts)
+    ORRERY_TRY_VOID(load(forecast.file, forecast.line));
+  return listing;
+}
+
+void name_apart(const std::vector<std::string*>& ids) {
+  std::map<std::string, int> counts, seen;
+  for (const std::string* id : ids) ++counts[*id];
+  for (std::string* id : ids)
+    if (counts[*id] > 1) {
+      const std::string name = *id;
+      *id += fmt::format("-{}", ++seen[name]);
+    }
+}
+
+}  // namespace orrery::cli

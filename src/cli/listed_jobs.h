@@ -1,0 +1,39 @@
+#pragma once
+// A list of jobs with what its files stand for: prices, VM types, and the places each job can run in.
+
+#include <map>
+
+#include "cli/command.h"
+#include "plan/job_list.h"
+#include "plan/job_times.h"
+#include "workload/job_spec.h"
+
+namespace orrery::cli {
+
+// A job file, predicted once however often it is listed.
+struct ListedFile {
+  workload::JobSpec spec;
+  std::vector<plan::PredictedWay> ways;
+};
+
+struct Listing {
+  std::string path;
+  plan::JobList list;
+  std::vector<plan::VmType> types;  // limited as the list says
+  std::map<std::string, ListedFile> files;
+
+  const ListedFile& file(const std::string& name) const { return files.at(name); }
+  // `path:line`
+  std::string place(std::size_t line) const;
+  // Whether a quota or the number of its machines limits the type.
+  bool is_limited(const plan::VmType& type) const;
+};
+
+// Reads the list, the offers and all job files, and predicts them on at most so many machines each. Errors name the
+// line of the list.
+Result<Listing> load_listing(Context& context, const std::string& path, const OptionValues& options, int machines_max);
+
+// Ids of several jobs of a name get a number.
+void name_apart(const std::vector<std::string*>& ids);
+
+}  // namespace orrery::cli

@@ -1,0 +1,177 @@
+#include "plan/horizon/bound.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery::plan::horizon {
+
+namespace {
+
+using Prices = std::vector<std::vector<double>>;
+
+// The parts of a machine that are worth most, and what they are worth.
+struct Cut {
+  double worth = 0;
+  std::vector<int> parts;
+};
+
+Cut best_cut(const std::vector<double>& prices) {
+  const std::size_t gpus = prices.size();
+  std::vector<double> worth(gpus + 1, 0);
+  std::vector<std::size_t> last(gpus + 1, 1);
+  for (std::size_t used = 1; used <= gpus; ++used) {
+    worth[used] = -1;
+    for (std::size_t part = 1; part <= used; ++part) {
+      const double with = prices[part - 1] + worth[used - part];
+      if (with <= worth[used]) continue;
+      worth[used] = with;
+      last[used] = part;
+    }
+  }
+  Cut cut{worth[gpus], std::vector<int>(gpus, 0)};
+  for (std::size_t left = gpus; left > 0; left -= last[left]) ++cut.parts[last[left] - 1];
+  return cut;
+}
+
+struct Evaluation {
+  double value = 0;
+  std::vector<double> cheapest;
+  Prices excess;  // parts wanted − parts cut
+};
+
+class Relaxation {
+ public:
+  Relaxation(const Problem& problem, const Ways& ways) : problem_(problem), ways_(ways) {}
+
+  Prices first_prices() const {
+    Prices prices = zeros();
+    for (std::size_t at = 0; at < prices.size(); ++at)
+      for (std::size_t size = 0; size < prices[at].size(); ++size)
+        prices[at][size] =
+            problem_.tariff.machine[at] * static_cast<double>(size + 1) / static_cast<double>(prices[at].size());
+    return prices;
+  }
+
+  Evaluation at(const Prices& prices) const {
+    Evaluation now{0, {}, zeros()};
+    for (std::size_t task = 0; task < problem_.tasks.size(); ++task) take_task(task, prices, now);
+    for (int t = 0; t < problem_.periods; ++t) take_machines(t, prices, now);
+    return now;
+  }
+
+ private:
+  Prices zeros() const {
+    Prices all;
+    for (const VmType& type : problem_.vm_types)
+      all.insert(all.end(), static_cast<std::size_t>(problem_.periods),
+                 std::vector<double>(static_cast<std::size_t>(type.gpus), 0));
+    return all;
+  }
+
+  void take_task(std::size_t task, const Prices& prices, Evaluation& now) const {
+    const Task& one = problem_.tasks[task];
+    double least = ways_.left_out_usd();
+    Start best;
+    bool placed = false;
+    const int first = one.runs ? 0 : first_period(problem_, one);
+    for (std::size_t m = 0; m < one.modes.size(); ++m) {
+      const Mode& mode = one.modes[m];
+      const auto size = static_cast<std::size_t>(mode.gpus) - 1;
+      const int stays = ways_.length(task, m);
+      const int last = one.runs ? std::min(0, problem_.periods - stays) : problem_.periods - stays;
+      if (first > last) continue;
+      double sum = 0;
+      for (int t = first; t < first + stays - 1; ++t) sum += prices[problem_.at(mode.vm, t)][size];
+      for (int start = first; start <= last; ++start) {
+        sum += prices[problem_.at(mode.vm, start + stays - 1)][size];
+        const double usd = ways_.usd(task, m, start) + mode.machines * sum;
+        sum -= prices[problem_.at(mode.vm, start)][size];
+        if (usd >= least) continue;
+        least = usd;
+        best = {m, start};
+        placed = true;
+      }
+    }
+    now.value += least;
+    now.cheapest.push_back(least);
+    if (!placed) return;
+    const Mode& mode = one.modes[best.mode];
+    for (int t = best.period; t < best.period + ways_.length(task, best.mode); ++t)
+      now.excess[problem_.at(mode.vm, t)][static_cast<std::size_t>(mode.gpus) - 1] += mode.machines;
+  }
+
+  void take_machines(int period, const Prices& prices, Evaluation& now) const {
+    std::vector<std::pair<double, std::size_t>> gains;
+    std::vector<Cut> cuts;
+    for (std::size_t vm = 0; vm < problem_.vm_types.size(); ++vm) {
+      cuts.push_back(best_cut(prices[problem_.at(vm, period)]));
+      const double loss = problem_.tariff.machine[problem_.at(vm, period)] - cuts.back().worth;
+      if (loss < 0) gains.emplace_back(loss, vm);
+    }
+    std::sort(gains.begin(), gains.end());
+    int left = problem_.nodes;
+    for (const auto& [loss, vm] : gains) {
+      const int count = std::min(left, problem_.vm_types[vm].nodes_max);
+      left -= count;
+      now.value += loss * count;
+      auto& excess = now.excess[problem_.at(vm, period)];
+      for (std::size_t size = 0; size < excess.size(); ++size) excess[size] -= cuts[vm].parts[size] * count;
+    }
+  }
+
+  const Problem& problem_;
+  const Ways& ways_;
+};
+
+}  // namespace
+
+Bound lower_bound(const Problem& problem, const Ways& ways, double target_usd, int rounds) {
+  constexpr double kMemory = 0.6;  // of the direction of earlier rounds
+  constexpr int kPatience = 20;    // rounds without a better bound before steps are halved
+  const Relaxation relaxation(problem, ways);
+  Prices prices = relaxation.first_prices();
+  Prices direction;
+  Bound best{-kNever, {}, {}};
+  double step = 1;
+  int since = 0;
+  for (int round = 0; round < rounds && step > 1e-4; ++round) {
+    const Evaluation now = relaxation.at(prices);
+    if (now.value > best.usd) {
+      if (now.value > best.usd + 1e-6 * std::fabs(best.usd)) since = 0;
+      best = {now.value, prices, now.cheapest};
+    }
+    if (++since > kPatience) {
+      step /= 2;
+      since = 0;
+      prices = best.prices;
+      direction.clear();
+      continue;
+    }
+    if (direction.empty()) direction = now.excess;
+    double norm = 0;
+    for (std::size_t at = 0; at < prices.size(); ++at)
+      for (std::size_t size = 0; size < prices[at].size(); ++size) {
+        double& d = direction[at][size];
+        d = kMemory * d + (1 - kMemory) * now.excess[at][size];
+        if (prices[at][size] <= 0 && d < 0) d = 0;
+        norm += d * d;
+      }
+    const double missing = std::max(target_usd - now.value, 1e-6 * std::fabs(target_usd));
+    if (norm <= 0) break;
+    for (std::size_t at = 0; at < prices.size(); ++at)
+      for (std::size_t size = 0; size < prices[at].size(); ++size)
+        prices[at][size] = std::max(0.0, prices[at][size] + step * missing / norm * direction[at][size]);
+  }
+  return best;
+}
+
+double priced_usd(const Problem& problem, const Ways& ways, const Bound& bound, std::size_t task, const Start& start) {
+  const Mode& mode = problem.tasks[task].modes[start.mode];
+  double usd = ways.usd(task, start.mode, start.period);
+  if (usd == kNever) return kNever;
+  for (int t = start.period; t < start.period + ways.length(task, start.mode); ++t)
+    usd += mode.machines * bound.prices[problem.at(mode.vm, t)][static_cast<std::size_t>(mode.gpus) - 1];
+  return usd;
+}
+
+}  // namespace orrery::plan::horizon

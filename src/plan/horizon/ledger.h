@@ -1,0 +1,50 @@
+#pragma once
+// Which parts of machines are taken in every period, how many machines that takes, and what one part more would cost.
+//
+// Parts of a VM type and period are packed anew by best fit, largest first, so a count of machines is what that needs;
+// packings that do better are left to the solver. O(parts · GPUs) for each part size that could be added, kept until
+// the period changes.
+
+#include "plan/horizon/problem.h"
+
+namespace orrery::plan::horizon {
+
+// Parts of g GPUs, parts[g − 1] of them, on machines of `gpus`: the parts of each machine. Best fit, largest first.
+std::vector<std::vector<int>> packed(const std::vector<int>& parts, int gpus);
+
+class Ledger {
+ public:
+  // Both are borrowed.
+  Ledger(const Problem& problem, const Ways& ways);
+
+  void add(std::size_t task, const Start& start) { change(task, start, 1); }
+  void remove(std::size_t task, const Start& start) { change(task, start, -1); }
+
+  // The cheapest way to add a task, and what it adds, machines included; kNever if there is no room for any.
+  struct Offer {
+    Start start;
+    double usd = kNever;
+  };
+  Offer cheapest(std::size_t task) const;
+
+  // Of all machines in all periods.
+  double machines_usd() const { return machines_usd_; }
+  int machines(std::size_t vm, int period) const { return machines_[problem_->at(vm, period)]; }
+
+ private:
+  void change(std::size_t task, const Start& start, int sign);
+  void look_again(std::size_t vm, int period);
+  bool may_open(std::size_t vm, int period, int more) const;
+  double added_usd(int period, const Mode& mode) const;
+
+  const Problem* problem_;
+  const Ways* ways_;
+  std::vector<std::vector<int>> parts_;   // by [VM type · periods + period]: [g − 1] of g GPUs
+  std::vector<int> machines_;             // likewise
+  std::vector<std::vector<int>> needed_;  // likewise: [g − 1] machines more for one part of g GPUs more
+  std::vector<int> open_;                 // by period
+  double machines_usd_ = 0;
+  std::vector<std::vector<std::size_t>> quotas_of_;  // by VM type
+};
+
+}  // namespace orrery::plan::horizon
