@@ -123,11 +123,12 @@ const DurationHistory::Kind& DurationHistory::closest(const schedule::JobFacts& 
 
 std::shared_ptr<const RunTimes> DurationHistory::alike(const schedule::JobFacts& job) const {
   ORRERY_CHECK(!empty());
-  const Kind &near = closest(job, 0), &of_tenant = closest(job, 1);
-  if (&near == &of_tenant) return times_of(near);
-  RunTimes times = *times_of(near);
-  times.mean_s = times_of(of_tenant)->mean_s;
-  return std::make_shared<const RunTimes>(std::move(times));
+  return times_of(closest(job, 0));
+}
+
+double DurationHistory::mean_s(const schedule::JobFacts& job) const {
+  ORRERY_CHECK(!empty());
+  return times_of(closest(job, 1))->mean_s;
 }
 
 double longer_than(std::span<const double> sorted, double elapsed_s, double u) {

@@ -27,7 +27,7 @@ namespace orrery::simulate {
 struct RunTimes {
   std::vector<double> all;
   std::vector<std::vector<double>> stretches;  // at least one
-  double mean_s = 0;                           // of those of one tenant with as many GPUs that have ended
+  double mean_s = 0;                           // of those that have ended
 };
 
 // The same time, whatever happens.
@@ -44,6 +44,8 @@ class DurationHistory {
 
   // Precondition: not empty.
   std::shared_ptr<const RunTimes> alike(const schedule::JobFacts& job) const;
+  // The mean of those of the tenant with as many GPUs that have ended, or of the next kind known well enough.
+  double mean_s(const schedule::JobFacts& job) const;
 
  private:
   // What jobs have in common; -1 where they need not.

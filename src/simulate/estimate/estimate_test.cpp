@@ -91,7 +91,7 @@ TEST(DurationHistory, TellsJobsApartByWhatTheyAskFor) {
   for (int i = 0; i < 20; ++i) history.add(large, 1000);
   EXPECT_EQ(history.alike(small)->all.back(), 10);
   EXPECT_EQ(history.alike(large)->all.front(), 1000);
-  EXPECT_NEAR(history.alike(large)->mean_s, 505, 1e-9);  // of the tenant
+  EXPECT_NEAR(history.mean_s(large), 505, 1e-9);  // of the tenant
 }
 
 TEST(LongerThan, DrawsFromThoseThatRanLonger) {
