@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kPublished =
     "fifo,first-fit,sjf,srtf,srsf,las,gittins,tiresias,drf,tetris,allox,hydra,optimus,equal-share,pollux,sia,"
     "elasticflow,"
-    "gandiva,lucid,gavel,gavel-finish,gavel-throughput,gavel-isolated";
+    "gandiva,lucid,gavel,gavel-finish,gavel-makespan,gavel-throughput,gavel-isolated";
 
 // How often ours is ahead of some others, in words.
 std::string verdict(const std::vector<simulate::PolicyCell>& cells, bool elastic) {
