@@ -59,7 +59,11 @@ Result<Queue> load_queue(Context& context, const std::string& path, const Option
     queue.history = std::move(past.workload);
   }
   for (const simulate::TraceJob& job : queue.workload.jobs) {
-    if (history && job.executed_ns > 0) history->add_running(job.facts, schedule::to_seconds(job.executed_ns));
+    if (!history || job.executed_ns == 0) continue;
+    // Whatever its clock says, the queue is later than its history.
+    simulate::JobFacts facts = job.facts;
+    facts.submit_ns = schedule::kNever;
+    history->add_running(facts, schedule::to_seconds(job.executed_ns));
   }
   for (const simulate::TraceJob& job : queue.workload.jobs) {
     QueuedJob queued{job, schedule::to_seconds(job.executed_ns), nullptr};

@@ -161,7 +161,7 @@ const std::vector<PolicyInfo>& all_policies() {
       {"pollux", "elastic, in rounds: the largest power mean of speedups, restarts counted; batches stay"},
       {"sia", "elastic, in rounds: which job gets which number and type of GPUs, restarts counted"},
       {"elasticflow", "elastic: who is admitted keeps its deadline with the fewest GPUs, what is left saves time"},
-      {"flow", "our own: elastic, the shortest job with most GPUs, few restarts"},
+      {"flow", "our own: elastic, GPUs where they shorten the sum of completion times most, few restarts"},
       {"gandiva", "affinity, time slicing, packing, migration"},
       {"lucid", "shortest service first; jobs that leave room for each other share GPUs"},
       {"gavel", "max-min fair shares of time on every type of GPU, in rounds"},

@@ -65,6 +65,9 @@ TEST(GavelWorld, ByHand) {
   const auto fifo = simulate_gavel(jobs, *speeds, "fifo_perf", {.gpus = {1}});
   ASSERT_TRUE(fifo.has_value());
   EXPECT_EQ(fifo->completion_s, (std::vector<double>{500, 1000}));
+  // Coming back takes 20 s of a full round: A does 340 steps and 160 more, B 680 and 320 more.
+  EXPECT_EQ(simulate_gavel(jobs, *speeds, "fifo_perf", {.gpus = {1}, .resume_s = 20})->completion_s,
+            (std::vector<double>{520, 1040}));
   // Two GPUs: both at once; B is done at 500 too, in two rounds.
   EXPECT_EQ(simulate_gavel(jobs, *speeds, "allox", {.gpus = {2}})->completion_s, (std::vector<double>{500, 500}));
   // In turns: A 360 s, B 360 s, then whoever has had less of its share; both have had the same, A came first.

@@ -1,15 +1,53 @@
 #include "schedule/policies/flow.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "schedule/policies/elastic_grants.h"
+#include "schedule/work_values.h"
 
 namespace orrery::schedule {
 
 namespace {
 
-constexpr double kPowerMax = 0.98;  // of scaling: at 1 the shortest job would get everything
+constexpr int kPriceSteps = 50;
+
+struct FlowJob {
+  JobIndex job = kNoJob;
+  Speedup speedup;
+  double alone_s = 0;  // still, on one GPU
+  double value = 0;    // of a step
+  double change = 0;   // share of the speed that a change costs
+  int held = 0;
+  int granted = 0;
+  bool fixed = false;
+
+  double worth(int gpus) const {
+    if (gpus == held || held == 0) return value * speedup.at(gpus);
+    return gpus == 0 ? -change * value * speedup.at(held) : value * speedup.at(gpus) * (1 - change);
+  }
+
+  // The number of GPUs with the largest worth - price x GPUs.
+  int wanted_at(double price) const {
+    const double part = held > 0 ? 1 - change : 1;
+    int low = 0, high = speedup.most();
+    while (low < high) {
+      const int middle = (low + high + 1) / 2;
+      if (value * part * speedup.gain(middle) > price) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return held > 0 && worth(held) - price * held >= worth(low) - price * low ? held : low;
+  }
+
+  // The next number of GPUs worth having, with at most `left` more; what it has if there is none.
+  int next(int left) const {
+    const int most = std::min(speedup.most(), granted + left);
+    const bool keeps = held > 0 && granted == held;
+    return keeps ? most : std::min(most, granted + 1);
+  }
+};
 
 class Flow : public Policy {
  public:
@@ -22,93 +60,99 @@ class Flow : public Policy {
     for (const JobIndex job : event.ended) std::erase(active_, job);
     for (const JobIndex job : event.withdrawn) std::erase(active_, job);
     for (const JobIndex job : event.arrived) active_.push_back(job);
+    if (view.gpus() == 0) return;
     look(view);
-    grant(view);
+    value(view.gpus());
+    grant(view.gpus());
     place(view, decisions);
   }
 
  private:
-  struct Job {
-    JobIndex job = kNoJob;
-    double alone_s = 0;  // still, on one GPU
-    int held = 0;
-    int granted = 0;
-    int most = 1;
-    bool fixed = false;
-  };
-
   void look(const ClusterView& view) {
     jobs_.clear();
     for (const JobIndex job : active_) {
-      Job& entry = jobs_.emplace_back();
-      entry.job = job;
-      entry.alone_s = model_.steps_left(job) * model_.step_s(job, 1);
-      entry.held = held_gpus(view, job);
-      entry.most = std::max(1, std::min(model_.gpus_max(job), view.gpus()));
+      FlowJob entry{.job = job, .speedup = speedup_of(job, view.gpus()), .held = held_gpus(view, job)};
+      const double steps = model_.steps_left(job);
+      entry.alone_s = steps / entry.speedup.at(1);
       entry.fixed = view.is_protected(job);
-    }
-    std::stable_sort(jobs_.begin(), jobs_.end(), [](const Job& a, const Job& b) { return a.alone_s < b.alone_s; });
-  }
-
-  // p where speed grows like k^p around `gpus`.
-  double power(JobIndex job, int gpus) const {
-    const double ratio = model_.step_s(job, gpus) / model_.step_s(job, 2 * gpus);
-    return std::clamp(std::log2(ratio), 0.0, kPowerMax);
-  }
-
-  void grant(const ClusterView& view) {
-    int left = view.gpus();
-    for (Job& job : jobs_) {
-      if (!job.fixed) continue;
-      job.granted = job.held;
-      left -= job.held;
-    }
-    double behind = static_cast<double>(jobs_.size());
-    for (Job& job : jobs_) {
-      const double jobs_left = behind--;
-      if (job.fixed || left == 0) continue;
-      const int wanted = share(job, jobs_left, left);
-      job.granted = keeps(job, wanted, left) ? job.held : wanted;
-      left -= job.granted;
-    }
-    for (Job& job : jobs_) {
-      if (left == 0) break;
-      if (job.fixed || job.granted == 0) continue;
-      const int more = std::min(job.most, job.granted + left);
-      const bool worth_it = job.held == 0 || job.granted != job.held || more >= options_.slack * job.held;
-      if (more <= job.granted || !worth_it || model_.step_s(job.job, more) >= model_.step_s(job.job, job.granted))
-        continue;
-      left -= more - job.granted;
-      job.granted = more;
-    }
-  }
-
-  // The most GPUs that are no more than the part of `left` which scaling around so many deserves.
-  int share(const Job& job, double jobs_left, int left) const {
-    int low = 1, high = std::min(job.most, left);
-    while (low < high) {
-      const int middle = (low + high + 1) / 2;
-      const double q = 1 / (1 - power(job.job, middle));
-      const double part = 1 - std::pow((jobs_left - 1) / jobs_left, q);
-      if (middle <= part * left + 0.5) {
-        low = middle;
-      } else {
-        high = middle - 1;
+      if (entry.held > 0 && !entry.fixed) {
+        entry.held = std::min(entry.held, entry.speedup.most());
+        const double left_s = steps / entry.speedup.at(entry.held);
+        entry.change = std::min(1.0, options_.change_s / std::min(left_s, options_.horizon_s));
       }
+      jobs_.push_back(std::move(entry));
     }
-    return low;
+    std::stable_sort(jobs_.begin(), jobs_.end(),
+                     [](const FlowJob& a, const FlowJob& b) { return a.alone_s < b.alone_s; });
   }
 
-  bool keeps(const Job& job, int wanted, int left) const {
-    if (job.held == 0 || job.held > left) return false;
-    const double speedup = model_.step_s(job.job, 1) / model_.step_s(job.job, job.held);
-    if (job.alone_s / speedup < options_.change_s) return true;
-    return job.held <= options_.slack * wanted && wanted <= options_.slack * job.held;
+  Speedup speedup_of(JobIndex job, int gpus) const {
+    const int most = std::max(1, std::min(model_.gpus_max(job), gpus));
+    std::vector<double> speeds;
+    for (int k = 1; k <= most; ++k) speeds.push_back(1 / model_.step_s(job, k));
+    return Speedup(std::move(speeds));
+  }
+
+  void value(int gpus) {
+    std::vector<ValuedJob> valued;
+    for (const FlowJob& job : jobs_) valued.push_back({&job.speedup});
+    const std::vector<double> values = work_values(valued, gpus);
+    for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].value = values[i];
+  }
+
+  void grant(int gpus) {
+    double high = 0;  // nobody wants anything at this price
+    for (FlowJob& job : jobs_) {
+      if (job.fixed) gpus -= job.granted = job.held;
+      high = std::max(high, 3 * job.value * job.speedup.at(1));
+    }
+    gpus = std::max(0, gpus);
+    if (demand(0) > gpus) {
+      double low = 0;
+      for (int i = 0; i < kPriceSteps; ++i) {
+        const double middle = (low + high) / 2;
+        (demand(middle) > gpus ? low : high) = middle;
+      }
+      demand(high);
+    }
+    for (const FlowJob& job : jobs_) {
+      if (!job.fixed) gpus -= job.granted;
+    }
+    fill(gpus);
+  }
+
+  // GPUs that all want together at a price; each is granted what it wants.
+  int demand(double price) {
+    int sum = 0;
+    for (FlowJob& job : jobs_) {
+      if (!job.fixed) sum += job.granted = job.wanted_at(price);
+    }
+    return sum;
+  }
+
+  void fill(int left) {
+    while (left > 0) {
+      FlowJob* best = nullptr;
+      double best_gain = 0;
+      for (FlowJob& job : jobs_) {
+        const int to = job.next(left);
+        if (job.fixed || to == job.granted) continue;
+        const double gain = (job.worth(to) - job.worth(job.granted)) / (to - job.granted);
+        if (gain > best_gain) {
+          best_gain = gain;
+          best = &job;
+        }
+      }
+      if (best == nullptr) break;
+      const int to = best->next(left);
+      left -= to - best->granted;
+      best->granted = to;
+    }
   }
 
   void place(const ClusterView& view, std::vector<Decision>& decisions) {
     std::vector<Grant> grants;
-    for (const Job& job : jobs_) {
+    for (const FlowJob& job : jobs_) {
       const Reason reason = {Why::kFlow, job.alone_s, static_cast<double>(job.granted)};
       grants.push_back({.job = job.job, .gpus = job.granted, .reason = reason});
     }
@@ -119,7 +163,7 @@ class Flow : public Policy {
   const ScalingModel& model_;
   std::unique_ptr<Placer> placer_;
   std::vector<JobIndex> active_;
-  std::vector<Job> jobs_;
+  std::vector<FlowJob> jobs_;
 };
 
 }  // namespace

@@ -1,21 +1,23 @@
 #pragma once
-// Our own: elastic jobs, the shortest with most GPUs, as few restarts as that allows.
+// Our own: elastic jobs, GPUs where they shorten the sum of completion times most, as few restarts as that allows.
 //
 // Assumes: elastic jobs (from one GPU up); predicted work; how jobs scale is known; one type of GPU.
-// Where speed grows with k GPUs like k^p, the least mean completion time of m jobs gives the i-th longest the share
-// (i/m)^q - ((i-1)/m)^q of all GPUs, q = 1 / (1 - p) (heSRPT): more jobs than GPUs run one by one, the shortest first;
-// a few are given all. That is, the shortest gets 1 - ((m-1)/m)^q of them, and the next the same of what is left with m
-// - 1.
-// 1. Jobs stand in order of the time they still need on one GPU. Each in turn gets that part of the GPUs left, with p
-// as
-//    its own scaling has it there (speed on twice as many GPUs); at least one, at most what it can use.
-// 2. What is left goes to the first in order that get faster by it.
-// 3. A running job keeps the GPUs it has if they are within a factor of `slack` of that and it can have them, or if it
-// will
-//    end before a change has paid for itself.
-// 4. Jobs that keep their number of GPUs keep their GPUs; others are placed anew, the largest first.
-// Jobs that must not be suspended yet keep their GPUs. Ties: earlier submission. O(jobs log jobs) per event.
-// Source: Berg, Vesilo, Harchol-Balter, "heSRPT: Parallel scheduling to minimize mean slowdown" (2020), for the shares.
+// 1. Jobs stand in order of the time they still need on one GPU. What a second of their work is worth comes from that
+//    order and their speedups (work_values.h): if nobody came later, GPUs that always go where value x speed grows most
+//    would give the least sum of completion times.
+// 2. A running job has its speed for nothing where it is. With another number of GPUs it is counted as slower by the
+//    share change_s / min(time left, horizon_s), and a suspension costs it that share of the speed it has: what a
+//    change costs is spread over the time for which it can last.
+// 3. All GPUs have one price. At a price every job has the number of GPUs for which worth - price x GPUs is largest;
+// the
+//    price is the least at which they all fit.
+// 4. GPUs left over go, one after the other, to whom they are worth most; to a job that would keep its number, all it
+//    can use at once.
+// 5. Jobs that keep their number of GPUs keep their GPUs; others are placed anew, the largest first.
+// Jobs that must not be suspended yet keep their GPUs. Ties: the present number of GPUs, then the shorter job, then
+// earlier submission. O(jobs x GPUs) per event.
+// Source: the values generalise Berg, Vesilo, Harchol-Balter, "heSRPT: Parallel scheduling to minimize mean slowdown"
+// (2020) to any speedups that grow ever slower.
 
 #include <memory>
 
@@ -26,8 +28,8 @@
 namespace orrery::schedule {
 
 struct FlowOptions {
-  double slack = 2;       // factor within which a running job keeps its GPUs
-  double change_s = 150;  // a job with less to go is left alone
+  double change_s = 90;     // what a change costs: three restarts of 30 s, as one change is followed by others
+  double horizon_s = 1000;  // for which a change lasts at most
 };
 
 std::unique_ptr<Policy> make_flow(const FlowOptions& options, const ScalingModel& model,

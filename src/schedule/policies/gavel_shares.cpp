@@ -176,6 +176,28 @@ Shares filled_up(const ShareProblem& problem) {
   return shares;
 }
 
+// On one type x = t part at least, with the largest t that fits; what is left goes to the jobs with the fewest GPUs,
+// each of which is worth as much as one with many.
+Shares in_proportion(const ShareProblem& problem, const std::vector<double>& part) {
+  double wanted = 0;
+  for (std::size_t j = 0; j < part.size(); ++j) wanted += problem.jobs[j].gpus * part[j];
+  const double most = *std::max_element(part.begin(), part.end());
+  const double common = std::min(1 / most, problem.gpus.front() / wanted);
+  std::vector<std::size_t> order(part.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return problem.jobs[a].gpus < problem.jobs[b].gpus; });
+  double left = std::max(0.0, problem.gpus.front() - common * wanted);
+  Shares shares(part.size(), std::vector<double>(1, 0));
+  for (const std::size_t j : order) {
+    const double due = std::min(1.0, common * part[j]);
+    const double more = std::min(1 - due, left / problem.jobs[j].gpus);
+    shares[j][0] = due + more;
+    left -= more * problem.jobs[j].gpus;
+  }
+  return shares;
+}
+
 }  // namespace
 
 Shares max_min_shares(const ShareProblem& problem) {
@@ -202,6 +224,8 @@ Shares makespan_shares(const ShareProblem& problem) {
   for (const ShareJob& job : problem.jobs) longest_s = std::max(longest_s, job.left / best_speed(job));
   std::vector<double> part;
   for (const ShareJob& job : problem.jobs) part.push_back(job.left / best_speed(job) / std::max(longest_s, 1e-9));
+  const bool is_easy = problem.gpus.size() == 1 && problem.pairs.empty() && !problem.central && longest_s > 0;
+  if (is_easy) return in_proportion(problem, part);
   ShareProgram program(problem);
   program.add_common(part);
   program.solve_common();

@@ -9,7 +9,7 @@
 //   max-min      max min over j of GPUs_j v_j / (weight_j x its speed if its time were spread over types like GPUs are)
 //   finish-time  min max over j of (age_j + left_j / v_j) / (what both would be with an equal share for everybody):
 //                bisection on the ratio r; one linear program each: v_j >= t left_j / (r isolated_j - age_j), max t
-//   makespan     max t with v_j >= t left_j: everybody ends by 1 / t
+//   makespan     max t with v_j >= t left_j: everybody ends by 1 / t; on one type without pairs in closed form
 //   throughput   max sum of v_j / price of the type, with v_j >= left_j / (time to the deadline) for jobs that have
 //   one;
 //                without these rows if there is no such point

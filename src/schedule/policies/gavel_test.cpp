@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -58,6 +59,37 @@ TEST(GavelShares, MakespanByHand) {
   const std::vector<double> speeds = speeds_with(problem, makespan_shares(problem));
   EXPECT_NEAR(speeds[0], 4, kClose);
   EXPECT_NEAR(speeds[1], 1, kClose);
+}
+
+// On one type the shares are known without a program; the same jobs with a second type that has no GPUs need one. As
+// early an end, and as much of everything else.
+TEST(GavelShares, MakespanOnOneTypeIsThatOfTheProgram) {
+  Random random = Random(7).split("makespan");
+  for (int round = 0; round < 50; ++round) {
+    ShareProblem one, two;
+    one.gpus = {static_cast<double>(1 + random.below(20))};
+    two.gpus = {one.gpus[0], 0};
+    for (std::size_t j = 1 + random.below(12); j > 0; --j) {
+      const double speed = 1 + random.uniform(), left = 10 + 1000 * random.uniform();
+      const int gpus = 1 + static_cast<int>(random.below(4));
+      one.jobs.push_back({.speed = {speed}, .gpus = gpus, .left = left});
+      two.jobs.push_back({.speed = {speed, speed}, .gpus = gpus, .left = left});
+    }
+    const Shares known = makespan_shares(one), solved = makespan_shares(two);
+    double end_known = 0, end_solved = 0, sum_known = 0, sum_solved = 0, used = 0;
+    for (std::size_t j = 0; j < one.jobs.size(); ++j) {
+      const ShareJob& job = one.jobs[j];
+      end_known = std::max(end_known, job.left / (job.speed[0] * known[j][0]));
+      end_solved = std::max(end_solved, job.left / (job.speed[0] * solved[j][0]));
+      sum_known += known[j][0];
+      sum_solved += solved[j][0];
+      used += job.gpus * known[j][0];
+      EXPECT_LE(known[j][0], 1 + kClose);
+    }
+    EXPECT_LE(used, one.gpus[0] + kClose);
+    EXPECT_NEAR(end_known / end_solved, 1, 1e-4);
+    EXPECT_NEAR(sum_known / sum_solved, 1, 1e-4);
+  }
 }
 
 // Two jobs of equal speed and length on one GPU; the first has waited for as long as it would have run alone with half

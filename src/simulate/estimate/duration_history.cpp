@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/check.h"
 
@@ -18,74 +17,118 @@ std::shared_ptr<const RunTimes> certain_run_time(double duration_s) {
   return std::make_shared<const RunTimes>(RunTimes{{duration_s}, {{duration_s}}, duration_s});
 }
 
-std::vector<double> likely_times(std::vector<double> ended, std::span<const double> running, double weight) {
+std::vector<double> likely_times(std::vector<double> ended, std::vector<double> running,
+                                 std::span<const double> beyond) {
   ORRERY_CHECK(!ended.empty());
   std::sort(ended.begin(), ended.end());
-  std::vector<double> censored(running.begin(), running.end());
-  std::sort(censored.begin(), censored.end());
+  std::sort(running.begin(), running.end());
   std::vector<double> times;
-  double at_risk = static_cast<double>(ended.size()) + weight * static_cast<double>(censored.size());
+  auto at_risk = static_cast<double>(ended.size() + running.size());
   double surviving = 1;
-  auto next_censored = censored.begin();
+  auto next_running = running.begin();
   // The i-th point is the time that the share 1 - (i + 1/2) / kPoints survives.
   const auto wanted = [&] { return 1 - (static_cast<double>(times.size()) + 0.5) / kPoints; };
   for (const double time : ended) {
-    for (; next_censored != censored.end() && *next_censored < time; ++next_censored) at_risk -= weight;
+    for (; next_running != running.end() && *next_running < time; ++next_running) at_risk -= 1;
     surviving *= std::max(0.0, 1 - 1 / at_risk);
     at_risk -= 1;
     while (times.size() < kPoints && surviving <= wanted()) times.push_back(time);
   }
-  const double longest = std::max(ended.back(), censored.empty() ? 0 : censored.back());
-  while (times.size() < kPoints) times.push_back(longest * std::max(1.0, surviving / wanted()));
+  const double longest = std::max(ended.back(), running.empty() ? 0 : running.back());
+  const double share = std::min(1.0, surviving);
+  while (times.size() < kPoints) {
+    const double part = std::clamp(1 - wanted() / share, 0.0, 1.0);
+    times.push_back(beyond.empty() ? longest * std::max(1.0, surviving / wanted())
+                                   : longer_than(beyond, longest, part));
+  }
   return times;
+}
+
+std::vector<DurationHistory::Likeness> DurationHistory::likenesses(const schedule::JobFacts& job) {
+  return {{job.tenant, job.gpus, job.cpus, job.memory, job.gpu_memory_share},
+          {.tenant = job.tenant, .gpus = job.gpus},
+          {.gpus = job.gpus},
+          {}};
 }
 
 template <class Change>
 void DurationHistory::change(const schedule::JobFacts& job, Change change) {
-  for (Kind* const kind : {&by_tenant_and_gpus_[{job.tenant, job.gpus}], &by_gpus_[job.gpus], &all_}) {
-    change(*kind);
-    kind->times.reset();
+  for (const Likeness& likeness : likenesses(job)) {
+    Kind& kind = kinds_[likeness];
+    change(kind);
+    kind.times.reset();
   }
 }
 
 void DurationHistory::add(const schedule::JobFacts& job, double duration_s) {
   change(job, [&](Kind& kind) {
-    kind.ended.push_back(duration_s);
-    ++kind.ended_ever;
-    if (kind.ended.size() > kKept) kind.ended.pop_front();
+    kind.ended.push_back({job.submit_ns, duration_s, false});
+    if (kind.ended.size() <= kKept) return;
+    kind.ended.pop_front();
+    kind.has_forgotten = true;
   });
 }
 
 void DurationHistory::add_running(const schedule::JobFacts& job, double elapsed_s) {
-  change(job, [&](Kind& kind) { kind.running.push_back(elapsed_s); });
+  change(job, [&](Kind& kind) { kind.running.push_back({job.submit_ns, elapsed_s, true}); });
+}
+
+// Those of the time of which all that ended are remembered, in the order of submission.
+std::vector<DurationHistory::Past> DurationHistory::remembered(const Kind& kind) {
+  std::vector<Past> past(kind.ended.begin(), kind.ended.end());
+  schedule::TimeNs since_ns = past.front().submit_ns;
+  for (const Past& one : past) since_ns = std::min(since_ns, one.submit_ns);
+  for (const Past& one : kind.running) {
+    if (!kind.has_forgotten || one.submit_ns >= since_ns) past.push_back(one);
+  }
+  std::stable_sort(past.begin(), past.end(), [](const Past& a, const Past& b) { return a.submit_ns < b.submit_ns; });
+  return past;
+}
+
+std::vector<double> DurationHistory::likely_of(std::span<const Past> past, std::span<const double> beyond) {
+  std::vector<double> ended, running;
+  for (const Past& one : past) (one.runs ? running : ended).push_back(one.time_s);
+  return likely_times(std::move(ended), std::move(running), beyond);
 }
 
 std::shared_ptr<const RunTimes> DurationHistory::times_of(const Kind& kind) {
   if (kind.times != nullptr) return kind.times;
   RunTimes times;
-  const std::vector<double> ended(kind.ended.begin(), kind.ended.end());
-  // Those that run are left from all who ever started, of which only a part is remembered.
-  const double weight = static_cast<double>(ended.size()) / kind.ended_ever;
-  times.all = likely_times(ended, kind.running, weight);
-  times.mean_s = std::accumulate(ended.begin(), ended.end(), 0.0) / static_cast<double>(ended.size());
-  const std::size_t stretches = std::clamp<std::size_t>(ended.size() / kAlikeMin, 1, kStretches);
-  for (std::size_t i = 0; i < stretches; ++i) {
-    const auto begin = ended.begin() + static_cast<std::ptrdiff_t>(i * ended.size() / stretches);
-    const auto end = ended.begin() + static_cast<std::ptrdiff_t>((i + 1) * ended.size() / stretches);
-    times.stretches.push_back(likely_times({begin, end}, kind.running, weight / static_cast<double>(stretches)));
+  const std::vector<Past> past = remembered(kind);
+  times.all = likely_of(past, {});
+  for (const Past& one : kind.ended) times.mean_s += one.time_s / static_cast<double>(kind.ended.size());
+  const std::size_t stretches = std::clamp<std::size_t>(kind.ended.size() / kAlikeMin, 1, kStretches);
+  // As many that ended in each; who runs is with those submitted before.
+  std::size_t begin = 0, ended = 0;
+  for (std::size_t i = 0; i < past.size(); ++i) {
+    ended += past[i].runs ? 0 : 1;
+    const bool is_last = times.stretches.size() + 1 == stretches;
+    const std::size_t enough = (times.stretches.size() + 1) * kind.ended.size() / stretches;
+    if (i + 1 < past.size() && (is_last || ended < enough || past[i + 1].runs)) continue;
+    times.stretches.push_back(likely_of(std::span(past).subspan(begin, i + 1 - begin), times.all));
+    begin = i + 1;
   }
   kind.times = std::make_shared<const RunTimes>(std::move(times));
   return kind.times;
 }
 
+const DurationHistory::Kind& DurationHistory::closest(const schedule::JobFacts& job, std::size_t level) const {
+  const std::vector<Likeness> all = likenesses(job);
+  for (; level + 1 < all.size(); ++level) {
+    const auto kind = kinds_.find(all[level]);
+    if (kind != kinds_.end() && kind->second.ended.size() >= kAlikeMin) return kind->second;
+  }
+  return kinds_.at({});
+}
+
 std::shared_ptr<const RunTimes> DurationHistory::alike(const schedule::JobFacts& job) const {
   ORRERY_CHECK(!empty());
-  const auto closest = by_tenant_and_gpus_.find({job.tenant, job.gpus});
-  if (closest != by_tenant_and_gpus_.end() && closest->second.ended.size() >= kAlikeMin)
-    return times_of(closest->second);
-  const auto close = by_gpus_.find(job.gpus);
-  if (close != by_gpus_.end() && close->second.ended.size() >= kAlikeMin) return times_of(close->second);
-  return times_of(all_);
+  return times_of(closest(job, 0));
+}
+
+double DurationHistory::mean_s(const schedule::JobFacts& job) const {
+  ORRERY_CHECK(!empty());
+  return times_of(closest(job, 1))->mean_s;
 }
 
 double longer_than(std::span<const double> sorted, double elapsed_s, double u) {

@@ -34,14 +34,13 @@ TEST(DurationHistory, ForgetsWhatIsLongAgo) {
   const auto alike = history.alike(job_of(0, 1));
   EXPECT_GT(alike->all.front(), DurationHistory::kKept);
   ASSERT_EQ(alike->stretches.size(), DurationHistory::kStretches);
-  EXPECT_LT(alike->stretches.front().back(), alike->stretches.back().front());  // the order of their ends
+  EXPECT_LT(alike->stretches.front().back(), alike->stretches.back().front());  // the order of submission, then of ends
 }
 
 // Ended after 1, 2 and 4 s, one still running after 3 s. Survival: 3/4 after 1 s, 1/2 after 2 s, and 0 after 4 s, since
 // nobody is left beside the one that ended then.
 TEST(LikelyTimes, CountsWhoStillRuns) {
-  const double running[] = {3};
-  const std::vector<double> times = likely_times({4, 1, 2}, running, 1);
+  const std::vector<double> times = likely_times({4, 1, 2}, {3}, {});
   EXPECT_EQ(std::count(times.begin(), times.end(), 1), 50);
   EXPECT_EQ(std::count(times.begin(), times.end(), 2), 50);
   EXPECT_EQ(std::count(times.begin(), times.end(), 4), 100);
@@ -49,11 +48,50 @@ TEST(LikelyTimes, CountsWhoStillRuns) {
 
 // Half of four has ended after 1 and 2 s, two still run after 10 s: 20 s are survived by half of the half.
 TEST(LikelyTimes, GoesOnBeyondTheLongest) {
-  const double running[] = {10, 10};
-  const std::vector<double> times = likely_times({1, 2}, running, 1);
+  const std::vector<double> times = likely_times({1, 2}, {10, 10}, {});
   EXPECT_EQ(times[99], 2);
   EXPECT_NEAR(times[149], 20, 0.3);
   EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
+}
+
+// The same; elsewhere run times above 10 s were 30 and 50 s.
+TEST(LikelyTimes, BeyondTheLongestIsAsElsewhere) {
+  const double elsewhere[] = {5, 30, 50};
+  const std::vector<double> times = likely_times({1, 2}, {10, 10}, elsewhere);
+  EXPECT_EQ(times[99], 2);
+  EXPECT_NEAR(times[149], 30, 0.5);
+  EXPECT_LE(times.back(), 50);
+  EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
+}
+
+// A job that runs for long belongs to those of its time.
+TEST(DurationHistory, WhoRunsCountsAmongThoseOfItsTime) {
+  DurationHistory history;
+  for (int i = 0; i < 40; ++i) {
+    JobFacts facts = job_of(0, 1);
+    facts.submit_ns = i;
+    history.add(facts, 10 + i);
+  }
+  JobFacts old = job_of(0, 1);
+  old.submit_ns = 5;
+  for (int i = 0; i < 20; ++i) history.add_running(old, 1e6);
+  const auto alike = history.alike(job_of(0, 1));
+  ASSERT_EQ(alike->stretches.size(), 2u);
+  EXPECT_GE(alike->stretches.front().back(), 1e6);
+  EXPECT_EQ(alike->stretches.back().back(), 49);
+}
+
+// The same tenant and GPUs; those with four processors run longer.
+TEST(DurationHistory, TellsJobsApartByWhatTheyAskFor) {
+  DurationHistory history;
+  JobFacts small = job_of(0, 1), large = job_of(0, 1);
+  small.cpus = 1;
+  large.cpus = 4;
+  for (int i = 0; i < 20; ++i) history.add(small, 10);
+  for (int i = 0; i < 20; ++i) history.add(large, 1000);
+  EXPECT_EQ(history.alike(small)->all.back(), 10);
+  EXPECT_EQ(history.alike(large)->all.front(), 1000);
+  EXPECT_NEAR(history.mean_s(large), 505, 1e-9);  // of the tenant
 }
 
 TEST(LongerThan, DrawsFromThoseThatRanLonger) {

@@ -54,7 +54,10 @@ class Past {
       if (runs) known.add_running(facts(job), executed);
       snapshot.jobs.push_back({workload_.jobs[static_cast<std::size_t>(job)], executed, nullptr});
     }
-    for (QueuedJob& job : snapshot.jobs) job.times = known.alike(job.job.facts);
+    for (QueuedJob& job : snapshot.jobs) {
+      job.times = known.alike(job.job.facts);
+      job.usual_s = known.mean_s(job.job.facts);
+    }
     return snapshot;
   }
 
@@ -79,7 +82,7 @@ Result<StartCase> make_case(const Snapshot& snapshot, const Workload& workload, 
   std::vector<QueuedJob> by_mean = snapshot.jobs;
   for (std::size_t j = 0; j < by_mean.size(); ++j) {
     // One that has run longer than the mean is about to end.
-    by_mean[j].times = certain_run_time(std::max(by_mean[j].times->mean_s, by_mean[j].executed_s + 1));
+    by_mean[j].times = certain_run_time(std::max(by_mean[j].usual_s, by_mean[j].executed_s + 1));
   }
   ORRERY_TRY(const RunResult run, run_queue(by_mean, workload, setup, policy, 1 - 1e-9));
   one.by_mean_s = schedule::to_seconds(run.jobs.back().first_start_ns);
@@ -99,14 +102,19 @@ double distance(const StartCase& one) {
   return std::abs(truth - middle) / std::max(kWidthMin, width);
 }
 
-// Each by the cases that had happened before it was submitted.
+// Each by the cases that had happened before it was submitted. Precondition: in order of submission.
 void stretch_each(std::vector<StartCase>& cases, double level) {
+  constexpr double kStep = 0.02, kLevelMin = 0.5, kLevelMax = 0.99;
   for (StartCase& one : cases) {
     std::vector<StartCase> known;
+    double asked = level;
     for (const StartCase& other : cases) {
-      if (other.submit_s + other.waited_s <= one.submit_s) known.push_back(other);
+      if (other.submit_s >= one.submit_s) break;
+      if (other.submit_s + other.waited_s > one.submit_s) continue;
+      known.push_back(other);
+      asked += kStep * (other.is_inside() ? level - 1 : level);
     }
-    one.stretch = stretch_of(known, level);
+    one.stretch = stretch_of(known, std::clamp(asked, kLevelMin, kLevelMax));
     one.estimate_s = stretched(one.drawn_s, one.stretch);
   }
 }
@@ -139,7 +147,8 @@ Result<std::vector<StartCase>> replay_starts(const Workload& workload, const Run
       return Error::invalid(fmt::format("{} suspends or moves jobs; a replay needs a policy that does not", policy));
     }
     const bool is_late = outcome.end_ns != kNever && 10 * j > run.jobs.size();
-    if (is_late &&
+    const bool is_watched = outcome.first_start_ns <= workload.jobs.back().facts.submit_ns;
+    if (is_late && is_watched &&
         outcome.first_start_ns - workload.jobs[j].facts.submit_ns >= schedule::from_seconds(kWaitMinSeconds)) {
       waited.push_back(static_cast<JobIndex>(j));
     }

@@ -3,13 +3,15 @@
 // estimate made from what was known then is compared with when the job did start.
 //
 // Known then: who ran since when, who waited in which order, and how long jobs ran that had ended. Jobs are drawn from
-// those that waited for kWaitMinSeconds at least, after a tenth of the trace, which only teaches. The rival takes the
-// mean of jobs like each for its run time, and simulates forward once.
+// those that waited for kWaitMinSeconds at least, after a tenth of the trace, which only teaches, and started before
+// its last submission: what ran when nobody watched any more was cut there. The rival takes the mean of jobs of one
+// tenant with as many GPUs for a run time, and simulates forward once.
 //
 // What jobs do in common (a group that goes on holiday, a deadline) no draw knows, so intervals of draws are too
 // narrow. A replay shows by how much: with w = log(1 + wait), an interval is stretched around its middle by the factor
 // with which four of five of the cases before would have been inside. Cases whose jobs had not started when a job was
-// submitted do not count for it.
+// submitted do not count for it. Times change: every case that was outside lets the next ones ask for 1.6 % more than
+// four of five, every one inside for 0.4 % less (adaptive conformal inference, Gibbs and Candes 2021).
 
 #include "simulate/estimate/start_times.h"
 

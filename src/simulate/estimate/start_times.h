@@ -18,6 +18,7 @@ struct QueuedJob {
   TraceJob job;                           // work_ns is not looked at
   double executed_s = 0;                  // above 0: it runs
   std::shared_ptr<const RunTimes> times;  // that it may have
+  double usual_s = 0;                     // mean of past jobs, for estimates by means
 };
 
 struct Quantiles {

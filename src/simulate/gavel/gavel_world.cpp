@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
+#include <set>
 
 #include "schedule/policies/gavel_rounds.h"
 #include "simulate/gavel/gavel_policies.h"
@@ -18,6 +19,7 @@ using schedule::RoundUnit;
 namespace {
 
 constexpr int kRoundsMax = 10'000'000;
+constexpr double kFullRoundSlackS = 5;  // a round of so much less than its length is full
 
 class GavelWorld {
  public:
@@ -104,6 +106,10 @@ class GavelWorld {
         ended_now_.push_back(j);
       }
     }
+    ran_before_.clear();
+    for (const Running& r : running_) {
+      for (const JobIndex j : {r.unit.first, r.unit.second}) ran_before_.insert(j);
+    }
     for (const JobIndex j : ended_now_) {
       rounds_.remove(j);
       std::erase(active_, j);
@@ -152,7 +158,10 @@ class GavelWorld {
         const double speed =
             other == kNoJob ? speeds_.alone(job(j).kind)[r.type] : speeds_.packed(job(j).kind, job(other).kind)[r.type];
         r.steps[which] = std::min(left(j), static_cast<std::int64_t>(speed * options_.round_s));
-        r.end_s = std::max(r.end_s, now_s_ + static_cast<double>(r.steps[which]) / speed);
+        const double seconds = static_cast<double>(r.steps[which]) / speed;
+        r.end_s = std::max(r.end_s, now_s_ + seconds);
+        const bool resumes = !ran_before_.contains(j) && seconds > options_.round_s - kFullRoundSlackS;
+        if (resumes) r.steps[which] -= std::min(r.steps[which], static_cast<std::int64_t>(options_.resume_s * speed));
       }
     }
   }
@@ -167,6 +176,7 @@ class GavelWorld {
   std::vector<std::int64_t> left_;  // steps by job
   std::vector<JobIndex> active_, ended_now_;
   std::vector<Running> running_;
+  std::set<JobIndex> ran_before_;
   std::vector<std::size_t> order_;  // of types
   std::size_t arrived_ = 0, ended_ = 0;
   double now_s_ = 0, reset_s_ = 0;

@@ -3,13 +3,13 @@
 //
 // 1. A job that is chosen for a round does at most floor(speed x round) steps of it. The round ends when the last of
 //    those chosen does; one that ends earlier leaves its GPUs idle, but has its own end. Both jobs of a pair end
-//    together.
+//    together. Where a job did not run in the round before, `resume_s` of a full round are lost.
 // 2. When jobs came or left, and the shares are at least `reset_s` old, shares are computed anew (schedule/policies/
 //    gavel_shares.h), and the books are restarted (gavel_rounds.h). Jobs that came since then wait, and the GPUs that
 //    they would be given are idle.
 // 3. Without anybody running the clock goes to the next arrival; time that a round seems to have lasted counts from the
 //    end of the round before.
-// No restart costs. Types are looked through in the order given, by policies that do not look at speeds in an order
+// Types are looked through in the order given, by policies that do not look at speeds in an order
 // drawn every round.
 
 #include <cstdint>
@@ -34,6 +34,7 @@ struct GavelOptions {
   std::vector<int> gpus{};  // by type, as in the speeds
   double round_s = 360;
   double reset_s = 1920;
+  double resume_s = 0;
   std::uint64_t seed = 0;
 };
 

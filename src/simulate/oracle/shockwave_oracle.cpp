@@ -2,9 +2,9 @@
 // of its authors' simulator on average.
 //
 // The same 120 jobs were run for real and simulated by the authors, under several policies (summary.csv). Jobs that
-// change their batch size while they train do so by schedules that were not published: here all keep theirs, which
-// makes the work larger than it was. What a round of 120 s costs for real is not modelled either. Shockwave's own
-// policy is not ours.
+// change their batch size while they train do so by schedules that are not in the trace: here all keep theirs, which
+// makes the work larger than it was. Shockwave's own policy is not ours. Judged are each figure by itself, and both
+// together.
 
 #include <cmath>
 #include <fmt/format.h>
@@ -19,7 +19,8 @@ namespace orrery::simulate {
 namespace {
 
 constexpr int kGpus = 32;
-constexpr double kRoundS = 120;
+// Of the scheduler that ran them: shares are at least so old, and a job that comes back loses so much of its round.
+constexpr double kRoundS = 120, kResetS = 1000, kResumeS = 20;
 // What they call their policies, and what we do.
 const std::map<std::string, std::string> kPolicies = {{"allox", "allox"},
                                                       {"max_min_fairness", "max_min_fairness_perf"},
@@ -59,6 +60,8 @@ struct Errors {
   double ours = 0, theirs = 0;
   int cases = 0;
 
+  Errors and_also(const Errors& other) const { return {ours + other.ours, theirs + other.theirs, cases + other.cases}; }
+
   OracleCase judged(const std::string& metric) const {
     return {metric + ", over policies",
             "all",
@@ -68,7 +71,7 @@ struct Errors {
             Bar::kAtMost,
             0,
             0,
-            "the authors' simulator and ours; batch sizes that change are not published and kept constant"};
+            "the authors' simulator and ours; batch sizes that change are not in the trace and kept constant"};
   }
 };
 
@@ -101,6 +104,8 @@ Result<std::vector<OracleCase>> run_shockwave_oracle(const OracleInput& input) {
   GavelOptions options;
   options.gpus = {kGpus};
   options.round_s = kRoundS;
+  options.reset_s = kResetS;
+  options.resume_s = kResumeS;
   std::vector<OracleCase> cases;
   Errors means, makespans;
   for (const auto& [policy, figures] : published) {
@@ -122,6 +127,7 @@ Result<std::vector<OracleCase>> run_shockwave_oracle(const OracleInput& input) {
   if (means.cases == 0) return Error::invalid("summary.csv: none of its policies is one of ours");
   cases.push_back(means.judged("mean completion time"));
   cases.push_back(makespans.judged("makespan"));
+  cases.push_back(means.and_also(makespans).judged("both"));
   return cases;
 }
 
