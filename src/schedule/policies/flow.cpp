@@ -10,6 +10,7 @@ namespace orrery::schedule {
 namespace {
 
 constexpr int kPriceSteps = 50;
+constexpr std::size_t kValuedMin = 1000;
 
 struct FlowJob {
   JobIndex job = kNoJob;
@@ -69,21 +70,24 @@ class Flow : public Policy {
 
  private:
   void look(const ClusterView& view) {
+    order_.clear();
+    for (const JobIndex job : active_) order_.emplace_back(model_.steps_left(job) * model_.step_s(job, 1), job);
+    std::stable_sort(order_.begin(), order_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    valued_ = std::min(order_.size(), std::max(kValuedMin, 2 * static_cast<std::size_t>(view.gpus())));
     jobs_.clear();
-    for (const JobIndex job : active_) {
-      FlowJob entry{.job = job, .speedup = speedup_of(job, view.gpus()), .held = held_gpus(view, job)};
-      const double steps = model_.steps_left(job);
-      entry.alone_s = steps / entry.speedup.at(1);
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const auto [alone_s, job] = order_[i];
+      const int held = held_gpus(view, job);
+      if (i >= valued_ && held == 0) continue;
+      FlowJob entry{.job = job, .speedup = speedup_of(job, view.gpus()), .alone_s = alone_s, .held = held};
       entry.fixed = view.is_protected(job);
-      if (entry.held > 0 && !entry.fixed) {
-        entry.held = std::min(entry.held, entry.speedup.most());
-        const double left_s = steps / entry.speedup.at(entry.held);
+      if (held > 0 && !entry.fixed) {
+        entry.held = std::min(held, entry.speedup.most());
+        const double left_s = alone_s * entry.speedup.at(1) / entry.speedup.at(entry.held);
         entry.change = std::min(1.0, options_.change_s / std::min(left_s, options_.horizon_s));
       }
       jobs_.push_back(std::move(entry));
     }
-    std::stable_sort(jobs_.begin(), jobs_.end(),
-                     [](const FlowJob& a, const FlowJob& b) { return a.alone_s < b.alone_s; });
   }
 
   Speedup speedup_of(JobIndex job, int gpus) const {
@@ -95,9 +99,11 @@ class Flow : public Policy {
 
   void value(int gpus) {
     std::vector<ValuedJob> valued;
-    for (const FlowJob& job : jobs_) valued.push_back({&job.speedup});
+    for (std::size_t i = 0; i < valued_; ++i) valued.push_back({&jobs_[i].speedup});
+    // Those behind wait as long as the last.
+    if (!valued.empty()) valued.back().weight += static_cast<double>(order_.size() - valued_);
     const std::vector<double> values = work_values(valued, gpus);
-    for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].value = values[i];
+    for (std::size_t i = 0; i < valued_; ++i) jobs_[i].value = values[i];
   }
 
   void grant(int gpus) {
@@ -163,7 +169,9 @@ class Flow : public Policy {
   const ScalingModel& model_;
   std::unique_ptr<Placer> placer_;
   std::vector<JobIndex> active_;
-  std::vector<FlowJob> jobs_;
+  std::vector<std::pair<double, JobIndex>> order_;  // time on one GPU
+  std::size_t valued_ = 0;                          // so many of the first of them have a value
+  std::vector<FlowJob> jobs_;                       // these, then others that hold GPUs
 };
 
 }  // namespace

@@ -4,7 +4,8 @@
 // Assumes: elastic jobs (from one GPU up); predicted work; how jobs scale is known; one type of GPU.
 // 1. Jobs stand in order of the time they still need on one GPU. What a second of their work is worth comes from that
 //    order and their speedups (work_values.h): if nobody came later, GPUs that always go where value x speed grows most
-//    would give the least sum of completion times.
+//    would give the least sum of completion times. In a long queue only the first have a value (twice as many as GPUs,
+//    at least 1,000), the last of them for all behind it.
 // 2. A running job has its speed for nothing where it is. With another number of GPUs it is counted as slower by the
 //    share change_s / min(time left, horizon_s), and a suspension costs it that share of the speed it has: what a
 //    change costs is spread over the time for which it can last.
