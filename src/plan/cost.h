@@ -14,7 +14,7 @@
 //                W = max(H, Σ_j shortest time of j / nodes)
 //   q of rho     min over machines and g of [p·g/G·t + w·max(0, T + H + t − d)] + w·(ρ·max(0, T + H + M − d) + κ·H)
 //
-// A job on several machines (spread.h) has all GPUs of each, m = G there, and pays the share of every one.
+// A job on several machines (spread.h) has all GPUs of each, g = G, pays for every one and is late once.
 // t contains what a job loses when it does not go on as it is (Job::switch_s), always so if it is postponed.
 //
 // Source: the Politecnico di Milano line of capacity planning, as restated in docs/plan.md.

@@ -123,44 +123,53 @@ class Relaxation {
   const Ways& ways_;
 };
 
+// Bends the direction towards the excess, not below prices of 0; its squared length.
+double turn(Prices& direction, const Prices& excess, const Prices& prices, double memory) {
+  if (direction.empty()) direction = excess;
+  double norm = 0;
+  for (std::size_t at = 0; at < excess.size(); ++at)
+    for (std::size_t size = 0; size < excess[at].size(); ++size) {
+      double& d = direction[at][size];
+      d = memory * d + (1 - memory) * excess[at][size];
+      if (prices[at][size] <= 0 && d < 0) d = 0;
+      norm += d * d;
+    }
+  return norm;
+}
+
 }  // namespace
 
 Bound lower_bound(const Problem& problem, const Ways& ways, double target_usd, int rounds) {
   constexpr double kMemory = 0.6;  // of the direction of earlier rounds
-  constexpr int kPatience = 20;    // rounds without a better bound before steps are halved
+  constexpr int kPatience = 20;    // rounds without a better bound before less is hoped for
+  constexpr double kHope = 0.05;   // at most, of the first bound
   const Relaxation relaxation(problem, ways);
   Prices prices = relaxation.first_prices();
   Prices direction;
   Bound best{-kNever, {}, {}};
-  double step = 1;
+  double hope = 0;  // how much better than the best bound we expect to get
   int since = 0;
-  for (int round = 0; round < rounds && step > 1e-4; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     const Evaluation now = relaxation.at(prices);
+    if (round == 0) hope = std::min(std::max(0.0, target_usd - now.value), kHope * std::fabs(now.value) + 1e-6);
     if (now.value > best.usd) {
       if (now.value > best.usd + 1e-6 * std::fabs(best.usd)) since = 0;
       best = {now.value, prices, now.cheapest};
     }
     if (++since > kPatience) {
-      step /= 2;
+      hope /= 2;
       since = 0;
       prices = best.prices;
       direction.clear();
       continue;
     }
-    if (direction.empty()) direction = now.excess;
-    double norm = 0;
-    for (std::size_t at = 0; at < prices.size(); ++at)
-      for (std::size_t size = 0; size < prices[at].size(); ++size) {
-        double& d = direction[at][size];
-        d = kMemory * d + (1 - kMemory) * now.excess[at][size];
-        if (prices[at][size] <= 0 && d < 0) d = 0;
-        norm += d * d;
-      }
-    const double missing = std::max(target_usd - now.value, 1e-6 * std::fabs(target_usd));
+    if (hope <= 1e-9 * std::fabs(best.usd)) break;
+    const double norm = turn(direction, now.excess, prices, kMemory);
     if (norm <= 0) break;
+    const double step = (best.usd + hope - now.value) / norm;
     for (std::size_t at = 0; at < prices.size(); ++at)
       for (std::size_t size = 0; size < prices[at].size(); ++size)
-        prices[at][size] = std::max(0.0, prices[at][size] + step * missing / norm * direction[at][size]);
+        prices[at][size] = std::max(0.0, prices[at][size] + step * direction[at][size]);
   }
   return best;
 }

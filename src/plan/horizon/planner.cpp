@@ -15,9 +15,9 @@ namespace orrery::plan::horizon {
 
 namespace {
 
-constexpr double kBoundWork = 4e8;   // rounds · tasks · modes · periods
-constexpr double kSearchWork = 3e8;  // the same
-constexpr double kEqual = 1e-9;      // relative; below it costs are the same
+constexpr double kBoundWork = 4e8;    // rounds · tasks · modes · periods
+constexpr double kSearchWork = 1e10;  // the same
+constexpr double kEqual = 1e-9;       // relative; below it costs are the same
 
 double size_of(const Problem& problem) {
   double modes = 0;
@@ -66,7 +66,8 @@ class Planner {
 
   void find_first() {
     SearchOptions how;
-    how.rounds = static_cast<int>(std::clamp(kSearchWork / size_of(problem_), 200.0, 5000.0));
+    const double most = std::max(2000.0, 1000.0 * static_cast<double>(problem_.tasks.size()));
+    how.rounds = static_cast<int>(std::clamp(kSearchWork / size_of(problem_), 500.0, most));
     const Found plain = search(problem_, ways_, how);
     greedy_usd_ = plain.greedy_usd < ways_.left_out_usd() ? plain.greedy_usd : kNever;
     if (offer_starts(plain.starts)) return;

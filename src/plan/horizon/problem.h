@@ -2,9 +2,8 @@
 // Renting over time: a horizon of P periods of Δ seconds. Machines are rented and given back at the borders of periods;
 // a task, once started at a border, runs to its end on the kind of part it began on.
 //
-//   a way      a mode (VM type v, g GPUs of each of m machines, time t) and the period k it starts in; the task is
-//   there
-//              in the periods k … k + ⌈t/Δ⌉ − 1 and ends at k·Δ + t
+//   a way      a mode (VM type v, g GPUs of each of m machines, time t) and the period k it starts in; the task
+//              is there in the periods k … k + ⌈t/Δ⌉ − 1 and ends at k·Δ + t
 //   it costs   Σ busy_vt·g·m·(seconds in period t) + w·max(0, end − due) + what missing the due date costs
 //   a machine  costs machine_vt in every period it is rented, whatever is on it
 //

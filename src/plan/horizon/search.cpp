@@ -80,7 +80,7 @@ State greedy(const Problem& problem, const Ways& ways, int rule) {
 // Tasks to take out: by chance, or the nearest in time to one of them.
 std::vector<std::size_t> drawn(const State& state, Random& random) {
   const std::size_t tasks = state.starts().size();
-  const std::size_t count = 1 + random.below(std::min<std::size_t>(4, tasks));
+  const std::size_t count = 1 + random.below(std::min(tasks, std::max<std::size_t>(4, tasks / 6)));
   std::vector<std::size_t> out = {random.below(tasks)};
   const bool near = random.below(2) == 0 && state.starts()[out[0]];
   for (std::size_t tries = 0; out.size() < count && tries < 8 * count; ++tries) {

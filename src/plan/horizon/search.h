@@ -1,11 +1,11 @@
 #pragma once
 // Schedules without a solver.
 //
-//   1. Greedy: tasks one by one, each in its cheapest way beside those before it (ledger.h), by due date, by what can
-//   be
-//      late, by size, and by submission; the cheapest of the four.
-//   2. `rounds` times: up to four tasks, drawn by chance or from the same time, are taken out and put back in another
-//      order. Kept unless it costs more than a share that falls to 0; the best of all is the answer.
+//   1. Greedy: tasks one by one, each in its cheapest way beside those before it (ledger.h), by due date, by
+//      what can be late, by size, and by submission; the cheapest of the four.
+//   2. `rounds` times: up to four tasks, or a sixth of all, drawn by chance or from the same time, are taken out
+//      and put back in another order. Kept unless it costs more than a share that falls to 0; the best of all is
+//      the answer.
 //   3. Budgets: the same with μ times what they count added to every price, for growing μ until they are kept.
 //
 // The same seed gives the same schedule. O(rounds · modes · periods).
