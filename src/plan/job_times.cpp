@@ -68,8 +68,9 @@ struct Obstacles {
         wanted.push_back(fmt::format("{}{} {}", one.count.min,
                                      one.count.is_range() ? fmt::format(" to {}", one.count.max) : "",
                                      one.device.empty() ? "of any device" : one.device));
-      const std::string several =
-          machines_max > 1 ? fmt::format(", or in at most {} whole ones of a type", machines_max) : "";
+      const std::string several = machines_max > 1
+                                      ? fmt::format(", or in at most {} whole ones of a type", machines_max)
+                                      : "; jobs on several machines need --horizon and --nodes above 1";
       return Error::infeasible(
           fmt::format("{}: no machine that is offered has {} in one{}", spec.name, fmt::join(wanted, " or "), several));
     }
