@@ -90,7 +90,9 @@ TEST_F(PredictedJobTest, TakesWholeMachinesWhenOneIsTooSmall) {
   spec.name = "j";
   spec.batch = 64;
   spec.resources = {{"V100", {8, 16}}};
-  EXPECT_EQ(ways(spec, 1).error().to_string(), "j: no machine that is offered has 8 to 16 V100 in one");
+  EXPECT_EQ(ways(spec, 1).error().to_string(),
+            "j: no machine that is offered has 8 to 16 V100 in one; jobs on several machines need --horizon and "
+            "--nodes above 1");
   const auto all = ways(spec, 3);
   ASSERT_TRUE(all) << all.error().to_string();
   // 64 samples do not divide among 12.
@@ -105,7 +107,9 @@ TEST_F(PredictedJobTest, SaysWhatIsInTheWayAndByHowMuch) {
   workload::JobSpec spec;
   spec.name = "j";
   spec.resources = {{"A100", {1, 2}}, {"V100", {8, 8}}};
-  EXPECT_EQ(predicted(spec).error().to_string(), "j: no machine that is offered has 1 to 2 A100 or 8 V100 in one");
+  EXPECT_EQ(predicted(spec).error().to_string(),
+            "j: no machine that is offered has 1 to 2 A100 or 8 V100 in one; jobs on several machines need --horizon "
+            "and --nodes above 1");
   spec.resources = {{}};
   spec.batch = 1 << 20;
   EXPECT_NE(predicted(spec).error().to_string().find("does not fit into the memory of any device"), std::string::npos);
