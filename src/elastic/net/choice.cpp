@@ -72,8 +72,11 @@ Algorithm Choice::pick(const Descriptor& descriptor) const {
     best = which;
   }
   const bool is_beyond = descriptor.bytes() > kSizes.back() && can_do(Algorithm::kRing, descriptor.collective);
-  if (is_beyond && seconds(Algorithm::kRing, descriptor.bytes()) <= kAsGood * least) return Algorithm::kRing;
-  return best;
+  if (!is_beyond) return best;
+  const auto bytes_by = [this](Algorithm algorithm) { return bytes_.back()[static_cast<std::size_t>(algorithm)]; };
+  const double more_bytes = std::max(1.0, bytes_by(best) / bytes_by(Algorithm::kRing));
+  const bool ring_is_as_good = seconds(Algorithm::kRing, descriptor.bytes()) <= kAsGood * more_bytes * least;
+  return ring_is_as_good ? Algorithm::kRing : best;
 }
 
 std::vector<Algorithm> Choice::candidates(std::size_t size) const {
@@ -103,6 +106,8 @@ double Choice::continued(const Times& measured, std::size_t size, std::size_t wh
   const double below = times_[size - 1][which];
   double per_byte = std::numeric_limits<double>::infinity();
   for (std::size_t other = 0; other < kAlgorithms; ++other) {
+    // A given tree may use better links than the others.
+    if (static_cast<Algorithm>(other) == Algorithm::kGivenTree) continue;
     if (measured[size][other] > 0) per_byte = std::min(per_byte, measured[size][other] / bytes_[size][other]);
   }
   if (!std::isinf(per_byte)) return std::max(below, per_byte * bytes_[size][which]);

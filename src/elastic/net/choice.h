@@ -6,8 +6,9 @@
 // by times on which all ranks have agreed, and adds a tree that suits the links it found (best_tree.h). Between two
 // sizes the time is interpolated, above the largest it is continued. An operation gets the fastest algorithm that can
 // do it; the all-reduce of an algorithm stands for its other collectives. Ties go to the one that comes first in
-// Algorithm. Tensors above the largest size go by the ring if it is at most a tenth slower: a rank hears from one
-// neighbour only, so what several send at once does not crowd at its door, which smaller tensors do not show.
+// Algorithm. Tensors above the largest size go by the ring if it is at most a tenth slower, per byte of the busiest
+// rank: there a rank hears from one neighbour only, so what several send at once does not crowd at its door, and nobody
+// sends more than he must. Smaller tensors do not show either, because they fit into the buffers of a network.
 //
 // The choice is a function of table and descriptor, so ranks with the same table choose alike.
 

@@ -66,6 +66,19 @@ TEST(NetChoice, LargeTensorsGoByTheRingUnlessItIsClearlySlower) {
   }
 }
 
+// A tree's root has twice the bytes: it has to be more than that much faster, as it is around a slow link.
+TEST(NetChoice, LargeTensorsGoByATreeOnlyAroundASlowLink) {
+  for (const double tree : {0.004, 0.0005}) {
+    Choice choice(4, kChunk, {1, -1, 1, 1});
+    Choice::Times times = times_of_a_bursty_network(choice);
+    for (const Algorithm algorithm : choice.candidates(kLargest)) at(times, kLargest, algorithm) = 0.006;
+    at(times, kLargest, Algorithm::kGivenTree) = tree;
+    at(times, 1, Algorithm::kGivenTree) = std::min(tree, 0.001);
+    choice.learn(times);
+    EXPECT_EQ(picked(choice, 4 << 20), tree < 0.001 ? Algorithm::kGivenTree : Algorithm::kRing);
+  }
+}
+
 TEST(NetChoice, WhereNothingWasMeasuredTimesGoOnAsTheyGrew) {
   Choice choice(4, kChunk, {1, -1, 1, 1});
   Choice::Times times = times_of_a_bursty_network(choice);
