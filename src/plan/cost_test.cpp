@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "plan/checker.h"
 #include "plan/linear_costs.h"
 #include "plan/partitions.h"
@@ -92,6 +93,24 @@ TEST(PlanPartitions, AreAsManyAsNumberTheoryHas) {
       for (std::size_t i = 0; i < parts.size(); ++i) sum += parts[i] * static_cast<int>(i + 1);
       EXPECT_EQ(sum, gpus);
     }
+  }
+}
+
+TEST(PlanPartitions, TheBestCutIsWorthMostOfAll) {
+  Random random(1);
+  for (int gpus = 1; gpus <= 10; ++gpus) {
+    std::vector<double> prices;
+    for (int i = 0; i < gpus; ++i) prices.push_back(random.uniform(0, 1 + i));
+    const auto worth = [&](const Partition& parts) {
+      double sum = 0;
+      for (std::size_t i = 0; i < parts.size(); ++i) sum += parts[i] * prices[i];
+      return sum;
+    };
+    double most = 0;
+    for (const Partition& parts : partitions(gpus)) most = std::max(most, worth(parts));
+    const BestCut best = best_cut(prices);
+    EXPECT_NEAR(best.worth, most, 1e-12);
+    EXPECT_NEAR(worth(best.parts), most, 1e-12);
   }
 }
 

@@ -9,28 +9,9 @@ namespace orrery::plan {
 
 namespace {
 
-// The partition of one machine that is worth most at these prices of its slots, by the worth of g GPUs for every g.
-struct BestCut {
-  double worth = 0;
-  Partition parts;
-};
-
-BestCut best_cut(const double* prices, int gpus) {
-  const auto size = static_cast<std::size_t>(gpus);
-  std::vector<double> worth(size + 1, 0);
-  std::vector<std::size_t> last(size + 1, 0);
-  for (std::size_t used = 1; used <= size; ++used) {
-    worth[used] = -1;
-    for (std::size_t part = 1; part <= used; ++part) {
-      const double with = prices[part - 1] + worth[used - part];
-      if (with <= worth[used]) continue;
-      worth[used] = with;
-      last[used] = part;
-    }
-  }
-  BestCut best{worth[size], Partition(size, 0)};
-  for (std::size_t left = size; left > 0; left -= last[left]) ++best.parts[last[left] - 1];
-  return best;
+// The best cut of `gpus` GPUs at the prices of a VM type's slots.
+BestCut best_cut_of(const double* prices, int gpus) {
+  return best_cut(std::span(prices, static_cast<std::size_t>(gpus)));
 }
 
 // L(λ) and its parts at one λ.
@@ -46,7 +27,7 @@ struct Evaluation {
 void take_kept(const LinearCosts& costs, const std::vector<double>& prices, Evaluation& at) {
   for (const Node& node : costs.kept) {
     at.value += costs.node_usd[node.vm];
-    const BestCut best = best_cut(&prices[costs.first_slot[node.vm]], costs.free_gpus(node));
+    const BestCut best = best_cut_of(&prices[costs.first_slot[node.vm]], costs.free_gpus(node));
     at.value -= best.worth;
     for (std::size_t i = 0; i < best.parts.size(); ++i) at.excess[costs.first_slot[node.vm] + i] -= best.parts[i];
   }
@@ -56,7 +37,7 @@ void take_nodes(const LinearCosts& costs, const std::vector<double>& prices, Eva
   std::vector<std::pair<double, std::size_t>> gains;
   std::vector<BestCut> best;
   for (std::size_t vm = 0; vm < costs.node_usd.size(); ++vm) {
-    best.push_back(best_cut(&prices[costs.first_slot[vm]], costs.vm_gpus[vm]));
+    best.push_back(best_cut_of(&prices[costs.first_slot[vm]], costs.vm_gpus[vm]));
     const double gain = best.back().worth - costs.node_usd[vm];
     if (gain > 0) gains.emplace_back(-gain, vm);
   }
@@ -267,7 +248,7 @@ Plan rounded_plan(const LinearCosts& costs, const Lagrangian& dual, Loss loss) {
   };
   for (std::size_t n = 0; n < costs.kept.size(); ++n) {
     const Node& node = costs.kept[n];
-    offer(node.vm, best_cut(&dual.prices_usd[costs.first_slot[node.vm]], costs.free_gpus(node)).parts, n);
+    offer(node.vm, best_cut_of(&dual.prices_usd[costs.first_slot[node.vm]], costs.free_gpus(node)).parts, n);
   }
   for (const auto& [vm, parts] : nodes) {
     offer(vm, parts, plan.nodes.size());

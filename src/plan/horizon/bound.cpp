@@ -3,35 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/partitions.h"
+
 namespace orrery::plan::horizon {
 
 namespace {
 
 using Prices = std::vector<std::vector<double>>;
-
-// The parts of a machine that are worth most, and what they are worth.
-struct Cut {
-  double worth = 0;
-  std::vector<int> parts;
-};
-
-Cut best_cut(const std::vector<double>& prices) {
-  const std::size_t gpus = prices.size();
-  std::vector<double> worth(gpus + 1, 0);
-  std::vector<std::size_t> last(gpus + 1, 1);
-  for (std::size_t used = 1; used <= gpus; ++used) {
-    worth[used] = -1;
-    for (std::size_t part = 1; part <= used; ++part) {
-      const double with = prices[part - 1] + worth[used - part];
-      if (with <= worth[used]) continue;
-      worth[used] = with;
-      last[used] = part;
-    }
-  }
-  Cut cut{worth[gpus], std::vector<int>(gpus, 0)};
-  for (std::size_t left = gpus; left > 0; left -= last[left]) ++cut.parts[last[left] - 1];
-  return cut;
-}
 
 struct Evaluation {
   double value = 0;
@@ -102,7 +80,7 @@ class Relaxation {
 
   void take_machines(int period, const Prices& prices, Evaluation& now) const {
     std::vector<std::pair<double, std::size_t>> gains;
-    std::vector<Cut> cuts;
+    std::vector<BestCut> cuts;
     for (std::size_t vm = 0; vm < problem_.vm_types.size(); ++vm) {
       cuts.push_back(best_cut(prices[problem_.at(vm, period)]));
       const double loss = problem_.tariff.machine[problem_.at(vm, period)] - cuts.back().worth;
