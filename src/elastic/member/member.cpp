@@ -307,7 +307,11 @@ std::optional<View> Member::next_view(bool with_leaves) const {
     return std::pair(a.origin, a.number) < std::pair(b.origin, b.number);
   });
   for (const Request& request : requests) {
-    if (with_leaves || !std::holds_alternative<Leave>(request.wish)) fulfil(request, next);
+    // Whoever is lost may have been a step ahead: what it decided after that step must not come before it.
+    const bool may_be_ahead =
+        !std::holds_alternative<Join>(request.wish) && !attempt_->promises.contains(request.origin);
+    if (may_be_ahead || (!with_leaves && std::holds_alternative<Leave>(request.wish))) continue;
+    fulfil(request, next);
   }
   std::erase_if(next.applied, [&](const auto& entry) { return !next.has(entry.first); });
   next.without_state.clear();

@@ -14,7 +14,8 @@
 //      answers how far it is and what it has accepted before.
 //   3. With the promises of a quorum, and of everyone it does not miss, the leader proposes: the accepted view of the
 //      highest ballot, if there is one; otherwise the members that have promised, without those that leave, with those
-//      that join, at the farthest progress among them. Of two that name the same seat the later one is meant.
+//      that join, at the farthest progress among them. Of two that name the same seat the later one is meant. What was
+//      wished for by one that has not promised is dropped with it.
 //   4. Who has promised no higher ballot accepts. With a quorum of acceptances the view is decided, and Commit tells
 //      all old and new members. If the leader is lost, the next one does the same with a higher ballot and ends with
 //      the same view if one may have been decided.
@@ -22,7 +23,8 @@
 // Why steps are atomic. A step that anyone committed had everyone's vote, so everyone has its results. Members of the
 // next view have all told their progress after they stopped, so the view's progress is at least that of each, and at
 // most one step more than that of any. Installing the view commits that step where it was not, and drops what was only
-// voted for. A commit that only lost members knew is lost with them.
+// voted for. A commit that only lost members knew is lost with them, and so is what they decided after it: a view never
+// has a wish that is newer than its progress.
 //
 // Who joins has no model yet. Either the others wait until it has, or it follows them meanwhile: it votes and commits
 // as they do, because it gets the results of every step, and has the model once it has caught up. Until then it counts

@@ -266,6 +266,30 @@ TEST(Member, WhatSeveralWishTakesOneView) {
   }
 }
 
+// Member 3 alone commits a step, decides something after it, and is lost when others have heard of the decision only.
+TEST(Member, WhatWasDecidedAfterALostStepIsLostToo) {
+  Job job(view_of(3, 3));
+  for (const MemberId id : {1, 2, 3}) job[id].vote();
+  job.gather();
+  std::erase_if(job.queue, [](const Message& message) { return message.to != 3; });
+  while (job.deliver_one()) {
+  }
+  ASSERT_EQ(job[3].progress().step, 1u);
+  for (const MemberId id : {1, 2}) job[id].hold_requests();
+  job[3].set_parameter("batch", 64);
+  while (job.deliver_one()) {
+  }
+  ASSERT_TRUE(job[1].has_request());
+  job.dead.insert(3);
+  for (const MemberId id : {1, 2}) job[id].miss(3, false);
+  job.settle();
+  for (const MemberId id : {1, 2}) {
+    EXPECT_EQ(job[id].view().epoch, 2u);
+    EXPECT_EQ(job[id].view().progress.step, 0u);
+    EXPECT_EQ(batch_of(job[id].view()), 1u) << "the step is repeated with the batch it had";
+  }
+}
+
 TEST(Member, AViewInWhichAllStopIsTheLast) {
   Job job(view_of(3, 1));
   job[2].set_parameter(kStopParameter, 1);

@@ -8,6 +8,7 @@ namespace orrery::elastic {
 namespace {
 
 constexpr std::uint64_t kSamples = 37;
+constexpr std::uint64_t kDecideEvery = 8;  // steps
 
 View first_view(int members, int hosts) {
   View view;
@@ -18,6 +19,12 @@ View first_view(int members, int hosts) {
     view.members.push_back({static_cast<MemberId>(i + 1), static_cast<std::uint32_t>(i % hosts), 0});
   }
   return view;
+}
+
+// After which step the last decision was made that is in force.
+double decided_in(const View& view) {
+  const auto found = view.parameters.find("decided");
+  return found == view.parameters.end() ? 0 : found->second;
 }
 
 }  // namespace
@@ -62,8 +69,10 @@ void World::collect(Node& node) {
   }
   for (const Message& message : node.member.take_messages()) {
     if (!nodes_.contains(message.to) || random_.uniform() < options_.loss * (peace_ ? 0 : 1)) continue;
+    // Some come when nobody remembers what they are about.
+    const std::uint64_t delay = random_.below(50) == 0 ? random_.below(1500) : random_.below(20);
     // As bytes, so that what can be said is also what can be sent.
-    schedule(1 + random_.below(20),
+    schedule(1 + delay,
              {.kind = Happening::Kind::kMessage, .whom = message.to, .about = message.from, .bytes = encode(message)});
   }
 }
@@ -82,6 +91,10 @@ void World::on(Node& node, const StepCommitted& event) {
   if (event.progress.step != node.progress.step + 1) wrong("a step was left out");
   if (event.progress.cursor != advanced(node.progress.cursor, batch)) wrong("the data cursor jumped");
   node.progress = event.progress;
+  // As policies do: everyone decides the same after the same step.
+  if (!peace_ && event.progress.step % kDecideEvery == 0) {
+    node.member.set_parameter("decided", static_cast<double>(event.progress.step));
+  }
   // Who follows knows the step, but has no model to apply it to.
   if (!node.member.has_state()) return;
   entry.model = next_model(node, entry);
@@ -100,6 +113,12 @@ void World::on(Node& node, const Installed& event) {
   if (view.epoch <= node.view.epoch) wrong("epochs go back");
   const bool continues = !event.needs_state || event.follows;
   if (continues && view.progress != node.progress) wrong("a view begins elsewhere than its member is");
+  const double decided = decided_in(view);
+  if (decided > static_cast<double>(view.progress.step)) {
+    wrong(fmt::format("epoch {} begins after step {} with what was decided after step {}", view.epoch,
+                      view.progress.step, decided));
+  }
+  if (decided < decided_in(node.view)) wrong("an old decision undoes a later one");
   node.view = view;
   if (!continues) node.progress = view.progress;
   if (event.needs_state && node.follows) node.member.follow();
