@@ -81,7 +81,7 @@ void TrainingWatch::add(std::uint64_t step, const StepFigures& figures, double b
   if (step_s > 0 && figures.noise) step_time.add(static_cast<double>(figures.pulses.size()), last_batch, step_s);
   const auto waited_least = std::ranges::min(figures.pulses, {}, &Pulse::exchange_s);
   if (waited_least.exchange_s > 0) {
-    interference.add(step, waited_least.exchange_s, static_cast<double>(figures.pulses.size()), topology);
+    interference.add(step, waited_least.exchange_s, step_s, static_cast<double>(figures.pulses.size()), topology);
   }
   last_batch = batch;
   now_s = figures.pulses.front().wall_s;
@@ -261,6 +261,7 @@ elastic::Observation Trainer::observe() const {
   observation.step_time = watch_.step_time;
   observation.is_uneven = is_uneven_;
   observation.interference = watch_.interference.index();
+  observation.slowdown = watch_.interference.slowdown();
   observation.exchange_s = watch_.interference.exchange.value();
   observation.topology = topology_;
   observation.topology_age = progress_.step - std::min(progress_.step, watch_.interference.topology_step);

@@ -174,20 +174,24 @@ TEST(StepTime, WaitEndsWithTheSlowest) {
 TEST(Interference, IsHowMuchLongerExchangesTakeThanTheyDid) {
   Interference watch;
   std::uint64_t step = 0;
+  // Computing takes 60 ms, whatever the exchange does.
   const auto exchange = [&](int steps, double seconds, double members, double topology) {
-    for (int i = 0; i < steps; ++i) watch.add(++step, seconds, members, topology);
+    for (int i = 0; i < steps; ++i) watch.add(++step, seconds, seconds + 0.06, members, topology);
   };
   exchange(5, 0.01, 4, 0);
-  EXPECT_FALSE(watch.index()) << "too early";
+  EXPECT_FALSE(watch.index() || watch.slowdown()) << "too early";
   exchange(30, 0.01, 4, 0);
   EXPECT_NEAR(*watch.index(), 1, 1e-9);
-  exchange(40, 0.03, 4, 0);
+  EXPECT_NEAR(*watch.slowdown(), 1, 1e-9);
+  exchange(60, 0.03, 4, 0);
   EXPECT_NEAR(*watch.index(), 3, 0.01);
+  EXPECT_NEAR(*watch.slowdown(), 0.09 / 0.07, 0.001);
   exchange(1, 0.012, 4, 1);
-  EXPECT_FALSE(watch.index()) << "of another topology nothing is known yet";
+  EXPECT_FALSE(watch.index() || watch.slowdown()) << "of another topology nothing is known yet";
   EXPECT_EQ(watch.topology_step, step);
   exchange(40, 0.012, 4, 1);
   EXPECT_NEAR(*watch.index(), 1.2, 0.01) << "the reference is that of before";
+  EXPECT_NEAR(*watch.slowdown(), 0.072 / 0.07, 0.001);
   exchange(40, 0.05, 3, 1);
   EXPECT_NEAR(*watch.index(), 1, 1e-9) << "other members have a time of their own";
 }

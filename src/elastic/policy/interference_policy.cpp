@@ -15,6 +15,7 @@ Proposal InterferencePolicy::after_step(const Observation& observation) {
   if (observation.topology == 0 || observation.topology_age > options_.patience) {
     return {{{kTopologyParameter, observation.topology + 1}}, {}};
   }
+  if (observation.slowdown.value_or(1) <= options_.unbearable) return {};
   const auto& offered = observation.strategies;
   const bool can_average = std::find(offered.begin(), offered.end(), kLocalStrategy) != offered.end();
   if (!can_average || observation.strategy == kLocalStrategy) return {};

@@ -38,7 +38,8 @@ struct Observation {
   std::optional<double> straggler_index{};  // over recent steps: how much longer the slowest takes than the median
   bool is_uneven = false;                   // parts of members follow their speed
   std::optional<double> interference{};     // how much longer exchanges take than when nothing disturbed them
-  std::optional<double> exchange_s{};       // what they take, over recent steps
+  std::optional<double> slowdown{};         // how much longer steps take because of that
+  std::optional<double> exchange_s{};       // what exchanges take, over recent steps
   double topology = 0;                      // how often it was measured anew
   std::uint64_t topology_age = 0;           // steps since then
   StepTimeFit step_time{};                  // what steps of other sizes would take

@@ -147,6 +147,9 @@ TEST(InterferencePolicy, FirstLooksForOtherWaysThenSendsLess) {
   seen.step = 130;
   seen.topology = 1;
   seen.topology_age = 25;
+  seen.slowdown = 1.2;
+  EXPECT_TRUE(policy.after_step(seen).empty()) << "a way around that costs a little is good enough";
+  seen.slowdown = 1.3;
   EXPECT_EQ(policy.after_step(seen), (Proposal{{}, kLocalStrategy}));
   seen.strategy = kLocalStrategy;
   EXPECT_TRUE(policy.after_step(seen).empty());
