@@ -1,8 +1,8 @@
 // Figures of what other benchmarks print: each is run, and its table is drawn.
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
-#include <map>
 #include <sstream>
 
 #include "adapt/experiments.h"
@@ -87,26 +87,20 @@ Result<bool> monitoring(const Bench& bench) {
 
 Result<bool> all_reduces(const Bench& bench) {
   ORRERY_TRY(const Printed printed, run_other(bench, "bench_elastic", {}));
-  std::map<std::string, plot::LineSeries> lines;
-  for (const auto& row : printed.rows) {
-    const auto size = split(row[1], ' ');
-    if (size.size() != 2 || row[2] == "TCP") continue;
-    const double bytes = number(size[0]) * (size[1] == "MiB" ? 1024 : 1);
-    plot::LineSeries& line = lines[fmt::format("{} ranks, {}, {}", row[0], row[3], row[2])];
-    line.points.push_back({bytes, number(row[6])});
-  }
   for (const std::string other : {"Open MPI", "Gloo ring"}) {
-    plot::LinePlot figure{.heading = {.title = fmt::format("All-reduces on one host beside {}", other),
+    plot::RatioMap figure{.heading = {.title = fmt::format("All-reduces on one host beside {}", other),
                                       .subtitle = "how many times as long the other takes; two cores"},
-                          .x = {.title = "tensor", .unit = "KiB", .log = true, .doubling = true},
-                          .y = {.title = other + " / ours", .log = true}};
-    for (const auto& [name, line] : lines) {
-      if (name.find(other) == std::string::npos) continue;
-      figure.series.push_back(line);
-      figure.series.back().name = fmt::format("{}{}", name.substr(0, name.find(',')), name.substr(name.rfind(',')));
+                          .x_title = "tensors"};
+    for (const auto& row : printed.rows) {
+      if (row[2] == "TCP" || row[3] != other) continue;
+      if (std::ranges::find(figure.columns, row[1]) == figure.columns.end()) figure.columns.push_back(row[1]);
+      const std::string name = fmt::format("{} ranks, {}", row[0], row[2]);
+      auto line = std::ranges::find(figure.rows, name, &plot::RatioRow::name);
+      if (line == figure.rows.end()) line = figure.rows.insert(line, {.name = name});
+      line->values.push_back(number(row[6]));
     }
     ORRERY_TRY_VOID(
-        bench.draw(other == "Open MPI" ? "all-reduce-openmpi" : "all-reduce-gloo", plot::line_plot(figure)));
+        bench.draw(other == "Open MPI" ? "all-reduce-openmpi" : "all-reduce-gloo", plot::ratio_map(figure)));
   }
   return printed.met;
 }

@@ -226,6 +226,7 @@ TEST(PlotsTest, HostileTextsAndTinySizesAreWellFormed) {
                       .pareto = Preference{},
                       .diagonal = true,
                       .size = size}),
+        ratio_map({heading, {evil}, {{evil, {1, kNaN, kInfinity}}, {evil, {kInfinity}}}, evil, size.width}),
         gantt_plot({heading, axis, {evil}, {{evil, {{0, 1, 0, evil}, {2, 1, 0, ""}, {kNaN, 1, 0, ""}}}}, size})};
     for (const std::string& svg : plots) {
       expect_well_formed(svg);
@@ -240,6 +241,17 @@ TEST(BarPlotTest, DrawsABarForEveryValueThereIs) {
   const std::string svg = bar_plot(plot);
   expect_well_formed(svg);
   EXPECT_EQ(count(svg, "<rect"), 1u + 2u + 3u) << "background, legend, bars";
+}
+
+TEST(RatioMapTest, IsBlueAboveOneRedBelowAndWhiteThere) {
+  const std::string svg =
+      ratio_map({.columns = {"a", "b", "c", "d"}, .rows = {{"r", {100, 0.01, 1, kNaN}}, {"s", {10, -1, 0}}}});
+  expect_well_formed(svg);
+  EXPECT_EQ(count(svg, "<rect"), 1u + 4u) << "background, cells";
+  EXPECT_EQ(count(svg, "#4477aa"), 1u) << "100, and as strong as it gets";
+  EXPECT_EQ(count(svg, "#ee6677"), 1u) << "0.01";
+  // Half of the way from white to blue on a logarithmic scale: 255 + (68 - 255) / 2 = 161.5 …
+  EXPECT_EQ(count(svg, "#a2bbd5"), 1u) << "10";
 }
 
 TEST(ParetoTest, KeepsWhatNothingBeats) {

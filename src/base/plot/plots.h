@@ -114,6 +114,24 @@ std::string scatter_plot(const ScatterPlot& plot);
 // The points no other point beats on both axes, by increasing x; of equal points one. O(n log n).
 std::vector<Point> pareto_front(std::vector<Point> points, Preference preference);
 
+// --- ratios in a table ---
+
+struct RatioRow {
+  std::string name{};
+  std::vector<double> values{};  // one per column; missing ones, and those that are not positive, are left out
+};
+
+// Cells with a number, white at 1; the further above the bluer, the further below the redder, by the logarithm.
+struct RatioMap {
+  Heading heading{};
+  std::vector<std::string> columns{};
+  std::vector<RatioRow> rows{};  // from top to bottom
+  std::string x_title{};
+  double width = 720;  // the height is what the rows need
+};
+
+std::string ratio_map(const RatioMap& map);
+
 // --- Gantt ---
 
 struct GanttSlice {
