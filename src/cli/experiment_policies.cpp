@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kPublished =
     "fifo,first-fit,sjf,srtf,srsf,las,gittins,tiresias,drf,tetris,allox,hydra,optimus,equal-share,pollux,sia,"
     "elasticflow,"
-    "gandiva,lucid,gavel,gavel-finish,gavel-makespan,gavel-throughput,gavel-isolated";
+    "gandiva,lucid,muri-s,muri-l,gavel,gavel-finish,gavel-makespan,gavel-throughput,gavel-isolated";
 
 // How often ours is ahead of some others, in words.
 std::string verdict(const std::vector<simulate::PolicyCell>& cells, bool elastic) {
@@ -47,8 +47,10 @@ std::string room(const std::vector<simulate::PolicyCell>& cells) {
     closed += cell.least_mean_s > 0.9 * best ? 1 : 0;
   }
   return fmt::format(
-      "no policy can be 10 % below the best in {} of {} cells: jobs need that long on all GPUs they can use\n", closed,
-      cells.size());
+      "without sharing GPUs no policy can be 10 % below the best in {} of {} cells: jobs need that long on all they "
+      "can "
+      "use\n",
+      closed, cells.size());
 }
 
 Status run_policies(Context& context, const Arguments& arguments) {

@@ -199,12 +199,50 @@ simulate::EstimateOptions estimate_options(const OptionValues& options) {
           .threads = static_cast<int>(options.integer("threads"))};
 }
 
-// How much wider than the draws say intervals have to be, by what the history would have needed.
-double stretch_by(const simulate::Workload& history, const simulate::RunSetup& setup, const OptionValues& options) {
+// How long each job that waits would still wait if it waited as long as the one that started last. Other starts of the
+// past are not in a queue.
+std::vector<simulate::QueuePace> paces_of(const Queue& queue) {
+  double now_s = 0;
+  for (const QueuedJob& job : queue.jobs) {
+    now_s = std::max(now_s, schedule::to_seconds(job.job.facts.submit_ns) + job.executed_s);
+  }
+  const auto waited_s = [&](const QueuedJob& job) {
+    return now_s - job.executed_s - schedule::to_seconds(job.job.facts.submit_ns);
+  };
+  const QueuedJob* last = nullptr;
+  for (const QueuedJob& job : queue.jobs) {
+    if (job.executed_s > 0 && (last == nullptr || job.executed_s < last->executed_s)) last = &job;
+  }
+  std::vector<simulate::QueuePace> paces(queue.jobs.size());
+  for (std::size_t j = 0; last != nullptr && j < queue.jobs.size(); ++j) {
+    if (queue.jobs[j].executed_s == 0) paces[j].last_s = std::max(0.0, waited_s(*last) - waited_s(queue.jobs[j]));
+  }
+  return paces;
+}
+
+// What a replay of the history says about estimates: how far to believe the pace of the queue, and how much wider than
+// the draws say intervals have to be.
+void learn_from(const Queue& queue, const simulate::RunSetup& setup, const OptionValues& options,
+                std::vector<StartEstimate>& estimates) {
   constexpr std::size_t kCases = 200;
-  const auto cases = simulate::replay_starts(history, setup, options.text("policy"), kCases, estimate_options(options));
+  const auto cases =
+      simulate::replay_starts(*queue.history, setup, options.text("policy"), kCases, estimate_options(options));
   // Where nobody waited, or jobs were suspended, nothing can be learned.
-  return cases ? std::max(1.0, simulate::stretch_of(*cases, simulate::EstimateOptions{}.level)) : 1;
+  if (!cases) return;
+  const simulate::PaceMixer mixer = simulate::mixer_of(*cases);
+  const double stretch = std::max(1.0, simulate::stretch_of(*cases, simulate::EstimateOptions{}.level));
+  const std::vector<simulate::QueuePace> paces = paces_of(queue);
+  for (std::size_t j = 0; j < estimates.size(); ++j) {
+    StartEstimate& one = estimates[j];
+    if (one.never) continue;
+    const double before_s = one.start_s.middle;
+    if (queue.jobs[j].executed_s == 0) one.start_s = mixer.mixed(one.start_s, paces[j]);
+    // It runs as long as it did, from when it starts.
+    const double later_s = one.start_s.middle - before_s;
+    one.end_s = {std::max(0.0, one.end_s.low + later_s), one.end_s.middle + later_s, one.end_s.high + later_s};
+    one.start_s = simulate::stretched(one.start_s, stretch);
+    one.end_s = simulate::stretched(one.end_s, stretch);
+  }
 }
 
 Status run_replay(Context& context, const std::string& path, const OptionValues& options) {
@@ -250,11 +288,7 @@ Status run_estimate(Context& context, const Arguments& arguments) {
   }
   ORRERY_TRY(std::vector<StartEstimate> estimates,
              simulate::estimate_starts(queue.jobs, queue.workload, setups.base, policy, estimate_options(options)));
-  const double stretch = queue.history ? stretch_by(*queue.history, setups.base, options) : 1;
-  for (StartEstimate& one : estimates) {
-    one.start_s = simulate::stretched(one.start_s, stretch);
-    one.end_s = simulate::stretched(one.end_s, stretch);
-  }
+  if (queue.history) learn_from(queue, setups.base, options, estimates);
   if (for_people(options)) {
     context.print(
         fmt::format("{} jobs on {} under {}; intervals are to hold 80 %\n\n", queue.jobs.size(), cluster.text, policy));

@@ -68,12 +68,21 @@ Status ClusterLedger::check_release(const Decision& decision) const {
   return {};
 }
 
-Status ClusterLedger::check_take(const Decision& decision) const {
-  if (decision.action == Action::kPack) {
-    if (decision.other < 0 || !is_running(decision.other)) return refuse(decision, "the other job does not run");
-    if (progress(decision.other).partner != kNoJob) return refuse(decision, "the other job shares its GPUs already");
-    return {};
+Status ClusterLedger::check_share(const Decision& decision) const {
+  if (decision.other < 0 || !is_running(decision.other)) return refuse(decision, "the other job does not run");
+  const JobProgress& other = progress(decision.other);
+  if (other.partner == kNoJob) return {};
+  if (decision.action == Action::kPack || !other.interleaves) {
+    return refuse(decision, "the other job shares its GPUs already");
   }
+  if (group_of(decision.other).size() == kGroupMax) {
+    return refuse(decision, fmt::format("{} jobs share these GPUs already", kGroupMax));
+  }
+  return {};
+}
+
+Status ClusterLedger::check_take(const Decision& decision) const {
+  if (shares(decision.action)) return check_share(decision);
   if (decision.allocation.empty()) return refuse(decision, "no GPUs are given");
   for (const Slice& slice : decision.allocation) {
     if (slice.machine < 0 || static_cast<std::size_t>(slice.machine) >= machines_.size()) {
@@ -181,13 +190,31 @@ void ClusterLedger::start(JobIndex job, const Allocation& allocation, double rat
   set_running(job, allocation, rate, resumes);
 }
 
-void ClusterLedger::pack(JobIndex guest, JobIndex host, double rate, TimeNs resumes) {
-  ORRERY_CHECK(is_running(host) && progress(host).partner == kNoJob);
+void ClusterLedger::share(JobIndex guest, JobIndex host, bool interleaves, double rate, TimeNs resumes) {
+  ORRERY_CHECK(is_running(host) && (progress(host).partner == kNoJob || (interleaves && progress(host).interleaves)));
   const Allocation shared = progress(host).allocation;
   JobProgress& p = set_running(guest, shared, rate, resumes);
-  p.partner = host;
+  JobProgress& before = changed(host);
+  p.partner = before.partner == kNoJob ? host : before.partner;
   p.is_guest = true;
-  changed(host).partner = guest;
+  p.interleaves = before.interleaves = interleaves;
+  before.partner = guest;
+}
+
+// The others keep the GPUs; if it was counted for them, the next one is from now on.
+void ClusterLedger::leave_ring(JobIndex job) {
+  JobProgress& p = changed(job);
+  JobProgress& next = changed(p.partner);
+  if (!p.is_guest) {
+    hold(job, p.allocation, -1);
+    hold(p.partner, next.allocation, +1);
+    next.is_guest = false;
+  }
+  JobIndex last = p.partner;
+  while (progress(last).partner != job) last = progress(last).partner;
+  const bool is_alone = last == p.partner;
+  changed(last).partner = is_alone ? kNoJob : p.partner;
+  if (is_alone) next.interleaves = false;
 }
 
 void ClusterLedger::suspend(JobIndex job) {
@@ -199,19 +226,13 @@ void ClusterLedger::suspend(JobIndex job) {
     withheld_held_ -= gpus_in(p.allocation);
     p.is_withheld = false;
   } else if (p.partner != kNoJob) {
-    // The other one keeps the GPUs, and is counted for them from now on.
-    JobProgress& other = changed(p.partner);
-    if (!p.is_guest) {
-      hold(job, p.allocation, -1);
-      hold(p.partner, other.allocation, +1);
-    }
-    other.partner = kNoJob;
-    other.is_guest = false;
+    leave_ring(job);
   } else {
     hold(job, p.allocation, -1);
   }
   p.partner = kNoJob;
   p.is_guest = false;
+  p.interleaves = false;
   p.allocation.clear();
   p.rate = 0;
   p.state = JobState::kSuspended;
@@ -250,6 +271,28 @@ void ClusterLedger::set_machine_up(std::int32_t machine, bool up) {
   free_ += up ? changed_machine.gpus : -changed_machine.gpus;
 }
 
+// Those that share GPUs are at most a group, on the same GPUs, and one of them is counted for these.
+Status ClusterLedger::check_ring(JobIndex job) const {
+  const JobProgress& p = progress(job);
+  if (p.partner == kNoJob) {
+    return p.is_guest ? Status(Error::internal(fmt::format("job {}: a guest of nobody", job))) : Status{};
+  }
+  std::size_t size = 0, hosts = 0;
+  JobIndex other = job;
+  do {
+    const JobProgress& one = progress(other);
+    if (one.partner == kNoJob || one.allocation != p.allocation || one.interleaves != p.interleaves) {
+      return Error::internal(fmt::format("jobs {} and {} share GPUs, but not all", job, other));
+    }
+    hosts += one.is_guest ? 0U : 1U;
+    other = one.partner;
+  } while (++size <= kGroupMax && other != job);
+  if (other != job || size > (p.interleaves ? kGroupMax : 2)) {
+    return Error::internal(fmt::format("job {}: too many share its GPUs", job));
+  }
+  return hosts == 1 ? Status{} : Error::internal(fmt::format("job {}: {} are counted for its GPUs", job, hosts));
+}
+
 Status ClusterLedger::check_invariants() const {
   std::vector<int> held(machines_.size(), 0), servers(machines_.size(), 0);
   for (std::size_t j = 0; j < progress_.size(); ++j) {
@@ -259,6 +302,7 @@ Status ClusterLedger::check_invariants() const {
       return Error::internal(fmt::format("job {}: {} GPUs do not go with its state", j, gpus_in(p.allocation)));
     }
     if (p.done_ns < 0 || p.executed_ns < 0) return Error::internal(fmt::format("job {}: negative progress", j));
+    ORRERY_TRY_VOID(check_ring(static_cast<JobIndex>(j)));
     if (p.is_guest || p.is_withheld) continue;
     for (const Slice& slice : p.allocation) {
       held[static_cast<std::size_t>(slice.machine)] += slice.gpus;

@@ -38,8 +38,8 @@ class ClusterLedger : public ClusterView {
   void end(JobIndex job);
   // Books work until now, then goes on with another rate.
   void set_rate(JobIndex job, double rate);
-  // Two running jobs share the GPUs of `host`, which `guest` then holds too.
-  void pack(JobIndex guest, JobIndex host, double rate, TimeNs resumes);
+  // A job shares the GPUs of `host`, and of those who share them already, which it then holds too.
+  void share(JobIndex guest, JobIndex host, bool interleaves, double rate, TimeNs resumes);
   // Work done is at most what it was: a crash loses what was not saved.
   void lose_work(JobIndex job, TimeNs kept_ns);
   void set_predicted_work(JobIndex job, TimeNs work_ns);
@@ -65,6 +65,9 @@ class ClusterLedger : public ClusterView {
   Status check_invariants() const;
 
  private:
+  Status check_share(const Decision& decision) const;
+  Status check_ring(JobIndex job) const;
+  void leave_ring(JobIndex job);
   void book(JobIndex job);
   JobProgress& set_running(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes);
   void hold(JobIndex job, const Allocation& allocation, int sign);

@@ -4,6 +4,14 @@
 
 namespace orrery::schedule {
 
+std::vector<JobIndex> ClusterView::group_of(JobIndex job) const {
+  std::vector<JobIndex> group = {job};
+  for (JobIndex next = progress(job).partner; next != kNoJob && next != job; next = progress(next).partner) {
+    group.push_back(next);
+  }
+  return group;
+}
+
 TimeNs ClusterView::executed_ns(JobIndex job) const {
   const JobProgress& p = progress(job);
   return p.state == JobState::kRunning ? p.executed_ns + (now_ - p.since_ns) : p.executed_ns;

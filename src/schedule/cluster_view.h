@@ -10,6 +10,7 @@
 
 #include "schedule/allocation.h"
 #include "schedule/job_time.h"
+#include "schedule/stage_times.h"
 
 namespace orrery::schedule {
 
@@ -28,13 +29,15 @@ struct JobFacts {
   double gpu_utilisation = 1;   // share of a GPU it keeps busy when alone
   double gpu_memory_share = 1;  // of one GPU's memory
   double cpus = 0, memory = 0;  // of a machine, in its units; 0: not said
+  StageTimes stages{};
 };
 
 struct JobProgress {
   JobState state = JobState::kUnknown;
-  bool is_guest = false;      // of two that share GPUs the one that came later; its GPUs are counted with the other
+  bool is_guest = false;      // of those that share GPUs not the first; its GPUs are counted with the first
   bool is_withheld = false;   // runs on GPUs that are not the policy's: those of MachineView are without them
-  JobIndex partner = kNoJob;  // shares GPUs with this job
+  bool interleaves = false;   // the stages of those that share GPUs take turns (interleaving.h)
+  JobIndex partner = kNoJob;  // the next of those that share its GPUs, around a ring; of two the other
   Allocation allocation;
   double rate = 0;         // work per time while it runs
   TimeNs since_ns = 0;     // when the figures below were true
@@ -84,6 +87,8 @@ class ClusterView {
   std::vector<std::int32_t> types_of(JobIndex job) const;
   // Types of devices that machines have: 0 to this, exclusive.
   std::int32_t types() const { return types_; }
+  // It and those that share its GPUs, from it on around the ring.
+  std::vector<JobIndex> group_of(JobIndex job) const;
   // Time on GPUs until now.
   TimeNs executed_ns(JobIndex job) const;
   // Work done until now, and work predicted to be left; the latter is negative for a job that was underestimated.

@@ -18,6 +18,8 @@ std::string_view to_string(Action action) {
       return "pack";
     case Action::kUnpack:
       return "unpack";
+    case Action::kInterleave:
+      return "interleave";
     case Action::kStop:
       return "stop";
     case Action::kSetBatch:
@@ -95,6 +97,9 @@ std::string to_string(const Reason& reason) {
                    : "GPUs are left that nobody has a share of";
     case Why::kShareUsed:
       return "others have had less of their share of time";
+    case Why::kInterleaved:
+      return fmt::format("stages of {:.0f} jobs fit together: resources are in use for {:.0f} % of the time", a,
+                         100 * b);
     case Why::kCheapestPlan:
       return fmt::format("part of the cheapest plan: a machine at ${:.2f} an hour, ${:.2f} for all jobs", a, b);
   }

@@ -10,24 +10,29 @@
 namespace orrery::schedule {
 
 enum class Action : std::uint8_t {
-  kStart,     // a waiting or suspended job takes GPUs
-  kSuspend,   // a running job lets go of its GPUs and keeps its work
-  kMigrate,   // a running job moves to as many GPUs elsewhere
-  kResize,    // a running job goes on with another number of GPUs
-  kPack,      // a job shares the GPUs of another
-  kUnpack,    // a packed job leaves the GPUs it shares
-  kStop,      // a job ends without having finished
-  kSetBatch,  // a running job goes on with another batch
+  kStart,       // a waiting or suspended job takes GPUs
+  kSuspend,     // a running job lets go of its GPUs and keeps its work
+  kMigrate,     // a running job moves to as many GPUs elsewhere
+  kResize,      // a running job goes on with another number of GPUs
+  kPack,        // a job shares the GPUs of another
+  kUnpack,      // a packed job leaves the GPUs it shares
+  kInterleave,  // a job shares the GPUs of others, their stages take turns
+  kStop,        // a job ends without having finished
+  kSetBatch,    // a running job goes on with another batch
 };
 
 std::string_view to_string(Action action);
 
+// Whether the job takes the GPUs that another has.
+constexpr bool shares(Action action) {
+  return action == Action::kPack || action == Action::kInterleave;
+}
 // Whether the job lets go of its GPUs, and whether it takes some; resizing and migrating do both.
 constexpr bool releases(Action action) {
-  return action != Action::kStart && action != Action::kPack && action != Action::kSetBatch;
+  return action != Action::kStart && !shares(action) && action != Action::kSetBatch;
 }
 constexpr bool takes(Action action) {
-  return action == Action::kStart || action == Action::kMigrate || action == Action::kResize || action == Action::kPack;
+  return action == Action::kStart || action == Action::kMigrate || action == Action::kResize || shares(action);
 }
 constexpr bool takes_only(Action action) {
   return takes(action) && !releases(action);
@@ -67,6 +72,7 @@ enum class Why : std::uint8_t {
   kFlow,               // a: seconds it still needs on one GPU, b: GPUs it gets
   kShareDue,           // a: its share of time on the type, b: share / time received
   kShareUsed,          // others have had less of their share
+  kInterleaved,        // a: jobs on the same GPUs, b: share of time for which their resources are in use
   kCheapestPlan,       // a: dollars per hour of the machine, b: what all jobs will cost from now on
 };
 
@@ -81,7 +87,7 @@ std::string to_string(const Reason& reason);
 struct Decision {
   Action action = Action::kStart;
   JobIndex job = kNoJob;
-  JobIndex other = kNoJob;  // of kPack: whose GPUs
+  JobIndex other = kNoJob;  // of kPack and kInterleave: whose GPUs
   float batch_factor = 1;   // of kSetBatch: the batch, of the one it was submitted with
   Allocation allocation{};  // of kStart, kMigrate, kResize
   Reason reason{};

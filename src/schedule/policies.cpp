@@ -15,6 +15,7 @@
 #include "schedule/policies/gavel.h"
 #include "schedule/policies/gittins.h"
 #include "schedule/policies/lucid.h"
+#include "schedule/policies/muri.h"
 #include "schedule/policies/online_batch.h"
 #include "schedule/policies/optimus.h"
 #include "schedule/policies/optimus_servers.h"
@@ -164,6 +165,9 @@ const std::vector<PolicyInfo>& all_policies() {
       {"flow", "our own: elastic, GPUs where they shorten the sum of completion times most, few restarts"},
       {"gandiva", "affinity, time slicing, packing, migration"},
       {"lucid", "shortest service first; jobs that leave room for each other share GPUs"},
+      {"muri-s",
+       "least service left first; where GPUs are scarce, stages of up to four jobs take turns on the same ones"},
+      {"muri-l", "the same by least attained service, without run times"},
       {"gavel", "max-min fair shares of time on every type of GPU, in rounds"},
       {"gavel-finish", "the same; shares that make finish times fair"},
       {"gavel-makespan", "the same; shares that let the last job end earliest"},
@@ -191,7 +195,8 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
       ORRERY_TRY(TypedOptions options, complete(known, inputs));
       return make_typed_order(options, std::move(placer));
     }
-    if (name == "optimus-ps" || name == "flow" || name == "elasticflow" || name == "pollux") {
+    if (name == "optimus-ps" || name == "flow" || name == "elasticflow" || name == "pollux" ||
+        name.starts_with("muri-")) {
       return Error::invalid(
           fmt::format("{} knows one type of GPU only; these jobs are faster on some than on others", name));
     }
@@ -236,6 +241,12 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
     return make_sia(options, *inputs.scaling, std::move(placer));
   }
   if (name == "gandiva") return make_gandiva(inputs.gandiva);
+  if (name == "muri-s" || name == "muri-l") {
+    MuriPolicyOptions options;
+    options.knows_run_times = name == "muri-s";
+    if (inputs.round_s > 0) options.round_s = inputs.round_s;
+    return make_muri(options, std::move(placer));
+  }
   for (const GavelForm& form : kGavelForms) {
     if (form.name == name) return make_gavel_form(form, inputs, std::move(placer));
   }

@@ -47,12 +47,44 @@ TEST(ClusterLedger, AGuestKeepsTheGpusOfItsHost) {
   ledger.admit(host);
   ledger.admit(guest);
   ledger.start(host, {{0, 4}}, 1, 0);
-  ledger.pack(guest, host, 1, 0);
+  ledger.share(guest, host, false, 1, 0);
   EXPECT_EQ(ledger.free_gpus(), 4);
   ledger.end(host);
   EXPECT_EQ(ledger.free_gpus(), 4);
   EXPECT_TRUE(ledger.check_invariants().has_value());
   ledger.end(guest);
+  EXPECT_EQ(ledger.free_gpus(), 8);
+  EXPECT_TRUE(ledger.check_invariants().has_value());
+}
+
+TEST(ClusterLedger, AGroupHasTheGpusOfOneAndAtMostFourJobs) {
+  ClusterLedger ledger = two_machines();
+  std::vector<JobIndex> jobs;
+  for (int j = 0; j < 5; ++j) {
+    jobs.push_back(ledger.add({.gpus = 4}));
+    ledger.admit(jobs.back());
+  }
+  const auto interleave = [&](JobIndex job) {
+    return Decision{.action = Action::kInterleave, .job = job, .other = jobs[0]};
+  };
+  ledger.start(jobs[0], {{0, 4}}, 1, 0);
+  for (int j = 1; j < 4; ++j) {
+    ASSERT_TRUE(ledger.check_take(interleave(jobs[static_cast<std::size_t>(j)])).has_value());
+    ledger.share(jobs[static_cast<std::size_t>(j)], jobs[0], true, 1, 0);
+    ASSERT_TRUE(ledger.check_invariants().has_value());
+  }
+  EXPECT_EQ(ledger.free_gpus(), 4);
+  EXPECT_EQ(ledger.group_of(jobs[2]).size(), 4u);
+  EXPECT_FALSE(ledger.check_take(interleave(jobs[4])).has_value());
+  EXPECT_FALSE(ledger.check_take({.action = Action::kPack, .job = jobs[4], .other = jobs[1]}).has_value());
+  // The first one leaves, then others: the GPUs are free when the last has gone.
+  for (const std::size_t leaves : {0U, 2U, 3U}) {
+    ledger.suspend(jobs[leaves]);
+    EXPECT_EQ(ledger.free_gpus(), 4);
+    ASSERT_TRUE(ledger.check_invariants().has_value());
+  }
+  EXPECT_EQ(ledger.group_of(jobs[1]), std::vector<JobIndex>{jobs[1]});
+  ledger.end(jobs[1]);
   EXPECT_EQ(ledger.free_gpus(), 8);
   EXPECT_TRUE(ledger.check_invariants().has_value());
 }

@@ -180,7 +180,7 @@ class Engine {
       --running_;
       --active_;
       leave_quota(job);
-      if (partner != schedule::kNoJob) reschedule(partner);
+      if (partner != schedule::kNoJob) reschedule_group(partner);
       ++result_.events;
     }
   }
@@ -388,7 +388,7 @@ class Engine {
     ends_.remove(job);
     --running_;
     if (options_.age_ns > 0) ages_.set(job, ledger_.now() + options_.age_ns);
-    if (partner != schedule::kNoJob) reschedule(partner);
+    if (partner != schedule::kNoJob) reschedule_group(partner);
   }
 
   void take(const Decision& decision) {
@@ -396,9 +396,11 @@ class Engine {
     const bool moves = decision.action == Action::kMigrate || decision.action == Action::kResize;
     const TimeNs resumes = moves ? ledger_.now() + options_.costs.move_ns : resumes_of(job);
     if (moves) ++outcome(job).moves;
-    if (decision.action == Action::kPack) {
-      ledger_.pack(job, decision.other, 0, resumes);
-      reschedule(decision.other);
+    if (schedule::shares(decision.action)) {
+      ledger_.share(job, decision.other, decision.action == Action::kInterleave, 0, resumes);
+      for (JobIndex other = ledger_.progress(job).partner; other != job; other = ledger_.progress(other).partner) {
+        reschedule(other);
+      }
     } else {
       ledger_.start(job, decision.allocation, 0, resumes);
     }
@@ -414,6 +416,15 @@ class Engine {
     }
   }
 
+  // The job and those that share its GPUs, somebody having come or left.
+  void reschedule_group(JobIndex job) {
+    reschedule(job);
+    const JobIndex next = ledger_.progress(job).partner;
+    for (JobIndex other = next; other != schedule::kNoJob && other != job; other = ledger_.progress(other).partner) {
+      reschedule(other);
+    }
+  }
+
   // Sets the rate a job has now, and when it will end.
   void reschedule(JobIndex job) {
     const schedule::JobProgress& p = ledger_.progress(job);
@@ -421,7 +432,9 @@ class Engine {
     if (ledger_.is_typed()) rate *= ledger_.type_speed(job, p.allocation);
     if (p.slowest_worker != 1) rate *= p.slowest_worker;
     if (p.batch_factor != 1) rate *= speed_.batch_gain(ledger_, job, p.allocation, p.batch_factor);
-    if (p.partner != schedule::kNoJob) rate *= speed_.packed_share(ledger_, job, p.partner);
+    if (p.partner != schedule::kNoJob) {
+      rate *= p.interleaves ? speed_.interleaved_share(ledger_, job) : speed_.packed_share(ledger_, job, p.partner);
+    }
     ledger_.set_rate(job, rate);
     if (!(rate > 0)) {
       ends_.remove(job);

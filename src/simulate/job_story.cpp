@@ -78,6 +78,8 @@ class Teller {
         return "goes on with " + place_text(decision.allocation);
       case Action::kPack:
         return "shares the GPUs of " + id(decision.other);
+      case Action::kInterleave:
+        return "takes turns with the stages of " + id(decision.other);
       case Action::kUnpack:
         return "leaves the GPUs it shares";
       case Action::kStop:

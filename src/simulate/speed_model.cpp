@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/interleaving.h"
+
 namespace orrery::simulate {
 
 using schedule::Allocation;
@@ -20,6 +22,12 @@ int extra_machines(const ClusterView& view, const Allocation& allocation) {
 }
 
 }  // namespace
+
+double SpeedModel::interleaved_share(const ClusterView& view, JobIndex job) const {
+  std::vector<schedule::StageTimes> stages;
+  for (const JobIndex one : view.group_of(job)) stages.push_back(schedule::stages_of(view.facts(one)));
+  return stages.front().iteration_s / schedule::interleaved_iteration_s(stages);
+}
 
 double CurveSpeed::rate(const ClusterView& view, JobIndex job, const Allocation& allocation) const {
   const double scaled = scaling(view, job, allocation);

@@ -16,6 +16,8 @@ class SpeedModel {
   // What is left of the rate of `job` when it shares its GPUs with `other`.
   virtual double packed_share(const schedule::ClusterView& view, schedule::JobIndex job,
                               schedule::JobIndex other) const = 0;
+  // The same of one whose stages take turns with those of all who share its GPUs: its iteration alone, of theirs.
+  virtual double interleaved_share(const schedule::ClusterView& view, schedule::JobIndex job) const;
   // How much faster `job` trains with `factor` times its batch.
   virtual double batch_gain(const schedule::ClusterView& view, schedule::JobIndex job,
                             const schedule::Allocation& allocation, double factor) const = 0;

@@ -1,9 +1,8 @@
 #include "schedule/policies/muri_groups.h"
 
 #include <algorithm>
-#include <numeric>
 
-#include "base/check.h"
+#include "schedule/interleaving.h"
 #include "schedule/matching.h"
 
 namespace orrery::schedule {
@@ -12,84 +11,137 @@ namespace {
 
 constexpr double kWeightScale = 1e9;  // efficiencies as whole numbers
 
-double period(const std::vector<StageTimes>& jobs, const std::vector<int>& order) {
-  const std::size_t resources = jobs.front().size();
-  double sum = 0;
-  for (std::size_t phase = 0; phase < resources; ++phase) {
-    double longest = 0;
-    for (std::size_t j = 0; j < order.size(); ++j) {
-      longest = std::max(longest, jobs[static_cast<std::size_t>(order[j])][(phase + j) % resources]);
-    }
-    sum += longest;
-  }
-  return sum;
+template <class List>
+List merged(const List& a, const List& b) {
+  List both;
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
 }
 
-double alone_s(const StageTimes& job) {
-  return std::accumulate(job.begin(), job.end(), 0.0);
-}
-
-std::vector<StageTimes> times_of(const std::vector<StageTimes>& jobs, const std::vector<int>& group) {
-  std::vector<StageTimes> times;
-  for (const int job : group) times.push_back(jobs[static_cast<std::size_t>(job)]);
-  return times;
+int gpus_of(const std::vector<MuriGroup>& groups) {
+  int gpus = 0;
+  for (const MuriGroup& group : groups) gpus += group.gpus;
+  return gpus;
 }
 
 }  // namespace
 
-Interleaving interleave(const std::vector<StageTimes>& jobs) {
-  ORRERY_CHECK(!jobs.empty() && jobs.size() <= 8 && jobs.size() <= jobs.front().size());
-  std::vector<int> order(jobs.size());
-  std::iota(order.begin(), order.end(), 0);
-  Interleaving best;
-  do {
-    const double found = period(jobs, order);
-    if (best.order.empty() || found < best.period_s) best = {found, order};
-    // The first job can stay first: turning the ring changes nothing.
-  } while (std::next_permutation(order.begin() + 1, order.end()));
-  return best;
+int MuriGrouping::kind_of(const StageTimes& stages) {
+  const auto added = known_.emplace(stages, static_cast<int>(stages_.size()));
+  if (added.second) stages_.push_back(stages);
+  return added.first->second;
 }
 
-double efficiency(const std::vector<StageTimes>& jobs, double period_s) {
-  double sum = 0;
-  for (const StageTimes& job : jobs) sum += alone_s(job);
-  return sum / static_cast<double>(jobs.front().size()) / period_s;
+MuriGrouping::Kinds MuriGrouping::kinds_in(const std::vector<int>& jobs) const {
+  Kinds kinds;
+  for (const int job : jobs) kinds.push_back(kinds_[static_cast<std::size_t>(job)]);
+  std::sort(kinds.begin(), kinds.end());
+  return kinds;
 }
 
-std::vector<std::vector<int>> muri_groups(const std::vector<StageTimes>& jobs, int size_max) {
-  std::vector<std::vector<int>> groups;
-  for (std::size_t j = 0; j < jobs.size(); ++j) groups.push_back({static_cast<int>(j)});
-  while (groups.size() > 1) {
-    std::vector<std::vector<std::int64_t>> weights(groups.size(), std::vector<std::int64_t>(groups.size(), 0));
-    for (std::size_t a = 0; a < groups.size(); ++a) {
-      for (std::size_t b = a + 1; b < groups.size(); ++b) {
-        std::vector<int> both = groups[a];
-        both.insert(both.end(), groups[b].begin(), groups[b].end());
-        const auto resources = jobs.front().size();
-        if (static_cast<int>(both.size()) > size_max || both.size() > resources) continue;
-        const std::vector<StageTimes> times = times_of(jobs, both);
-        const double together = interleave(times).period_s;
-        const double turns =
-            interleave(times_of(jobs, groups[a])).period_s + interleave(times_of(jobs, groups[b])).period_s;
-        if (together >= turns) continue;
-        weights[a][b] = weights[b][a] = static_cast<std::int64_t>(kWeightScale * efficiency(times, together));
-      }
+const MuriGrouping::Fit& MuriGrouping::fit_of(const Kinds& kinds) {
+  const auto known = fits_.find(kinds);
+  if (known != fits_.end()) return known->second;
+  std::vector<StageTimes> stages;
+  for (const int kind : kinds) stages.push_back(stages_[static_cast<std::size_t>(kind)]);
+  const double period_s = interleaved_iteration_s(stages);
+  Fit fit{.rates = 0, .efficiency = interleaving_efficiency(stages, period_s)};
+  for (const StageTimes& one : stages) fit.rates += one.iteration_s / period_s;
+  return fits_.emplace(kinds, fit).first->second;
+}
+
+double MuriGrouping::joined(const Kinds& a, const Kinds& b) {
+  if (a.size() + b.size() > std::min(options_.size_max, kGroupMax)) return 0;
+  const Fit& together = fit_of(merged(a, b));
+  return together.rates > (fit_of(a).rates + fit_of(b).rates) / 2 ? together.efficiency : 0;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> MuriGrouping::exact_pairs(const std::vector<Kinds>& kinds) {
+  std::vector<std::vector<std::int64_t>> weights(kinds.size(), std::vector<std::int64_t>(kinds.size(), 0));
+  for (std::size_t a = 0; a < kinds.size(); ++a) {
+    for (std::size_t b = a + 1; b < kinds.size(); ++b) {
+      weights[a][b] = weights[b][a] = static_cast<std::int64_t>(kWeightScale * joined(kinds[a], kinds[b]));
     }
-    const Matching matching = best_matching(weights);
-    if (matching.weight == 0) break;
-    std::vector<std::vector<int>> merged;
-    for (std::size_t a = 0; a < groups.size(); ++a) {
-      const int b = matching.partner[a];
-      if (b >= 0 && b < static_cast<int>(a)) continue;
-      std::vector<int> both = groups[a];
-      if (b >= 0)
-        both.insert(both.end(), groups[static_cast<std::size_t>(b)].begin(), groups[static_cast<std::size_t>(b)].end());
-      const Interleaving best = interleave(times_of(jobs, both));
-      std::vector<int>& group = merged.emplace_back();
-      for (const int place : best.order) group.push_back(both[static_cast<std::size_t>(place)]);
-    }
-    groups = std::move(merged);
   }
+  const Matching matching = best_matching(weights);
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t a = 0; a < kinds.size(); ++a) {
+    const int b = matching.partner[a];
+    if (b > static_cast<int>(a)) pairs.emplace_back(a, static_cast<std::size_t>(b));
+  }
+  return pairs;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> MuriGrouping::greedy_pairs(const std::vector<Kinds>& kinds) {
+  std::map<Kinds, std::vector<std::size_t>> left;  // the last is the first to be taken
+  for (std::size_t i = kinds.size(); i-- > 0;) left[kinds[i]].push_back(i);
+  struct Edge {
+    double efficiency = 0;
+    std::vector<std::size_t>*a = nullptr, *b = nullptr;
+  };
+  std::vector<Edge> edges;
+  for (auto a = left.begin(); a != left.end(); ++a) {
+    for (auto b = a; b != left.end(); ++b) {
+      const double efficiency = joined(a->first, b->first);
+      if (efficiency > 0) edges.push_back({efficiency, &a->second, &b->second});
+    }
+  }
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const Edge& x, const Edge& y) { return x.efficiency > y.efficiency; });
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (const Edge& edge : edges) {
+    while (!edge.b->empty() && edge.a->size() > (edge.a == edge.b ? 1U : 0U)) {
+      const std::size_t a = edge.a->back();
+      edge.a->pop_back();
+      const std::size_t b = edge.b->back();
+      edge.b->pop_back();
+      pairs.emplace_back(std::min(a, b), std::max(a, b));
+    }
+  }
+  return pairs;
+}
+
+std::vector<MuriGrouping::Merge> MuriGrouping::pairs_of(const std::vector<MuriGroup>& groups,
+                                                        const std::vector<std::size_t>& places) {
+  std::vector<Kinds> kinds;
+  for (const std::size_t place : places) kinds.push_back(kinds_in(groups[place].jobs));
+  std::vector<Merge> merges;
+  for (const auto& [a, b] : places.size() <= options_.exact_max ? exact_pairs(kinds) : greedy_pairs(kinds)) {
+    const double efficiency = joined(kinds[a], kinds[b]);
+    merges.push_back({places[a], places[b], (1 - efficiency) * groups[places[a]].gpus});
+  }
+  return merges;
+}
+
+std::vector<MuriGroup> MuriGrouping::groups(std::span<const MuriJob> jobs, int gpus) {
+  kinds_.clear();
+  std::vector<MuriGroup> groups;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    kinds_.push_back(kind_of(jobs[j].stages));
+    groups.push_back({{static_cast<int>(j)}, jobs[j].gpus, 0});
+  }
+  int needed = gpus_of(groups);
+  while (needed > gpus) {
+    std::map<int, std::vector<std::size_t>> by_gpus;
+    for (std::size_t g = 0; g < groups.size(); ++g) by_gpus[groups[g].gpus].push_back(g);
+    std::vector<Merge> merges;
+    for (const auto& [size, places] : by_gpus) {
+      const std::vector<Merge> found = pairs_of(groups, places);
+      merges.insert(merges.end(), found.begin(), found.end());
+    }
+    if (merges.empty()) break;
+    std::stable_sort(merges.begin(), merges.end(),
+                     [](const Merge& x, const Merge& y) { return x.idle_gpus < y.idle_gpus; });
+    for (const Merge& merge : merges) {
+      if (needed <= gpus) break;
+      groups[merge.a].jobs = merged(groups[merge.a].jobs, groups[merge.b].jobs);
+      needed -= groups[merge.b].gpus;
+      groups[merge.b].jobs.clear();
+    }
+    std::erase_if(groups, [](const MuriGroup& group) { return group.jobs.empty(); });
+  }
+  for (MuriGroup& group : groups) group.efficiency = fit_of(kinds_in(group.jobs)).efficiency;
+  std::sort(groups.begin(), groups.end(), [](const MuriGroup& a, const MuriGroup& b) { return a.jobs < b.jobs; });
   return groups;
 }
 

@@ -1,36 +1,77 @@
 #pragma once
-// Muri (SIGCOMM'22): jobs whose iterations use different resources one after the other are interleaved on the same
-// GPUs.
+// Which jobs Muri lets run interleaved on the same GPUs (interleaving.h).
 //
-// An iteration of job j takes t[j][r] on resource r (storage, processors, GPU, network), one after the other. In a
-// group, jobs are one resource apart: in phase i the j-th job uses resource (i + j) mod R, and a phase lasts as long as
-// its longest part: T = sum over i of max over j of t[j][(i + j) mod R]. Jobs in another order give another T; the
-// least counts. The efficiency of a group is the mean over resources of (sum over j of t[j][r]) / T: 1 if nobody ever
-// waits.
-// 1. Pairs are chosen by the matching with the largest sum of efficiencies (matching.h), among pairs that do more work
-//    together than by taking turns: sum of iteration times alone > T.
-// 2. Groups are matched again until they have `size_max` jobs or no two of them are worth it.
-// O(n^3) per level. Source: Zhao et al., "Multi-Resource Interleaving for Deep Learning Training" (SIGCOMM 2022),
-// section 4.
+// Assumes: all jobs given hold the same number of GPUs, or come in lists by it; their stages are known.
+// 1. The efficiency of a group is the mean over resources of the share of time for which they are in use. Two groups
+//    may become one if that has at most kGroupMax jobs and does more work than the two by taking turns: with r a job's
+//    rate, of running alone, sum of r in the new group > (sum in one + sum in the other) / 2.
+// 2. In each round, by number of GPUs, groups are matched in pairs: the matching with the largest sum of efficiencies
+//    (matching.h). With more than `exact_max` groups, jobs with the same stages counted once each, the pair with the
+//    highest efficiency first, then the next (at least half of the best sum).
+// 3. Of all these pairs the ones that leave fewest GPUs idle, (1 - efficiency) x GPUs, are joined first, and only while
+//    groups need more GPUs than there are. Rounds end when all fit or nobody can be joined.
+// Ties: the lower place in the list given. O(n^3) per round for up to `exact_max` groups, O(n log n) beyond.
+// Source: Zhao et al., "Multi-Resource Interleaving for Deep Learning Training" (SIGCOMM 2022), section 4.2.
 
+#include <map>
+#include <span>
 #include <vector>
+
+#include "schedule/stage_times.h"
 
 namespace orrery::schedule {
 
-using StageTimes = std::vector<double>;  // by resource, of one iteration
-
-// T of the best order, and that order.
-struct Interleaving {
-  double period_s = 0;
-  std::vector<int> order{};
+struct MuriOptions {
+  std::size_t size_max = kGroupMax;
+  std::size_t exact_max = 64;
 };
 
-// Precondition: as many resources in each, at most 8 jobs, at most as many jobs as resources.
-Interleaving interleave(const std::vector<StageTimes>& jobs);
+struct MuriJob {
+  StageTimes stages{};
+  int gpus = 1;
+};
 
-double efficiency(const std::vector<StageTimes>& jobs, double period_s);
+// Jobs by their place in the list given, in rising order.
+struct MuriGroup {
+  std::vector<int> jobs{};
+  int gpus = 0;
+  double efficiency = 0;
+};
 
-// Groups of jobs, each in its best order; jobs alone are groups of one. By the lowest job of each.
-std::vector<std::vector<int>> muri_groups(const std::vector<StageTimes>& jobs, int size_max);
+// Remembers what it has found out about stages, of which few kinds exist.
+class MuriGrouping {
+ public:
+  explicit MuriGrouping(const MuriOptions& options = {}) : options_(options) {}
+
+  // By the lowest job of each; a job alone is a group of one.
+  std::vector<MuriGroup> groups(std::span<const MuriJob> jobs, int gpus);
+
+ private:
+  using Kinds = std::vector<int>;  // of the jobs in a group, in rising order
+  struct Fit {
+    double rates = 1;  // sum, of running alone
+    double efficiency = 0;
+  };
+  struct Merge {
+    std::size_t a = 0, b = 0;
+    double idle_gpus = 0;
+  };
+
+  int kind_of(const StageTimes& stages);
+  Kinds kinds_in(const std::vector<int>& jobs) const;
+  const Fit& fit_of(const Kinds& kinds);
+  // The efficiency of two groups together; 0 if they may not be joined.
+  double joined(const Kinds& a, const Kinds& b);
+  // Pairs of `places`, which are groups with the same number of GPUs.
+  std::vector<Merge> pairs_of(const std::vector<MuriGroup>& groups, const std::vector<std::size_t>& places);
+  std::vector<std::pair<std::size_t, std::size_t>> exact_pairs(const std::vector<Kinds>& kinds);
+  std::vector<std::pair<std::size_t, std::size_t>> greedy_pairs(const std::vector<Kinds>& kinds);
+
+  MuriOptions options_;
+  std::map<StageTimes, int> known_;
+  std::vector<StageTimes> stages_;  // by kind
+  std::map<Kinds, Fit> fits_;
+  std::vector<int> kinds_;  // of the jobs looked at
+};
 
 }  // namespace orrery::schedule

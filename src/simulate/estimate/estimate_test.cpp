@@ -181,7 +181,7 @@ TEST(StretchOf, IsWhatFourOfFiveNeeded) {
   EXPECT_EQ(stretch_of(cases, 0.8), 1);
   for (int k = 1; k <= 20; ++k) {
     StartCase one;
-    one.drawn_s = {std::expm1(4), std::expm1(5), std::expm1(6)};
+    one.mixed_s = {std::expm1(4), std::expm1(5), std::expm1(6)};
     one.waited_s = std::expm1(5 + 0.1 * k);
     cases.push_back(one);
   }

@@ -16,6 +16,7 @@ namespace {
 struct Snapshot {
   JobIndex job = 0;
   std::vector<QueuedJob> jobs;
+  QueuePace pace;
 };
 
 // Goes through a run in the order of submissions.
@@ -27,6 +28,10 @@ class Past {
     }
     std::stable_sort(by_end_.begin(), by_end_.end(),
                      [&](JobIndex a, JobIndex b) { return outcome(a).end_ns < outcome(b).end_ns; });
+    by_start_ = by_end_;
+    std::sort(by_start_.begin(), by_start_.end(), [&](JobIndex a, JobIndex b) {
+      return std::pair(outcome(a).first_start_ns, a) < std::pair(outcome(b).first_start_ns, b);
+    });
   }
 
   // The job is submitted now.
@@ -35,6 +40,13 @@ class Past {
     for (; next_end_ < by_end_.size() && outcome(by_end_[next_end_]).end_ns <= now; ++next_end_) {
       const JobIndex ended = by_end_[next_end_];
       history_.add(facts(ended), schedule::to_seconds(outcome(ended).end_ns - outcome(ended).first_start_ns));
+    }
+    while (started_.size() < by_start_.size()) {
+      const JobIndex next = by_start_[started_.size()];
+      const TimeNs start = outcome(next).first_start_ns;
+      if (start > now || next == job) break;
+      started_.push_back(
+          {schedule::to_seconds(start), schedule::to_seconds(start - facts(next).submit_ns), facts(next).gpus});
     }
     std::erase_if(there_, [&](JobIndex one) { return outcome(one).end_ns <= now; });
     if (outcome(job).end_ns != kNever) there_.push_back(job);
@@ -47,17 +59,20 @@ class Past {
     snapshot.job = there_.back();
     const TimeNs now = facts(snapshot.job).submit_ns;
     DurationHistory known = history_;
+    int waiting_gpus = 0;
     for (const JobIndex job : there_) {
       const bool runs = outcome(job).first_start_ns <= now && job != snapshot.job;
       // One that started this instant runs, too.
       const double executed = runs ? std::max(1e-9, schedule::to_seconds(now - outcome(job).first_start_ns)) : 0;
       if (runs) known.add_running(facts(job), executed);
+      if (!runs) waiting_gpus += facts(job).gpus;
       snapshot.jobs.push_back({workload_.jobs[static_cast<std::size_t>(job)], executed, nullptr});
     }
     for (QueuedJob& job : snapshot.jobs) {
       job.times = known.alike(job.job.facts);
       job.usual_s = known.mean_s(job.job.facts);
     }
+    snapshot.pace = pace_of(started_, schedule::to_seconds(now), waiting_gpus);
     return snapshot;
   }
 
@@ -67,10 +82,11 @@ class Past {
 
   const Workload& workload_;
   const RunResult& run_;
-  std::vector<JobIndex> by_end_;
+  std::vector<JobIndex> by_end_, by_start_;
   std::size_t next_end_ = 0;
   std::vector<JobIndex> there_;  // waiting or running, in the order of submission
   DurationHistory history_;
+  std::vector<Started> started_;
 };
 
 Result<StartCase> make_case(const Snapshot& snapshot, const Workload& workload, const RunSetup& setup,
@@ -79,6 +95,7 @@ Result<StartCase> make_case(const Snapshot& snapshot, const Workload& workload, 
   ORRERY_TRY(const std::vector<StartEstimate> estimates,
              estimate_starts(snapshot.jobs, workload, setup, policy, options));
   one.drawn_s = estimates.back().start_s;
+  one.pace = snapshot.pace;
   std::vector<QueuedJob> by_mean = snapshot.jobs;
   for (std::size_t j = 0; j < by_mean.size(); ++j) {
     // One that has run longer than the mean is about to end.
@@ -96,7 +113,7 @@ double log_wait(double seconds) {
 // How far the truth is from the middle, in widths of the interval on that side.
 double distance(const StartCase& one) {
   constexpr double kWidthMin = 0.05;
-  const Quantiles& interval = one.drawn_s;
+  const Quantiles& interval = one.mixed_s;
   const double middle = log_wait(interval.middle), truth = log_wait(one.waited_s);
   const double width = truth > middle ? log_wait(interval.high) - middle : middle - log_wait(interval.low);
   return std::abs(truth - middle) / std::max(kWidthMin, width);
@@ -114,12 +131,20 @@ void stretch_each(std::vector<StartCase>& cases, double level) {
       known.push_back(other);
       asked += kStep * (other.is_inside() ? level - 1 : level);
     }
-    one.stretch = stretch_of(known, std::clamp(asked, kLevelMin, kLevelMax));
-    one.estimate_s = stretched(one.drawn_s, one.stretch);
+    const std::size_t last = std::min(known.size(), PaceMixer::kRemembered);
+    one.stretch = stretch_of(std::span(known).last(last), std::clamp(asked, kLevelMin, kLevelMax));
+    one.mixed_s = mixer_of(known).mixed(one.drawn_s, one.pace);
+    one.estimate_s = stretched(one.mixed_s, one.stretch);
   }
 }
 
 }  // namespace
+
+PaceMixer mixer_of(std::span<const StartCase> cases) {
+  PaceMixer mixer;
+  for (const StartCase& one : cases) mixer.learn(one.drawn_s.middle, one.pace, one.waited_s);
+  return mixer;
+}
 
 double stretch_of(std::span<const StartCase> cases, double level) {
   constexpr std::size_t kCasesMin = 20;

@@ -2,26 +2,31 @@
 // How good start estimates would have been: a trace is played, and at the submission of some jobs that had to wait, the
 // estimate made from what was known then is compared with when the job did start.
 //
-// Known then: who ran since when, who waited in which order, and how long jobs ran that had ended. Jobs are drawn from
-// those that waited for kWaitMinSeconds at least, after a tenth of the trace, which only teaches, and started before
-// its last submission: what ran when nobody watched any more was cut there. The rival takes the mean of jobs of one
-// tenant with as many GPUs for a run time, and simulates forward once.
+// Known then: who ran since when, who waited in which order, when others started, and how long jobs ran that had ended.
+// Jobs are drawn from those that waited for kWaitMinSeconds at least, after a tenth of the trace, which only teaches,
+// and started before its last submission: what ran when nobody watched any more was cut there. The rival takes the mean
+// of jobs of one tenant with as many GPUs for a run time, and simulates forward once.
+//
+// Estimates of simulations are mixed with what the pace of the queue says (queue_pace.h), each by how good it was in
+// the cases that had happened before.
 //
 // What jobs do in common (a group that goes on holiday, a deadline) no draw knows, so intervals of draws are too
 // narrow. A replay shows by how much: with w = log(1 + wait), an interval is stretched around its middle by the factor
-// with which four of five of the cases before would have been inside. Cases whose jobs had not started when a job was
+// with which four of five of the last 50 cases would have been inside. Cases whose jobs had not started when a job was
 // submitted do not count for it. Times change: every case that was outside lets the next ones ask for 1.6 % more than
 // four of five, every one inside for 0.4 % less (adaptive conformal inference, Gibbs and Candes 2021).
 
-#include "simulate/estimate/start_times.h"
+#include "simulate/estimate/queue_pace.h"
 
 namespace orrery::simulate {
 
 struct StartCase {
   JobIndex job = 0;
   double submit_s = 0;
-  double waited_s = 0;     // what happened
-  Quantiles drawn_s{};     // ours, as it comes from the draws
+  double waited_s = 0;  // what happened
+  Quantiles drawn_s{};  // of simulations, as it comes from the draws
+  QueuePace pace{};
+  Quantiles mixed_s{};     // ours: the two together
   Quantiles estimate_s{};  // ours, stretched
   double by_mean_s = 0;    // the rival's
   double stretch = 1;      // by the cases before
@@ -40,6 +45,8 @@ inline constexpr double kWaitMinSeconds = 60;
 // An error for policies that suspend jobs: what ran for how long is not known of them here.
 Result<std::vector<StartCase>> replay_starts(const Workload& workload, const RunSetup& setup, const std::string& policy,
                                              std::size_t cases, const EstimateOptions& options);
+// What cases like these say about whom to believe.
+PaceMixer mixer_of(std::span<const StartCase> cases);
 // The factor by which intervals like those of the cases have to be stretched to hold `level`; 1 without cases enough.
 double stretch_of(std::span<const StartCase> cases, double level);
 Quantiles stretched(const Quantiles& interval, double stretch);

@@ -48,14 +48,14 @@ struct PolicyCell {
   double load = 0;
   int gpus = 0;
   std::vector<Summary> runs;  // ours last
-  double least_mean_s = 0;    // below which no policy can be (completion_bound.h)
+  double least_mean_s = 0;    // below which no policy can be whose jobs do not share GPUs (completion_bound.h)
 };
 
 Result<std::vector<PolicyCell>> run_policy_table(const std::vector<RealTrace>& traces,
                                                  const PolicyTableOptions& options, const std::function<void()>& done);
 
 // A row for each cell: the best published policy by each figure, and ours; `least_ratio` is how far below the best mean
-// any policy could be.
+// any policy without sharing could be.
 Table winners_table(const std::vector<PolicyCell>& cells);
 // A row for each cell and policy.
 Table all_table(const std::vector<PolicyCell>& cells);

@@ -23,6 +23,13 @@ Result<std::vector<GavelJob>> read_gavel_jobs(env::Files& files, const std::stri
     job.steps = static_cast<std::int64_t>(steps);
     job.gpus = static_cast<int>(gpus);
     job.kind = speeds.kind(model, job.gpus);
+    if (table.column("batch_mode")) {
+      ORRERY_TRY(const std::string rule, text_field(table, row, "batch_mode"));
+      ORRERY_TRY(job.rule, parse_batch_rule(rule));
+      if (job.rule != BatchRule::kStatic) {
+        ORRERY_TRY(job.model, parse_batched_model(model));
+      }
+    }
     if (job.kind < 0) {
       return Error::not_found(
           fmt::format("{}: line {}: no speed of {} on {} GPUs", path, row.line, quote(model), job.gpus));

@@ -1,6 +1,6 @@
 #pragma once
 // Jobs of Gavel's world from its traces: CSV, packed or not, with the columns job_type, total_steps, scale_factor and
-// arrival_time_s.
+// arrival_time_s; Shockwave's have batch_mode as well (batch_rules.h).
 
 #include "env/files.h"
 #include "simulate/gavel/gavel_world.h"

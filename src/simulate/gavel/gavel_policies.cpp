@@ -169,49 +169,58 @@ class Fifo {
 
 class Allox {
  public:
+  explicit Allox(double alpha) : alpha_(alpha) {}
+
   std::vector<UnitShare> operator()(const GavelState& state) {
     std::map<JobIndex, std::size_t> types;
     std::vector<int> free = state.gpus;
     std::vector<const GavelActive*> waiting;
     for (const GavelActive& job : state.jobs) {
       const auto found = types_.find(job.job);
-      if (found == types_.end()) {
+      if (found != types_.end()) types[job.job] = found->second;
+      if (found == types_.end() || job.gpus > 1) {
         waiting.push_back(&job);
-        continue;
+      } else {
+        --free[found->second];
       }
-      types[job.job] = found->second;
-      free[found->second] -= job.gpus;
     }
+    types_ = std::move(types);
+    plan(free, waiting);
+    std::vector<UnitShare> shares = whole_shares(state, types_);
+    for (std::size_t j = 0; j < shares.size(); ++j) {
+      for (double& share : shares[j].by_type) share /= state.jobs[j].gpus;
+    }
+    return shares;
+  }
+
+ private:
+  void plan(const std::vector<int>& free, std::vector<const GavelActive*>& waiting) {
     schedule::BatchProblem problem;
     std::vector<std::size_t> there;
+    std::size_t machines = 0;
     for (std::size_t k = 0; k < free.size(); ++k) {
       if (free[k] <= 0) continue;
       there.push_back(k);
       problem.machines.push_back(free[k]);
+      machines += static_cast<std::size_t>(free[k]);
     }
+    const auto oldest = static_cast<std::size_t>(alpha_ * static_cast<double>(waiting.size()));
+    waiting.resize(std::min(waiting.size(), std::max(oldest, machines)));
+    if (there.empty() || waiting.empty()) return;
     for (const GavelActive* job : waiting) {
       schedule::BatchJob& batch = problem.jobs.emplace_back();
       for (const std::size_t k : there) batch.runtime_s.push_back(job->left / std::max(job->speed[k], 1e-10));
     }
-    types_ = std::move(types);
-    if (!there.empty() && !waiting.empty()) {
-      const auto queues = schedule::solve_allox(problem);
-      if (queues) {
-        for (const schedule::BatchQueue& queue : *queues) {
-          if (queue.jobs.empty()) continue;
-          const GavelActive& job = *waiting[static_cast<std::size_t>(queue.jobs.front())];
-          const std::size_t type = there[static_cast<std::size_t>(queue.type)];
-          if (free[type] < job.gpus) continue;
-          types_[job.job] = type;
-          free[type] -= job.gpus;
-        }
-      }
+    const auto queues = schedule::solve_allox(problem);
+    if (!queues) return;
+    for (const schedule::BatchQueue& queue : *queues) {
+      if (queue.jobs.empty()) continue;
+      types_[waiting[static_cast<std::size_t>(queue.jobs.front())]->job] = there[static_cast<std::size_t>(queue.type)];
     }
-    return whole_shares(state, types_);
   }
 
- private:
-  std::map<JobIndex, std::size_t> types_;  // of jobs that have one
+  double alpha_;
+  std::map<JobIndex, std::size_t> types_;  // of jobs that have a share
 };
 
 class Gandiva {
@@ -335,8 +344,8 @@ Result<GavelPolicy> make_gavel_policy(std::string_view name, std::uint64_t seed)
     policy.uses_idle = false;
     policy.keeps_order = false;
     policy.shares = remembering(Fifo(seed));
-  } else if (name == "allox") {
-    policy.shares = remembering(Allox());
+  } else if (name == "allox" || name == "allox_alpha=0.2") {
+    policy.shares = remembering(Allox(name == "allox" ? 1 : 0.2));
   } else if (name == "gandiva") {
     policy.packs = true;
     policy.shares = remembering(Gandiva(seed));

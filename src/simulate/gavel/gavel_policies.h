@@ -5,9 +5,10 @@
 //   fifo       jobs in order of arrival keep one type from start to end; a job takes the place of one that ended if it
 //              is small enough for the GPUs not yet seen to be in use, then strictly in order on any type with room
 //   fifo_perf  the same without memory: all anew every time, each on the fastest type with room, until one has none
-//   allox      jobs keep the type they got; the others are planned on the free GPUs (solve_allox), and the first of
-//   each
-//              GPU's queue gets it, if it finds as many GPUs as it needs
+//   allox      single jobs keep the type they got; the others are planned on the free GPUs (solve_allox), and the first
+//              of each GPU's queue gets it. Gangs are planned anew every time as if they needed one GPU, keep their
+//              type and have a share of 1 / GPUs of the time. With alpha=0.2 only the oldest fifth of those that wait
+//              is planned, or as many as there are GPUs
 //   gandiva    equal shares for everybody while there is room; else jobs with as many GPUs are drawn into pairs, which
 //   are
 //              undone when their speeds alone, summed over types, are not reached

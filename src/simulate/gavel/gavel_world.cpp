@@ -31,7 +31,7 @@ class GavelWorld {
         policy_(std::move(policy)),
         rounds_(options.gpus.size(), options.round_s),
         random_(Random(options.seed).split("types")) {
-    for (const GavelJob& job : jobs) left_.push_back(job.steps);
+    for (const GavelJob& job : jobs) progress_.push_back({job.kind, {job.steps, 0}, job.model});
     result_.completion_s.assign(jobs.size(), -1);
     order_.resize(options.gpus.size());
     std::iota(order_.begin(), order_.end(), std::size_t{0});
@@ -69,8 +69,21 @@ class GavelWorld {
     double end_s = 0;
   };
 
+  // What changes of a job.
+  struct Progress {
+    PackedSpeeds::Kind kind = 0;
+    StepCount steps{};
+    BatchedModel model{};
+    int wanted = 0;  // batch; 0: the one it has
+  };
+
   const GavelJob& job(JobIndex j) const { return jobs_[static_cast<std::size_t>(j)]; }
-  std::int64_t& left(JobIndex j) { return left_[static_cast<std::size_t>(j)]; }
+  Progress& progress(JobIndex j) { return progress_[static_cast<std::size_t>(j)]; }
+  PackedSpeeds::Kind kind(JobIndex j) const { return progress_[static_cast<std::size_t>(j)].kind; }
+  std::int64_t left(JobIndex j) const {
+    const StepCount& steps = progress_[static_cast<std::size_t>(j)].steps;
+    return steps.total - steps.done;
+  }
 
   static std::vector<bool> above_0(const std::vector<double>& speeds) {
     std::vector<bool> result;
@@ -81,12 +94,12 @@ class GavelWorld {
   void arrive(std::size_t index) {
     const auto j = static_cast<JobIndex>(index);
     is_changed_ = true;
-    rounds_.add({j, kNoJob}, job(j).gpus, above_0(speeds_.alone(job(j).kind)));
+    rounds_.add({j, kNoJob}, job(j).gpus, above_0(speeds_.alone(kind(j))));
     if (policy_.packs) {
       for (const JobIndex other : active_) {
         if (job(other).gpus != job(j).gpus) continue;
-        std::vector<bool> runs = above_0(speeds_.packed(job(other).kind, job(j).kind));
-        const std::vector<bool> too = above_0(speeds_.packed(job(j).kind, job(other).kind));
+        std::vector<bool> runs = above_0(speeds_.packed(kind(other), kind(j)));
+        const std::vector<bool> too = above_0(speeds_.packed(kind(j), kind(other)));
         for (std::size_t k = 0; k < runs.size(); ++k) runs[k] = runs[k] && too[k];
         rounds_.add({other, j}, job(j).gpus, std::move(runs));
       }
@@ -100,8 +113,11 @@ class GavelWorld {
       for (const int which : {0, 1}) {
         const JobIndex j = which == 0 ? r.unit.first : r.unit.second;
         if (j == kNoJob) continue;
-        left(j) -= r.steps[which];
-        if (left(j) > 0) continue;
+        progress(j).steps.done += r.steps[which];
+        if (left(j) > 0) {
+          change_batch(j);
+          continue;
+        }
         result_.completion_s[static_cast<std::size_t>(j)] = r.end_s - job(j).submit_s;
         ended_now_.push_back(j);
       }
@@ -118,6 +134,28 @@ class GavelWorld {
     }
     ended_now_.clear();
     running_.clear();
+    for (const JobIndex j : active_) ask_for_batch(j);
+  }
+
+  void ask_for_batch(JobIndex j) {
+    Progress& p = progress(j);
+    const std::int64_t in_epoch = job(j).rule == BatchRule::kStatic ? 0 : steps_in_epoch(p.model);
+    if (in_epoch == 0) return;
+    const std::int64_t epoch = (p.steps.done + in_epoch - 1) / in_epoch;
+    p.wanted = wanted_batch(job(j).rule, job(j).model, p.model, job(j).gpus, epoch);
+  }
+
+  // It has run a round since it asked.
+  void change_batch(JobIndex j) {
+    Progress& p = progress(j);
+    if (p.wanted == 0 || p.wanted == p.model.batch) return;
+    const BatchedModel after = {p.model.model, p.wanted};
+    const PackedSpeeds::Kind kind = speeds_.kind(to_string(after), job(j).gpus);
+    if (kind < 0) return;
+    p.steps = recounted(p.steps, p.model, after);
+    p.kind = kind;
+    p.model = after;
+    is_changed_ = true;
   }
 
   void reset() {
@@ -132,12 +170,10 @@ class GavelWorld {
     GavelState state;
     state.gpus = options_.gpus;
     for (const JobIndex j : active_) {
-      state.jobs.push_back({j, speeds_.alone(job(j).kind), job(j).gpus, job(j).weight, now_s_ - job(j).submit_s,
+      state.jobs.push_back({j, speeds_.alone(kind(j)), job(j).gpus, job(j).weight, now_s_ - job(j).submit_s,
                             static_cast<double>(left(j)), job(j).deadline_s < 0 ? -1 : job(j).deadline_s - now_s_});
     }
-    state.packed = [this](JobIndex first, JobIndex second) {
-      return speeds_.packed(job(first).kind, job(second).kind);
-    };
+    state.packed = [this](JobIndex first, JobIndex second) { return speeds_.packed(kind(first), kind(second)); };
     return state;
   }
 
@@ -156,7 +192,7 @@ class GavelWorld {
         const JobIndex j = which == 0 ? r.unit.first : r.unit.second, other = which == 0 ? r.unit.second : r.unit.first;
         if (j == kNoJob) continue;
         const double speed =
-            other == kNoJob ? speeds_.alone(job(j).kind)[r.type] : speeds_.packed(job(j).kind, job(other).kind)[r.type];
+            other == kNoJob ? speeds_.alone(kind(j))[r.type] : speeds_.packed(kind(j), kind(other))[r.type];
         r.steps[which] = std::min(left(j), static_cast<std::int64_t>(speed * options_.round_s));
         const double seconds = static_cast<double>(r.steps[which]) / speed;
         r.end_s = std::max(r.end_s, now_s_ + seconds);
@@ -173,7 +209,7 @@ class GavelWorld {
   GavelRounds rounds_;
   Random random_;
   GavelResult result_;
-  std::vector<std::int64_t> left_;  // steps by job
+  std::vector<Progress> progress_;  // by job
   std::vector<JobIndex> active_, ended_now_;
   std::vector<Running> running_;
   std::set<JobIndex> ran_before_;

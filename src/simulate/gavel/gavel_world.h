@@ -7,7 +7,9 @@
 // 2. When jobs came or left, and the shares are at least `reset_s` old, shares are computed anew (schedule/policies/
 //    gavel_shares.h), and the books are restarted (gavel_rounds.h). Jobs that came since then wait, and the GPUs that
 //    they would be given are idle.
-// 3. Without anybody running the clock goes to the next arrival; time that a round seems to have lasted counts from the
+// 3. A job with a rule for its batch (batch_rules.h) may ask for another one when a round ends. That changes its speed,
+//    so shares are out of date.
+// 4. Without anybody running the clock goes to the next arrival; time that a round seems to have lasted counts from the
 //    end of the round before.
 // Types are looked through in the order given, by policies that do not look at speeds in an order
 // drawn every round.
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "simulate/gavel/batch_rules.h"
 #include "simulate/gavel/packed_speeds.h"
 
 namespace orrery::simulate {
@@ -28,6 +31,8 @@ struct GavelJob {
   double submit_s = 0;
   double weight = 1;
   double deadline_s = -1;  // below 0: none
+  BatchRule rule = BatchRule::kStatic;
+  BatchedModel model{};  // of one whose batch changes
 };
 
 struct GavelOptions {
@@ -43,8 +48,8 @@ struct GavelResult {
   double makespan_s = 0;
 };
 
-// "fifo", "fifo_perf", "allox", "isolated", "gandiva", "max_min_fairness_perf", "max_min_fairness_packed",
-// "finish_time_fairness_perf", "min_total_duration_perf", "max_sum_throughput_perf".
+// "fifo", "fifo_perf", "allox", "allox_alpha=0.2", "isolated", "gandiva", "max_min_fairness_perf",
+// "max_min_fairness_packed", "finish_time_fairness_perf", "min_total_duration_perf", "max_sum_throughput_perf".
 bool is_gavel_policy(std::string_view name);
 
 // Jobs must be in order of submission.

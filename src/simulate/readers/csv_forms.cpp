@@ -32,6 +32,12 @@ bool read_own(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.gpu_utilisation = row.number_or("gpu_utilisation", 1);
   job.gpu_memory_share = row.number_or("gpu_memory_share", 1);
   job.executed_s = row.number_or("executed_s", 0);
+  job.stages = {.load_s = row.number_or("stage_s.load", 0),
+                .storage_s = row.number_or("stage_s.storage", 0),
+                .processors_s = row.number_or("stage_s.processors", 0),
+                .gpu_s = row.number_or("stage_s.gpu", 0),
+                .network_s = row.number_or("stage_s.network", 0),
+                .iteration_s = row.number_or("iteration_s", 0)};
   return true;
 }
 
@@ -112,14 +118,21 @@ bool read_gavel(RowReader& row, const SpeedLookup& speeds, RawJob& job) {
   return true;
 }
 
-// Muri's times are in milliseconds; what is measured is the iteration, so that is what counts.
+// Muri's times are in milliseconds; what is measured is the iteration, so that is what counts. Its three stages are
+// reading and preparing data, the GPU, the network.
 bool read_muri(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.id = row.text("job_id");
   job.model = row.text("model_name");
   job.submit_s = row.number("submit_time") / 1000;
   job.gpus = row.number("num_gpu");
-  job.duration_s = row.number("iterations") * row.number("iteration_time") / 1000;
+  const double iteration_s = row.number("iteration_time") / 1000;
+  job.duration_s = row.number("iterations") * iteration_s;
   job.priority = row.number_or("priority", 0);
+  if (row.text("resource_time_0").empty()) return true;
+  job.stages = {.load_s = row.number("resource_time_0") / 1000,
+                .gpu_s = row.number_or("resource_time_1", 0) / 1000,
+                .network_s = row.number_or("resource_time_2", 0) / 1000,
+                .iteration_s = iteration_s};
   return true;
 }
 

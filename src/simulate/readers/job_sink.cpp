@@ -11,7 +11,19 @@ namespace orrery::simulate {
 namespace {
 
 constexpr double kGpusMax = 1 << 20;
+constexpr double kStageSecondsMax = 1e6;
 constexpr std::size_t kIdBytesMax = 200, kDevicesMax = 1000;
+
+std::string stages_fault(const schedule::StageTimes& stages) {
+  for (const double time_s :
+       {stages.load_s, stages.storage_s, stages.processors_s, stages.gpu_s, stages.network_s, stages.iteration_s}) {
+    if (!(time_s >= 0 && time_s <= kStageSecondsMax)) {
+      return fmt::format("stages: expected seconds from 0 to {:g} instead of {:g}", kStageSecondsMax, time_s);
+    }
+  }
+  if (schedule::is_known(stages) == schedule::sum_s(stages) > 0) return {};
+  return "stages: expected the time of an iteration and of what it is made of, or neither";
+}
 
 // What is wrong with a job; empty if nothing is.
 std::string fault_of(const RawJob& job) {
@@ -48,7 +60,7 @@ std::string fault_of(const RawJob& job) {
   if (!(job.executed_s >= 0 && job.executed_s <= schedule::kSecondsMax)) {
     return out_of_range("executed", job.executed_s, "seconds");
   }
-  return {};
+  return stages_fault(job.stages);
 }
 
 }  // namespace
@@ -76,6 +88,7 @@ Status JobSink::add(std::size_t line, const RawJob& job) {
   added.facts.memory = job.memory;
   added.facts.gpu_utilisation = job.gpu_utilisation;
   added.facts.gpu_memory_share = job.gpu_memory_share;
+  added.facts.stages = job.stages;
   added.facts.tenant = tenant_of(job.tenant);
   added.executed_ns = schedule::from_seconds(job.executed_s);
   if (!job.typed.empty()) added.facts.speed_class = class_of(job.typed, job.duration_s);

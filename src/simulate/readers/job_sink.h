@@ -35,6 +35,7 @@ struct RawJob {
   double cpus = 0, memory = 0;
   double gpu_utilisation = 1, gpu_memory_share = 1;
   double executed_s = 0;
+  schedule::StageTimes stages{};
 
   // The duration becomes that on the fastest type.
   void add_typed(std::string device, double seconds) {

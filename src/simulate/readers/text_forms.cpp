@@ -162,7 +162,13 @@ Status read_jsonl(std::string_view text, JobSink& sink) {
                                                        {"memory_gib", &job.memory},
                                                        {"gpu_utilisation", &job.gpu_utilisation},
                                                        {"gpu_memory_share", &job.gpu_memory_share},
-                                                       {"executed_s", &job.executed_s}};
+                                                       {"executed_s", &job.executed_s},
+                                                       {"iteration_s", &job.stages.iteration_s},
+                                                       {"stage_s.load", &job.stages.load_s},
+                                                       {"stage_s.storage", &job.stages.storage_s},
+                                                       {"stage_s.processors", &job.stages.processors_s},
+                                                       {"stage_s.gpu", &job.stages.gpu_s},
+                                                       {"stage_s.network", &job.stages.network_s}};
     for (const auto& field : numbers) sound = take(object, field.first, *field.second) && sound;
     for (const auto& field : object.items()) {
       if (!field.key().starts_with(kTypedDuration)) continue;

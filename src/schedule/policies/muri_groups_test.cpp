@@ -1,0 +1,118 @@
+// Which jobs run interleaved.
+
+#include "schedule/policies/muri_groups.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "schedule/interleaving.h"
+
+namespace orrery::schedule {
+namespace {
+
+StageTimes stages(double load, double gpu, double network) {
+  return {.load_s = load, .gpu_s = gpu, .network_s = network, .iteration_s = load + gpu + network};
+}
+
+std::vector<std::vector<int>> members(const std::vector<MuriGroup>& groups) {
+  std::vector<std::vector<int>> jobs;
+  for (const MuriGroup& group : groups) jobs.push_back(group.jobs);
+  return jobs;
+}
+
+// One loads, one computes: together T = 10 x 1.31, so each has 0.76 of its speed, 1.53 together.
+const StageTimes kLoads = stages(10, 0, 0), kComputes = stages(0, 10, 0);
+
+TEST(MuriGroups, NobodySharesWhileThereIsRoom) {
+  const MuriJob jobs[] = {{kLoads, 2}, {kComputes, 2}};
+  EXPECT_EQ(members(MuriGrouping().groups(jobs, 4)), (std::vector<std::vector<int>>{{0}, {1}}));
+  EXPECT_EQ(members(MuriGrouping().groups(jobs, 3)), (std::vector<std::vector<int>>{{0, 1}}));
+}
+
+TEST(MuriGroups, OnlyJobsWithAsManyGpus) {
+  const MuriJob jobs[] = {{kLoads, 1}, {kComputes, 2}, {kComputes, 1}};
+  EXPECT_EQ(members(MuriGrouping().groups(jobs, 1)), (std::vector<std::vector<int>>{{0, 2}, {1}}));
+}
+
+// Two that only compute do less work together than by taking turns.
+TEST(MuriGroups, WhoWantsTheSameStaysAlone) {
+  const MuriJob jobs[] = {{kComputes, 1}, {kComputes, 1}, {kComputes, 1}};
+  EXPECT_EQ(MuriGrouping().groups(jobs, 1).size(), 3u);
+}
+
+// Three resources, in turns of 10: T = 10 x 1.48 for all three. The limit of jobs holds.
+TEST(MuriGroups, AsManyAsAllowed) {
+  const MuriJob jobs[] = {{kLoads, 1}, {kComputes, 1}, {stages(0, 0, 10), 1}};
+  EXPECT_EQ(members(MuriGrouping().groups(jobs, 1)), (std::vector<std::vector<int>>{{0, 1, 2}}));
+  EXPECT_EQ(MuriGrouping({.size_max = 2}).groups(jobs, 1).size(), 2u);
+  EXPECT_EQ(MuriGrouping({.size_max = 1}).groups(jobs, 1).size(), 3u);
+}
+
+double joined_efficiency(const StageTimes& a, const StageTimes& b) {
+  const StageTimes both[] = {a, b};
+  const double period_s = interleaved_iteration_s(both);
+  if ((a.iteration_s + b.iteration_s) / period_s <= 1) return 0;
+  return interleaving_efficiency(both, period_s);
+}
+
+// The largest sum of efficiencies over all ways to pair jobs.
+double best_sum(const std::vector<StageTimes>& jobs, std::vector<bool>& used, std::size_t from) {
+  while (from < jobs.size() && used[from]) ++from;
+  if (from == jobs.size()) return 0;
+  used[from] = true;
+  double best = best_sum(jobs, used, from + 1);
+  for (std::size_t other = from + 1; other < jobs.size(); ++other) {
+    const double efficiency = joined_efficiency(jobs[from], jobs[other]);
+    if (used[other] || efficiency == 0) continue;
+    used[other] = true;
+    best = std::max(best, efficiency + best_sum(jobs, used, from + 1));
+    used[other] = false;
+  }
+  used[from] = false;
+  return best;
+}
+
+// Pairs of up to eight jobs that all want the same GPU: exact is best, greedy has at least half of it.
+RC_GTEST_PROP(MuriGroups, PairsAreTheBestThereAre, ()) {
+  std::vector<MuriJob> jobs;
+  std::vector<StageTimes> times;
+  for (int count = *rc::gen::inRange(2, 9); count > 0; --count) {
+    times.push_back(stages(*rc::gen::inRange(0, 10), *rc::gen::inRange(0, 10), *rc::gen::inRange(1, 10)));
+    jobs.push_back({times.back(), 1});
+  }
+  std::vector<bool> used(times.size(), false);
+  const double best = best_sum(times, used, 0);
+  const auto sum_of = [&](std::size_t exact_max) {
+    double sum = 0;
+    // With room for one nobody has a reason to stay alone.
+    for (const MuriGroup& group : MuriGrouping({.size_max = 2, .exact_max = exact_max}).groups(jobs, 1)) {
+      sum += group.jobs.size() == 2 ? group.efficiency : 0;
+    }
+    return sum;
+  };
+  const double exact = sum_of(64), greedy = sum_of(0);
+  RC_ASSERT(std::abs(exact - best) < 1e-6);
+  RC_ASSERT(greedy <= best + 1e-6 && greedy >= best / 2 - 1e-6);
+}
+
+// Whatever the jobs, everybody is in one group, nobody in two, and groups are of one size and within the limit.
+RC_GTEST_PROP(MuriGroups, EverybodyIsInOneGroup, ()) {
+  std::vector<MuriJob> jobs;
+  for (int count = *rc::gen::inRange(1, 120); count > 0; --count) {
+    jobs.push_back({stages(*rc::gen::inRange(0, 4), *rc::gen::inRange(0, 4), *rc::gen::inRange(1, 4)),
+                    1 << *rc::gen::inRange(0, 3)});
+  }
+  std::vector<int> seen(jobs.size(), 0);
+  for (const MuriGroup& group : MuriGrouping().groups(jobs, *rc::gen::inRange(1, 100))) {
+    RC_ASSERT(group.jobs.size() <= kGroupMax);
+    for (const int job : group.jobs) {
+      ++seen[static_cast<std::size_t>(job)];
+      RC_ASSERT(jobs[static_cast<std::size_t>(job)].gpus == group.gpus);
+    }
+  }
+  RC_ASSERT(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; }));
+}
+
+}  // namespace
+}  // namespace orrery::schedule

@@ -1,0 +1,32 @@
+#pragma once
+// What one iteration of a job does, stage after stage, on the GPUs it asks for.
+
+#include <cstddef>
+
+namespace orrery::schedule {
+
+// At most so many jobs run interleaved on the same GPUs: one for each resource.
+inline constexpr std::size_t kGroupMax = 4;
+
+// Time spent on each resource, measured alone. Reading and preparing data may be measured apart (storage, processors)
+// or as one (load).
+struct StageTimes {
+  double load_s = 0;
+  double storage_s = 0;
+  double processors_s = 0;
+  double gpu_s = 0;
+  double network_s = 0;
+  double iteration_s = 0;  // as measured, since stages may overlap or leave gaps; 0: nothing is known of the job
+
+  auto operator<=>(const StageTimes&) const = default;
+};
+
+constexpr bool is_known(const StageTimes& stages) {
+  return stages.iteration_s > 0;
+}
+
+constexpr double sum_s(const StageTimes& stages) {
+  return stages.load_s + stages.storage_s + stages.processors_s + stages.gpu_s + stages.network_s;
+}
+
+}  // namespace orrery::schedule

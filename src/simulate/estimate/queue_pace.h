@@ -1,0 +1,51 @@
+#pragma once
+// What a queue itself says about a wait: how fast it has been moving. Simulations know who runs and waits, and for how
+// long such jobs ran; what jobs of these days do in common they do not know. The queue shows that.
+//
+// - drain: as long as it took until now to start jobs with as many GPUs as those who wait ask for, the new one included
+// - last: as long as the job waited that started last
+// With w = log(60 s + wait), the estimate is the mean of what simulation, drain and last say, weighted by 1 / (e +
+// 0.05)^2, where e is how far each was off on average in the last kRemembered cases that have happened; before there
+// are kCasesMin of them all weigh the same. What is not known does not count.
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <span>
+
+#include "simulate/estimate/start_times.h"
+
+namespace orrery::simulate {
+
+struct Started {
+  double at_s = 0;
+  double waited_s = 0;
+  int gpus = 1;
+};
+
+struct QueuePace {
+  std::optional<double> drain_s{}, last_s{};
+};
+
+// `started` in the order of starts, all before `now_s`; `gpus` are asked for by those who wait.
+QueuePace pace_of(std::span<const Started> started, double now_s, int gpus);
+
+class PaceMixer {
+ public:
+  static constexpr std::size_t kCasesMin = 10, kRemembered = 50;
+
+  // A case that has happened.
+  void learn(double simulated_s, const QueuePace& pace, double waited_s);
+  // The interval of a simulation, moved to where all three together see its middle.
+  Quantiles mixed(const Quantiles& simulated, const QueuePace& pace) const;
+
+ private:
+  static constexpr std::size_t kVoices = 3;
+  // How far each was off; nothing if it had nothing to say.
+  using Misses = std::array<std::optional<double>, kVoices>;
+  double weight(std::size_t voice) const;
+
+  std::deque<Misses> misses_;
+};
+
+}  // namespace orrery::simulate
