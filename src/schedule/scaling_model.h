@@ -21,6 +21,8 @@ struct PsSpeed {
 class ScalingModel {
  public:
   virtual ~ScalingModel() = default;
+  // Whether step_s and gpus_max of a job may become others while it is there, because they are learned.
+  virtual bool learns() const { return true; }
 
   // Predicted time of one step on `gpus` GPUs placed as well as possible; gpus >= 1.
   virtual double step_s(JobIndex job, int gpus) const = 0;

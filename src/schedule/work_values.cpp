@@ -9,27 +9,32 @@ namespace orrery::schedule {
 
 namespace {
 
-// The largest gains of the jobs so far, for as many GPUs as there are, and what the first of them add up to.
+// The largest gains of the jobs so far, for as many GPUs as there are, and what they add up to.
 class Gains {
  public:
-  explicit Gains(int gpus) : gpus_(static_cast<std::size_t>(gpus)), sums_{0} {}
+  explicit Gains(int gpus) : gpus_(static_cast<std::size_t>(gpus)) {}
 
-  double sum_of(int gpus) const { return sums_[std::min(static_cast<std::size_t>(gpus), gains_.size())]; }
+  double sum() const { return sum_; }
+  // What is lost of the sum with so many GPUs fewer than there are, where one less loses `before`.
+  double lost(int fewer, double before) const {
+    const auto left = gpus_ - static_cast<std::size_t>(fewer);
+    return left < gains_.size() ? before + gains_[left] : before;
+  }
 
   void add(const Speedup& speedup, double value) {
     fresh_.clear();
     for (int k = 1; k <= speedup.most(); ++k) fresh_.push_back(value * speedup.gain(k));
     merged_.resize(gains_.size() + fresh_.size());
     std::merge(gains_.begin(), gains_.end(), fresh_.begin(), fresh_.end(), merged_.begin(), std::greater<>());
-    if (merged_.size() > gpus_) merged_.resize(gpus_);
+    sum_ += value * speedup.at(speedup.most());
+    for (; merged_.size() > gpus_; merged_.pop_back()) sum_ -= merged_.back();
     gains_.swap(merged_);
-    sums_.resize(gains_.size() + 1);
-    for (std::size_t i = 0; i < gains_.size(); ++i) sums_[i + 1] = sums_[i] + gains_[i];
   }
 
  private:
   std::size_t gpus_;
-  std::vector<double> gains_, sums_, fresh_, merged_;
+  double sum_ = 0;
+  std::vector<double> gains_, fresh_, merged_;
 };
 
 }  // namespace
@@ -61,9 +66,11 @@ std::vector<double> work_values(std::span<const ValuedJob> jobs, int gpus) {
   for (std::size_t i = jobs.size(); i-- > 0;) {
     const Speedup& speedup = *jobs[i].speedup;
     weights += jobs[i].weight;
-    double value = std::numeric_limits<double>::infinity();
-    for (int k = 1; k <= std::min(speedup.most(), gpus); ++k)
-      value = std::min(value, (weights - gains.sum_of(gpus - k)) / speedup.at(k));
+    double value = std::numeric_limits<double>::infinity(), lost = 0;
+    for (int k = 1; k <= std::min(speedup.most(), gpus); ++k) {
+      lost = gains.lost(k, lost);
+      value = std::min(value, (weights - gains.sum() + lost) / speedup.at(k));
+    }
     values[i] = value;
     gains.add(speedup, value);
   }

@@ -1,5 +1,8 @@
 // Our own policy on the simulated cluster, and the table it stands in.
 
+#include <algorithm>
+
+#include "base/random.h"
 #include "simulate/experiment/policy_table.h"
 #include "simulate/generate.h"
 #include "simulate/run_test.h"
@@ -16,6 +19,46 @@ TEST(Flow, TheShortestRunsFirst) {
 // Alone a job gets all it can use: four times the GPU it asked for, where a step takes 0.97 / 4 + 0.03 of one.
 TEST(Flow, AloneAJobGetsAllItCanUse) {
   EXPECT_EQ(ends_s(run(workload_of({job_of(0, 1000, 1)}), setup_of(1, 8), "flow")), (std::vector<TimeNs>{272}));
+}
+
+TraceJob staged(double submit_s, double length_s, int gpus, double load_s, double gpu_s) {
+  TraceJob job = job_of(submit_s, length_s, gpus);
+  job.facts.stages = {.load_s = load_s, .gpu_s = gpu_s, .iteration_s = load_s + gpu_s};
+  return job;
+}
+
+// One GPU, two jobs of 100 s: together each has 1.015 / 1.33 of its speed, 131 s. One after the other they would end at
+// 100 and 200 s.
+TEST(Flow, StagesThatFitTakeTurns) {
+  const Workload workload = workload_of({staged(0, 100, 1, 1, 0), staged(0, 100, 1, 0, 1)});
+  EXPECT_EQ(ends_s(run(workload, setup_of(1, 1), "flow")), (std::vector<TimeNs>{131, 131}));
+  const Workload same = workload_of({staged(0, 100, 1, 0, 1), staged(0, 100, 1, 0, 1)});
+  EXPECT_EQ(ends_s(run(same, setup_of(1, 1), "flow")), (std::vector<TimeNs>{100, 200}));
+}
+
+// Whatever comes, restarts, fails and must not be suspended: the books are sound after every event, all jobs end.
+TEST(Flow, SharesSoundly) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    Random random(seed);
+    std::vector<TraceJob> jobs;
+    double at_s = 0;
+    for (int j = 0; j < 150; ++j) {
+      at_s += random.exponential(60);
+      const double load_s = static_cast<double>(random.below(5)), gpu_s = 1 + static_cast<double>(random.below(5));
+      jobs.push_back(staged(at_s, 1 + random.exponential(2000), 1 << random.below(4), load_s, gpu_s));
+    }
+    RunSetup setup = setup_of(3, 8);
+    setup.engine.costs.resume_ns = setup.engine.costs.move_ns = 30 * schedule::kSecondNs;
+    setup.engine.keep_log = true;
+    if (seed % 2 == 0) setup.engine.min_run_ns = 700 * schedule::kSecondNs;
+    if (seed > 3) setup.engine.outages = random_outages(3, 20'000, 2'000, schedule::from_seconds(at_s), seed);
+    const RunResult result = run(workload_of(jobs), setup, "flow");
+    EXPECT_TRUE(result.unfinished.empty()) << seed;
+    const auto shared = std::count_if(result.log.begin(), result.log.end(), [](const LoggedDecision& entry) {
+      return entry.decision.action == schedule::Action::kInterleave;
+    });
+    EXPECT_GT(shared, 10) << seed;
+  }
 }
 
 TEST(Flow, IsShorterOnAverageThanAnyOther) {

@@ -66,6 +66,7 @@ class CurveScaling : public schedule::ScalingModel {
   // Both are borrowed.
   CurveScaling(const schedule::ClusterView& view, const CurveSpeed& speed) : view_(view), speed_(speed) {}
 
+  bool learns() const override { return false; }
   double step_s(schedule::JobIndex job, int gpus) const override;
   std::optional<schedule::PsSpeed> ps_speed(schedule::JobIndex job) const override;
   double steps_left(schedule::JobIndex job) const override;

@@ -5,7 +5,7 @@
 namespace orrery::schedule {
 
 int held_gpus(const ClusterView& view, JobIndex job) {
-  return view.is_running(job) ? gpus_in(view.progress(job).allocation) : 0;
+  return view.is_running(job) && !view.progress(job).is_guest ? gpus_in(view.progress(job).allocation) : 0;
 }
 
 std::int32_t held_type(const ClusterView& view, JobIndex job) {

@@ -15,7 +15,8 @@ struct Grant {
   Reason reason{};        // of another number of GPUs; a job that waits is told that others come first
 };
 
-// The GPUs a job holds, and the type of their devices (0 where types do not differ).
+// The GPUs a job holds (none if it shares those of another), and the type of their devices (0 where types do not
+// differ).
 int held_gpus(const ClusterView& view, JobIndex job);
 std::int32_t held_type(const ClusterView& view, JobIndex job);
 

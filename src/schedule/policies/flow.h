@@ -1,7 +1,8 @@
 #pragma once
 // Our own: elastic jobs, GPUs where they shorten the sum of completion times most, as few restarts as that allows.
 //
-// Assumes: elastic jobs (from one GPU up); predicted work; how jobs scale is known; one type of GPU.
+// Assumes: elastic jobs (from one GPU up); predicted work; how jobs scale is known; one type of GPU. Stages of
+// iterations are known, or follow the use of the GPU.
 // 1. Jobs stand in order of the time they still need on one GPU. What a second of their work is worth comes from that
 //    order and their speedups (work_values.h): if nobody came later, GPUs that always go where value x speed grows most
 //    would give the least sum of completion times. In a long queue only the first have a value (twice as many as GPUs,
@@ -14,9 +15,11 @@
 //    price is the least at which they all fit.
 // 4. GPUs left over go, one after the other, to whom they are worth most; to a job that would keep its number, all it
 //    can use at once.
-// 5. Jobs that keep their number of GPUs keep their GPUs; others are placed anew, the largest first.
-// Jobs that must not be suspended yet keep their GPUs. Ties: the present number of GPUs, then the shorter job, then
-// earlier submission. O(jobs x GPUs) per event.
+// 5. Where iterations leave GPUs at rest, jobs that got none share those of others, their stages in turns, if all
+//    together are worth more then (flow_sharing.h). Whoever keeps its GPUs keeps those beside it.
+// 6. Jobs that keep their number of GPUs keep their GPUs; others are placed anew, the largest first.
+// Jobs that must not be suspended yet stay where they are. Ties: the present number of GPUs, then the shorter job, then
+// earlier submission. O(jobs + valued jobs x GPUs) per event.
 // Source: the values generalise Berg, Vesilo, Harchol-Balter, "heSRPT: Parallel scheduling to minimize mean slowdown"
 // (2020) to any speedups that grow ever slower.
 

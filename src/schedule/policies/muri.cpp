@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <deque>
-
-#include "schedule/interleaving.h"
+#include <map>
 
 namespace orrery::schedule {
 
@@ -89,8 +88,8 @@ class Muri : public Policy {
       }
     }
     std::sort(chosen.begin(), chosen.end());
-    std::vector<MuriJob> jobs;
-    for (const std::size_t i : chosen) jobs.push_back({stages_of(view_->facts(order_[i].job)), gpus(i)});
+    std::vector<JobFacts> jobs;
+    for (const std::size_t i : chosen) jobs.push_back(view_->facts(order_[i].job));
     targets_.clear();
     left = free_;
     for (const MuriGroup& group : grouping_.groups(jobs, free_)) {

@@ -1,8 +1,8 @@
 #include "schedule/policies/muri_groups.h"
 
 #include <algorithm>
+#include <map>
 
-#include "schedule/interleaving.h"
 #include "schedule/matching.h"
 
 namespace orrery::schedule {
@@ -10,13 +10,6 @@ namespace orrery::schedule {
 namespace {
 
 constexpr double kWeightScale = 1e9;  // efficiencies as whole numbers
-
-template <class List>
-List merged(const List& a, const List& b) {
-  List both;
-  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-  return both;
-}
 
 int gpus_of(const std::vector<MuriGroup>& groups) {
   int gpus = 0;
@@ -26,12 +19,6 @@ int gpus_of(const std::vector<MuriGroup>& groups) {
 
 }  // namespace
 
-int MuriGrouping::kind_of(const StageTimes& stages) {
-  const auto added = known_.emplace(stages, static_cast<int>(stages_.size()));
-  if (added.second) stages_.push_back(stages);
-  return added.first->second;
-}
-
 MuriGrouping::Kinds MuriGrouping::kinds_in(const std::vector<int>& jobs) const {
   Kinds kinds;
   for (const int job : jobs) kinds.push_back(kinds_[static_cast<std::size_t>(job)]);
@@ -39,28 +26,23 @@ MuriGrouping::Kinds MuriGrouping::kinds_in(const std::vector<int>& jobs) const {
   return kinds;
 }
 
-const MuriGrouping::Fit& MuriGrouping::fit_of(const Kinds& kinds) {
-  const auto known = fits_.find(kinds);
-  if (known != fits_.end()) return known->second;
-  std::vector<StageTimes> stages;
-  for (const int kind : kinds) stages.push_back(stages_[static_cast<std::size_t>(kind)]);
-  const double period_s = interleaved_iteration_s(stages);
-  Fit fit{.rates = 0, .efficiency = interleaving_efficiency(stages, period_s)};
-  for (const StageTimes& one : stages) fit.rates += one.iteration_s / period_s;
-  return fits_.emplace(kinds, fit).first->second;
+double MuriGrouping::rates_of(const Kinds& kinds) {
+  double sum = 0;
+  for (const InterleavingTable::Kind kind : kinds) sum += table_.share(kind, kinds);
+  return sum;
 }
 
-double MuriGrouping::joined(const Kinds& a, const Kinds& b) {
-  if (a.size() + b.size() > std::min(options_.size_max, kGroupMax)) return 0;
-  const Fit& together = fit_of(merged(a, b));
-  return together.rates > (fit_of(a).rates + fit_of(b).rates) / 2 ? together.efficiency : 0;
+double MuriGrouping::efficiency_of(const Kinds& a, const Kinds& b) {
+  const Kinds both = joined(a, b);
+  if (both.size() > options_.size_max || !table_.fit(both)) return 0;
+  return rates_of(both) > (rates_of(a) + rates_of(b)) / 2 ? table_.efficiency(both) : 0;
 }
 
 std::vector<std::pair<std::size_t, std::size_t>> MuriGrouping::exact_pairs(const std::vector<Kinds>& kinds) {
   std::vector<std::vector<std::int64_t>> weights(kinds.size(), std::vector<std::int64_t>(kinds.size(), 0));
   for (std::size_t a = 0; a < kinds.size(); ++a) {
     for (std::size_t b = a + 1; b < kinds.size(); ++b) {
-      weights[a][b] = weights[b][a] = static_cast<std::int64_t>(kWeightScale * joined(kinds[a], kinds[b]));
+      weights[a][b] = weights[b][a] = static_cast<std::int64_t>(kWeightScale * efficiency_of(kinds[a], kinds[b]));
     }
   }
   const Matching matching = best_matching(weights);
@@ -82,7 +64,7 @@ std::vector<std::pair<std::size_t, std::size_t>> MuriGrouping::greedy_pairs(cons
   std::vector<Edge> edges;
   for (auto a = left.begin(); a != left.end(); ++a) {
     for (auto b = a; b != left.end(); ++b) {
-      const double efficiency = joined(a->first, b->first);
+      const double efficiency = efficiency_of(a->first, b->first);
       if (efficiency > 0) edges.push_back({efficiency, &a->second, &b->second});
     }
   }
@@ -107,17 +89,17 @@ std::vector<MuriGrouping::Merge> MuriGrouping::pairs_of(const std::vector<MuriGr
   for (const std::size_t place : places) kinds.push_back(kinds_in(groups[place].jobs));
   std::vector<Merge> merges;
   for (const auto& [a, b] : places.size() <= options_.exact_max ? exact_pairs(kinds) : greedy_pairs(kinds)) {
-    const double efficiency = joined(kinds[a], kinds[b]);
+    const double efficiency = efficiency_of(kinds[a], kinds[b]);
     merges.push_back({places[a], places[b], (1 - efficiency) * groups[places[a]].gpus});
   }
   return merges;
 }
 
-std::vector<MuriGroup> MuriGrouping::groups(std::span<const MuriJob> jobs, int gpus) {
+std::vector<MuriGroup> MuriGrouping::groups(std::span<const JobFacts> jobs, int gpus) {
   kinds_.clear();
   std::vector<MuriGroup> groups;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    kinds_.push_back(kind_of(jobs[j].stages));
+    kinds_.push_back(table_.kind_of(jobs[j]));
     groups.push_back({{static_cast<int>(j)}, jobs[j].gpus, 0});
   }
   int needed = gpus_of(groups);
@@ -134,13 +116,13 @@ std::vector<MuriGroup> MuriGrouping::groups(std::span<const MuriJob> jobs, int g
                      [](const Merge& x, const Merge& y) { return x.idle_gpus < y.idle_gpus; });
     for (const Merge& merge : merges) {
       if (needed <= gpus) break;
-      groups[merge.a].jobs = merged(groups[merge.a].jobs, groups[merge.b].jobs);
+      groups[merge.a].jobs = joined(groups[merge.a].jobs, groups[merge.b].jobs);
       needed -= groups[merge.b].gpus;
       groups[merge.b].jobs.clear();
     }
     std::erase_if(groups, [](const MuriGroup& group) { return group.jobs.empty(); });
   }
-  for (MuriGroup& group : groups) group.efficiency = fit_of(kinds_in(group.jobs)).efficiency;
+  for (MuriGroup& group : groups) group.efficiency = table_.efficiency(kinds_in(group.jobs));
   std::sort(groups.begin(), groups.end(), [](const MuriGroup& a, const MuriGroup& b) { return a.jobs < b.jobs; });
   return groups;
 }

@@ -15,6 +15,10 @@ StageTimes stages(double load, double gpu, double network) {
   return {.load_s = load, .gpu_s = gpu, .network_s = network, .iteration_s = load + gpu + network};
 }
 
+JobFacts job(const StageTimes& times, int gpus) {
+  return {.gpus = gpus, .stages = times};
+}
+
 std::vector<std::vector<int>> members(const std::vector<MuriGroup>& groups) {
   std::vector<std::vector<int>> jobs;
   for (const MuriGroup& group : groups) jobs.push_back(group.jobs);
@@ -25,28 +29,37 @@ std::vector<std::vector<int>> members(const std::vector<MuriGroup>& groups) {
 const StageTimes kLoads = stages(10, 0, 0), kComputes = stages(0, 10, 0);
 
 TEST(MuriGroups, NobodySharesWhileThereIsRoom) {
-  const MuriJob jobs[] = {{kLoads, 2}, {kComputes, 2}};
+  const JobFacts jobs[] = {job(kLoads, 2), job(kComputes, 2)};
   EXPECT_EQ(members(MuriGrouping().groups(jobs, 4)), (std::vector<std::vector<int>>{{0}, {1}}));
   EXPECT_EQ(members(MuriGrouping().groups(jobs, 3)), (std::vector<std::vector<int>>{{0, 1}}));
 }
 
 TEST(MuriGroups, OnlyJobsWithAsManyGpus) {
-  const MuriJob jobs[] = {{kLoads, 1}, {kComputes, 2}, {kComputes, 1}};
+  const JobFacts jobs[] = {job(kLoads, 1), job(kComputes, 2), job(kComputes, 1)};
   EXPECT_EQ(members(MuriGrouping().groups(jobs, 1)), (std::vector<std::vector<int>>{{0, 2}, {1}}));
 }
 
 // Two that only compute do less work together than by taking turns.
 TEST(MuriGroups, WhoWantsTheSameStaysAlone) {
-  const MuriJob jobs[] = {{kComputes, 1}, {kComputes, 1}, {kComputes, 1}};
+  const JobFacts jobs[] = {job(kComputes, 1), job(kComputes, 1), job(kComputes, 1)};
   EXPECT_EQ(MuriGrouping().groups(jobs, 1).size(), 3u);
 }
 
 // Three resources, in turns of 10: T = 10 x 1.48 for all three. The limit of jobs holds.
 TEST(MuriGroups, AsManyAsAllowed) {
-  const MuriJob jobs[] = {{kLoads, 1}, {kComputes, 1}, {stages(0, 0, 10), 1}};
+  const JobFacts jobs[] = {job(kLoads, 1), job(kComputes, 1), job(stages(0, 0, 10), 1)};
   EXPECT_EQ(members(MuriGrouping().groups(jobs, 1)), (std::vector<std::vector<int>>{{0, 1, 2}}));
   EXPECT_EQ(MuriGrouping({.size_max = 2}).groups(jobs, 1).size(), 2u);
   EXPECT_EQ(MuriGrouping({.size_max = 1}).groups(jobs, 1).size(), 3u);
+}
+
+// Jobs nobody has profiled share only as far as their memory goes.
+TEST(MuriGroups, MemoryMustFitWhereItIsKnown) {
+  JobFacts half = {.gpu_utilisation = 0.4, .gpu_memory_share = 0.5}, more = half;
+  more.gpu_memory_share = 0.6;
+  const JobFacts fit[] = {half, half}, too_much[] = {half, more};
+  EXPECT_EQ(MuriGrouping().groups(fit, 1).size(), 1u);
+  EXPECT_EQ(MuriGrouping().groups(too_much, 1).size(), 2u);
 }
 
 double joined_efficiency(const StageTimes& a, const StageTimes& b) {
@@ -75,11 +88,11 @@ double best_sum(const std::vector<StageTimes>& jobs, std::vector<bool>& used, st
 
 // Pairs of up to eight jobs that all want the same GPU: exact is best, greedy has at least half of it.
 RC_GTEST_PROP(MuriGroups, PairsAreTheBestThereAre, ()) {
-  std::vector<MuriJob> jobs;
+  std::vector<JobFacts> jobs;
   std::vector<StageTimes> times;
   for (int count = *rc::gen::inRange(2, 9); count > 0; --count) {
     times.push_back(stages(*rc::gen::inRange(0, 10), *rc::gen::inRange(0, 10), *rc::gen::inRange(1, 10)));
-    jobs.push_back({times.back(), 1});
+    jobs.push_back(job(times.back(), 1));
   }
   std::vector<bool> used(times.size(), false);
   const double best = best_sum(times, used, 0);
@@ -98,10 +111,10 @@ RC_GTEST_PROP(MuriGroups, PairsAreTheBestThereAre, ()) {
 
 // Whatever the jobs, everybody is in one group, nobody in two, and groups are of one size and within the limit.
 RC_GTEST_PROP(MuriGroups, EverybodyIsInOneGroup, ()) {
-  std::vector<MuriJob> jobs;
+  std::vector<JobFacts> jobs;
   for (int count = *rc::gen::inRange(1, 120); count > 0; --count) {
-    jobs.push_back({stages(*rc::gen::inRange(0, 4), *rc::gen::inRange(0, 4), *rc::gen::inRange(1, 4)),
-                    1 << *rc::gen::inRange(0, 3)});
+    const StageTimes times = stages(*rc::gen::inRange(0, 4), *rc::gen::inRange(0, 4), *rc::gen::inRange(1, 4));
+    jobs.push_back(job(times, 1 << *rc::gen::inRange(0, 3)));
   }
   std::vector<int> seen(jobs.size(), 0);
   for (const MuriGroup& group : MuriGrouping().groups(jobs, *rc::gen::inRange(1, 100))) {

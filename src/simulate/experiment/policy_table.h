@@ -3,7 +3,8 @@
 // fairness, and where our own policy stands.
 //
 // A trace is cut to its first jobs, and played on machines of 8 GPUs, as many as make the load: GPU time asked for /
-// (GPUs x time from the first submission to the last), at least enough for the largest job. All policies are told the
+// (GPUs x time from the first submission to the last), at least enough for the largest job. Where that takes more
+// machines than the load would, submissions come faster instead. All policies are told the
 // same run times, right or wrong, and pay the same for restarts. Elastic policies (schedule::needs_elastic_jobs) may
 // give jobs other numbers of GPUs than they ask for and know how they scale; the others cannot use that, so a fair
 // comparison of ours is with the elastic ones. Traces whose jobs all come at once have no load, those of a handful of
@@ -22,8 +23,11 @@ namespace orrery::simulate {
 
 inline constexpr int kGpusPerMachine = 8;
 
-// As many machines as make the load.
+// As many machines as make the load, at least enough for the largest job.
 std::size_t machines_for(const Workload& workload, double load);
+// The same jobs, sooner after each other where so many machines would have less than the load, but for rounding up to
+// machines. Deadlines stay as far from submissions.
+Workload hurried(const Workload& workload, double load);
 
 struct RealTrace {
   std::string name;

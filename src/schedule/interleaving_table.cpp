@@ -1,0 +1,72 @@
+#include "schedule/interleaving_table.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace orrery::schedule {
+
+namespace {
+
+constexpr double kMemorySlack = 1e-9;
+
+}  // namespace
+
+InterleavingTable::Kind InterleavingTable::kind_of(const JobFacts& facts) {
+  const StageTimes stages = stages_of(facts);
+  const double memory = is_known(facts.stages) ? 0 : facts.gpu_memory_share;
+  const auto added = kinds_.emplace(std::pair(stages, memory), static_cast<Kind>(stages_.size()));
+  if (added.second) {
+    stages_.push_back(stages);
+    memory_.push_back(memory);
+  }
+  return added.first->second;
+}
+
+bool InterleavingTable::fit(const Kinds& kinds) const {
+  double memory = 0;
+  for (const Kind kind : kinds) memory += memory_[static_cast<std::size_t>(kind)];
+  return kinds.size() <= kGroupMax && memory <= 1 + kMemorySlack;
+}
+
+double InterleavingTable::iteration_s(const Kinds& kinds) {
+  const auto known = iterations_s_.find(kinds);
+  if (known != iterations_s_.end()) return known->second;
+  std::vector<StageTimes> stages;
+  for (const Kind kind : kinds) stages.push_back(stages_[static_cast<std::size_t>(kind)]);
+  return iterations_s_.emplace(kinds, interleaved_iteration_s(stages)).first->second;
+}
+
+double InterleavingTable::efficiency(const Kinds& kinds) {
+  std::vector<StageTimes> stages;
+  for (const Kind kind : kinds) stages.push_back(stages_[static_cast<std::size_t>(kind)]);
+  return interleaving_efficiency(stages, iteration_s(kinds));
+}
+
+InterleavingTable::Group InterleavingTable::group_of(const Kinds& kinds) {
+  const auto added = numbers_.emplace(kinds, static_cast<Group>(groups_.size()));
+  if (added.second) groups_.push_back({kinds, iteration_s(kinds)});
+  return added.first->second;
+}
+
+InterleavingTable::Group InterleavingTable::alone(Kind kind) {
+  return group_of({kind});
+}
+
+InterleavingTable::Group InterleavingTable::with(Group group, Kind kind) {
+  const auto g = static_cast<std::size_t>(group), k = static_cast<std::size_t>(kind);
+  if (groups_[g].next.size() <= k) groups_[g].next.resize(stages_.size(), kUnknown);
+  if (groups_[g].next[k] == kUnknown) {
+    const Kinds both = joined(groups_[g].kinds, {kind});
+    const Group next = fit(both) ? group_of(both) : kNone;
+    groups_[g].next[k] = next;
+  }
+  return groups_[g].next[k];
+}
+
+InterleavingTable::Kinds joined(const InterleavingTable::Kinds& a, const InterleavingTable::Kinds& b) {
+  InterleavingTable::Kinds both;
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
+}
+
+}  // namespace orrery::schedule
