@@ -3,6 +3,7 @@
 #include <map>
 
 #include "predict/driple/inspector.h"
+#include "predict/driple/inspector_oracle.h"
 #include "predict/driple/random_graphs.h"
 #include "predict/driple/resource_network.h"
 #include "predict/neural/gradient_check.h"
@@ -46,13 +47,15 @@ void add_graph(const NodeGraph& graph, std::int64_t depth, NetworkBatch& batch) 
   batch.targets.push_back(static_cast<float>(0.9 - 0.1 * static_cast<double>(number)));
 }
 
-// Graphs of several sizes and depths side by side.
+// Graphs of several sizes, and their depths.
+std::vector<std::pair<NodeGraph, std::int64_t>> mixed_graphs() {
+  return {
+      {random_graph(4, 1, 1), 2}, {random_graph(7, 3, 2), 5}, {random_graph(1, 0, 3), 1}, {random_graph(6, 2, 4), 4}};
+}
+
 NetworkBatch mixed_batch() {
   NetworkBatch batch;
-  add_graph(random_graph(4, 1, 1), 2, batch);
-  add_graph(random_graph(7, 3, 2), 5, batch);
-  add_graph(random_graph(1, 0, 3), 1, batch);
-  add_graph(random_graph(6, 2, 4), 4, batch);
+  for (const auto& [graph, depth] : mixed_graphs()) add_graph(graph, depth, batch);
   return batch;
 }
 
@@ -111,6 +114,23 @@ TEST(InspectorNetwork, IsTheInspectorOfThePlainImplementation) {
     const std::vector<double> expected = plain.predict(graph).value();
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << "seed " << seed;
+  }
+}
+
+// Graphs of several depths in one batch, every layer and readout.
+TEST(InspectorNetwork, IsWhatItsEquationsSay) {
+  const auto graphs = mixed_graphs();
+  for (const GraphLayer layer : kLayers) {
+    for (const Readout readout : kReadouts) {
+      const auto network = make_network(small(layer, readout)).value();
+      const InspectorOracle oracle(small(layer, readout), network->state().parameters);
+      const std::vector<float> found = network->predict(mixed_batch()).value();
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const auto& [graph, depth] = graphs[i / 2];
+        EXPECT_NEAR(found[i], oracle.answer(graph, depth)[i % 2], 1e-5)
+            << to_string(layer) << " " << to_string(readout) << " " << i;
+      }
+    }
   }
 }
 
@@ -217,6 +237,59 @@ TEST(InspectorNetwork, LearnsAFewGraphsByHeart) {
     for (int step = 0; step < 300; ++step) after = network->learn(mixed_batch(), 5e-3).value();
     EXPECT_LT(after, 0.25 * before) << to_string(layer);
   }
+}
+
+// How far apart the answers for two graphs of one form and other features are behind so many layers.
+double difference(Network& network, std::int64_t depth) {
+  NetworkBatch batch;
+  for (const std::uint64_t seed : {1, 2}) {
+    NodeGraph graph = random_graph(6, 2, 1);
+    Random random(seed);
+    for (GraphNode& node : graph.nodes) node = {random.uniform(), random.uniform(), random.uniform()};
+    add_graph(graph, depth, batch);
+  }
+  const std::vector<float> found = network.predict(batch).value();
+  return std::abs(found[0] - found[2]) + std::abs(found[1] - found[3]);
+}
+
+// A GRU cell drawn at random forgets what it is given: behind 16 layers the features of nodes make no difference.
+TEST(InspectorNetwork, TellsGraphsApartBehindManyLayers) {
+  NetworkOptions options = small();
+  options.layers = 50;
+  options.hidden = 32;
+  const auto network = make_network(options).value();
+  EXPECT_GT(difference(*network, 50), 0.1 * difference(*network, 1));
+
+  NetworkState drawn = network->state();
+  Random random(1);
+  std::size_t at = 0;
+  for (const InspectorParameter& one : inspector_parameters(options)) {
+    for (std::int64_t i = 0; i < one.count(); ++i, ++at) {
+      if (one.name.starts_with("gru.")) drawn.parameters[at] = static_cast<float>(random.uniform(-0.177, 0.177));
+    }
+  }
+  ASSERT_TRUE(network->set_state(drawn).has_value());
+  EXPECT_LT(difference(*network, 16), 1e-4 * difference(*network, 1));
+}
+
+// Adam's first moments after one step are a tenth of the gradient.
+TEST(InspectorNetwork, ShortensLongGradients) {
+  NetworkOptions options = small();
+  std::vector<float> gradients;
+  make_network(options).value()->gradients(mixed_batch(), gradients).value();
+  const auto length = [](const std::vector<float>& values) {
+    double squares = 0;
+    for (const float value : values) squares += static_cast<double>(value) * value;
+    return std::sqrt(squares);
+  };
+  for (const double share : {0.5, 2.0}) {
+    options.gradient_max = share * length(gradients);
+    const auto network = make_network(options).value();
+    network->learn(mixed_batch(), 1e-3).value();
+    EXPECT_NEAR(10 * length(network->state().first_moments), std::min(share, 1.0) * length(gradients), 1e-4);
+  }
+  options.gradient_max = -1;
+  EXPECT_FALSE(make_network(options).has_value());
 }
 
 TEST(InspectorNetwork, RefusesDepthsAndWidthsThatDoNotFit) {

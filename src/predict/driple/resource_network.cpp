@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
 #include <map>
 
 #include "predict/neural/inspector_form.h"
@@ -46,6 +45,7 @@ NetworkOptions network_options(const ResourceNetworkOptions& options, std::size_
   network.graph_layer = options.graph_layer;
   network.readout = options.readout;
   network.transfer = transfer;
+  network.gradient_max = options.gradient_max;
   network.seed = options.seed;
   network.threads = options.threads;
   return network;
@@ -153,36 +153,25 @@ Status ResourceNetwork::learn(std::span<const ResourceExample* const> train,
         batch.targets.push_back(share(*train[i], figure));
     }
   };
-  NetworkState best = network_->state();
-  report_.validation = std::numeric_limits<double>::infinity();
-  Status checks;
-  const auto check = [&]() -> Status {
+  const auto error = [&]() -> Result<double> {
     ORRERY_TRY(const std::vector<float> found, shares(checked));
     double squares = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
       const double off = found[i] - share(*validation[i / largest_.size()], i % largest_.size());
       squares += off * off / static_cast<double>(found.size());
     }
-    if (squares >= report_.validation) return {};
-    report_.validation = squares;
-    best = network_->state();
-    return {};
+    return squares;
   };
-  TrainingWatch watching = watch;
-  watching.progress = [&](std::uint64_t steps) {
-    if (watch.progress) watch.progress(steps);
-    if (!checked.empty() && checks && steps % options_.check_every == 0) checks = check();
-  };
-  const TrainingPlan plan{.steps = options_.steps,
-                          .batch = options_.batch,
-                          .learning_rate = options_.learning_rate,
-                          .schedule = LearningRate::kFalling,
-                          .seed = options_.seed};
-  ORRERY_TRY(report_.training, orrery::predict::train(*network_, graphs.size(), fill, plan, watching));
-  if (checked.empty()) return {};
-  if (checks) checks = check();
-  ORRERY_TRY_VOID(std::move(checks));
-  return network_->set_state(best);
+  const ValidatedPlan plan{.plan = {.steps = options_.steps,
+                                    .batch = options_.batch,
+                                    .learning_rate = options_.learning_rate,
+                                    .warm_up = options_.warm_up,
+                                    .seed = options_.seed},
+                           .patience = options_.patience,
+                           .check_every = options_.check_every};
+  ORRERY_TRY(report_.outcome, train_validated(*network_, graphs.size(), fill, plan,
+                                              checked.empty() ? std::function<Result<double>()>() : error, watch));
+  return {};
 }
 
 Result<ResourceNetwork> ResourceNetwork::fit(std::span<const ResourceExample* const> train,
@@ -208,6 +197,9 @@ Result<ResourceNetwork> ResourceNetwork::transferred(std::span<const ResourceExa
   all.steps = options.steps;
   all.batch = options.batch;
   all.learning_rate = options.learning_rate;
+  all.gradient_max = options.gradient_max;
+  all.patience = options.patience;
+  all.warm_up = options.warm_up;
   all.check_every = options.check_every;
   all.seed = options.seed;
   all.threads = options.threads;

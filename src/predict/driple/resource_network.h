@@ -3,8 +3,9 @@
 //
 // Where this differs from the published training, which learns from raw sizes and forgets its scales: sizes and counts
 // enter as logarithms, all features as standard scores; answers are shares of the largest training value; both scales
-// are part of the model. Batches are drawn at random and hold graphs of any size side by side. Of the parameters met on
-// the way those with the smallest validation error are kept.
+// are part of the model. Batches are drawn at random and hold graphs of any size side by side. The GRU cell begins by
+// letting its input through (neural/inspector_form.h), the learning rate rises first, and gradients are limited. Of the
+// parameters met on the way those with the smallest validation error are kept (neural/validated_training.h).
 //
 // Transfer from a network of another setting: its features' scales stay, and of its parameters only those that
 // `Transfer` names learn on.
@@ -14,7 +15,7 @@
 #include "predict/driple/grouping.h"
 #include "predict/driple/resource_trees.h"
 #include "predict/neural/standard_score.h"
-#include "predict/neural/trainer.h"
+#include "predict/neural/validated_training.h"
 
 namespace orrery::predict {
 
@@ -33,17 +34,19 @@ struct ResourceNetworkOptions {
   Readout readout = Readout::kSet2Set;
   std::int32_t readout_steps = 4;  // of Set2Set
   std::int32_t hidden = 32;
-  std::uint64_t steps = 300;
-  std::size_t batch = 32;
+  std::uint64_t steps = 300;   // at most
+  std::uint64_t patience = 0;  // steps; 0: the learning rate falls over all steps
+  std::uint64_t warm_up = 50;  // steps in which the learning rate rises
+  std::size_t batch = 16;
   double learning_rate = 3e-3;
+  double gradient_max = 0.1;
   std::uint64_t check_every = 100;  // steps between validations
   std::uint64_t seed = 1;
   std::int32_t threads = 1;
 };
 
 struct ResourceNetworkReport {
-  TrainingOutcome training{};
-  double validation = 0;                 // mean squared error of the shares, of the parameters that were kept
+  ValidatedOutcome outcome{};            // its error is the mean squared error of the shares
   std::int64_t trained = 0, frozen = 0;  // parameters
 };
 

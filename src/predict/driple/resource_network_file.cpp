@@ -10,7 +10,7 @@ namespace orrery::predict {
 
 namespace {
 
-constexpr SealedKind kKind{"orrery-driple", 1, "resource network", "orrery evaluate driple --keep DIR"};
+constexpr SealedKind kKind{"orrery-driple", 2, "resource network", "orrery evaluate driple --keep DIR"};
 constexpr std::size_t kFiguresMax = 1024;
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "base/statistics.h"
 #include "predict/evaluate/left_out.h"
@@ -51,25 +52,31 @@ std::vector<RunForm> forms_of(RunTerms terms) {
   return forms;
 }
 
-std::vector<RunForm> device_forms() {
-  std::vector<RunForm> forms;
+// Overlap and hosts by rows; whether a network's iterations wait for the host, the device or both by columns.
+std::vector<std::vector<RunForm>> device_forms() {
+  constexpr DeviceTerms kJobs[] = {
+      {.device = false, .images = true}, {.device = true}, {.device = true, .images = true}};
+  std::vector<std::vector<RunForm>> grid;
   for (const double sharpness : kSharpness) {
-    forms.push_back({RunTerms::kDevice, sharpness, {.device = false, .images = true}});
-    for (const bool images : {false, true}) {
-      for (const bool hosts : {false, true}) {
-        for (const bool loading : {false, true}) {
-          forms.push_back({RunTerms::kDevice, sharpness, {.images = images, .hosts = hosts, .host_loading = loading}});
+    for (const bool hosts : {false, true}) {
+      for (const bool loading : {false, true}) {
+        std::vector<RunForm>& row = grid.emplace_back();
+        for (DeviceTerms terms : kJobs) {
+          terms.hosts = hosts;
+          terms.host_loading = loading;
+          row.push_back({RunTerms::kDevice, sharpness, terms});
         }
       }
     }
   }
-  return forms;
+  return grid;
 }
 
 struct Question {
   std::string group;  // of the report
   std::string fold;   // whose errors do not calibrate it
   RunSplit split;
+  std::optional<RunSplit> inner{};  // the same kind of question inside what is known, of this network alone
 };
 
 // A part of the suite: its questions, and the same kind of questions inside what is known.
@@ -133,14 +140,14 @@ std::vector<MeasuredRun> on_few_gpus(const std::vector<PolimiRun>& runs) {
   return few;
 }
 
-Status add_new_gpu(const SuiteInput& input, Part& part) {
+Status add_new_gpu(const SuiteInput& input, std::vector<Question>& questions) {
   for (const Network& network : kNetworks) {
     ORRERY_TRY(const Tables known, read_tables(input, fmt::format("{}.csv", network.file)));
     ORRERY_TRY(const Tables asked, read_tables(input, fmt::format("extrapolation_P_{}.csv", network.file)));
     auto split = fastest_gpu_split(on_few_gpus(known.known), on_few_gpus(asked.asked));
     if (!split) continue;
-    if (auto inner = fastest_gpu_split(split->known, split->known)) part.inner.push_back(std::move(*inner));
-    part.questions.push_back({fmt::format("new GPU, {}", network.name), network.name, std::move(*split)});
+    auto inner = fastest_gpu_split(split->known, split->known);
+    questions.push_back({fmt::format("new GPU, {}", network.name), network.name, std::move(*split), std::move(inner)});
   }
   return {};
 }
@@ -160,10 +167,10 @@ Status add_modules(const SuiteInput& input, Part& part) {
     ORRERY_TRY(const Tables tables, read_tables(input, fmt::format("extrapolation_N_resnet_{}.csv", modules.gpus)));
     auto split = modules_split(plain(tables.known), plain(tables.asked), modules.modules_max);
     if (!split) continue;
-    if (auto inner = modules_split(split->known, split->known, modules.modules_max - 1)) {
-      part.inner.push_back(std::move(*inner));
-    }
-    part.questions.push_back({modules_group(modules), std::to_string(modules.gpus), std::move(*split)});
+    auto inner = modules_split(split->known, split->known, modules.modules_max - 1);
+    if (inner) part.inner.push_back(*inner);
+    part.questions.push_back(
+        {modules_group(modules), std::to_string(modules.gpus), std::move(*split), std::move(inner)});
   }
   return {};
 }
@@ -185,39 +192,89 @@ double mean_error(const std::vector<LeftOut>& answers) {
   return sum / static_cast<double>(answers.size());
 }
 
-enum class Calibration { kOtherNetworks, kInside };
-
-// Answers with the form that answered the inner questions best. `errors` gets the mean error of every question.
-Status answer_all(const Part& part, Calibration calibration, SuiteReport& report, double seconds,
-                  std::vector<double>& errors) {
+// Answers with the form that answered the inner questions best, with intervals from the errors on other networks.
+// `errors` gets the mean error of every question.
+Status answer_all(const Part& part, SuiteReport& report, double seconds, std::vector<double>& errors) {
   ORRERY_TRY(const RunForm form, choose_form(part.forms, part.inner));
-  std::vector<LeftOut> left_out, inside;
+  std::vector<LeftOut> left_out;
   for (const Question& question : part.questions) {
     ORRERY_TRY(const std::vector<LeftOut> answers, answer(question, form));
     errors.push_back(mean_error(answers));
     left_out.insert(left_out.end(), answers.begin(), answers.end());
   }
-  if (calibration == Calibration::kOtherNetworks) {
-    ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out));
-    report.add(cases, seconds);
-    return {};
-  }
-  for (const RunSplit& inner : part.inner) {
-    ORRERY_TRY(const std::vector<LeftOut> answers, answer({"", "", inner}, form));
-    inside.insert(inside.end(), answers.begin(), answers.end());
-  }
-  ORRERY_TRY(const Conformal conformal, calibrate(inside));
+  ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out, Folds::kUnlike));
+  report.add(cases, seconds);
+  return {};
+}
+
+// The same with each question's intervals from the errors on its own inner question: runs on one GPU scatter, those on
+// several hardly do.
+Status answer_modules(const Part& part, SuiteReport& report, double seconds) {
+  ORRERY_TRY(const RunForm form, choose_form(part.forms, part.inner));
   std::vector<Case> cases;
-  for (const LeftOut& one : left_out) cases.push_back(with_interval(one.one, conformal));
+  for (const Question& question : part.questions) {
+    if (!question.inner) continue;
+    ORRERY_TRY(const std::vector<LeftOut> answers, answer(question, form));
+    ORRERY_TRY(const std::vector<LeftOut> inside, answer({"", "", *question.inner}, form));
+    ORRERY_TRY(const Conformal conformal, calibrate(inside));
+    for (const LeftOut& one : answers) cases.push_back(with_interval(one.one, conformal));
+  }
+  report.add(cases, seconds);
+  return {};
+}
+
+// Errors of a form on a question inside what is known, in both directions: that one GPU is faster than its peak says
+// does not make the next one so.
+Result<std::vector<LeftOut>> errors_inside(const Question& question, const RunForm& form) {
+  ORRERY_TRY(std::vector<LeftOut> errors, answer({"", question.fold, *question.inner}, form));
+  const std::size_t count = errors.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    LeftOut turned = errors[i];
+    std::swap(turned.one.measured, turned.one.predicted);
+    errors.push_back(std::move(turned));
+  }
+  return errors;
+}
+
+// Answers each network with its own form (choose_forms()). Nobody may have seen runs on the new GPU, so the intervals
+// come from the errors on a network's inner question, or on those of all networks if it has none.
+Status answer_new_gpu(const std::vector<Question>& questions, SuiteReport& report, double seconds) {
+  std::vector<RunSplit> inner;
+  for (const Question& question : questions) {
+    if (question.inner) inner.push_back(*question.inner);
+  }
+  ORRERY_TRY(const FormChoice choice, choose_forms(device_forms(), inner));
+  std::vector<LeftOut> inside;
+  auto form = choice.of_split.begin();
+  for (const Question& question : questions) {
+    if (!question.inner) continue;
+    ORRERY_TRY(const std::vector<LeftOut> known, errors_inside(question, *form++));
+    inside.insert(inside.end(), known.begin(), known.end());
+  }
+  ORRERY_TRY(const Conformal of_others, calibrate(inside, Folds::kUnlike));
+  std::vector<Case> cases;
+  form = choice.of_split.begin();
+  for (const Question& question : questions) {
+    const RunForm& own = question.inner ? *form++ : choice.otherwise;
+    Conformal conformal = of_others;
+    if (question.inner) {
+      ORRERY_TRY(const std::vector<LeftOut> known, errors_inside(question, own));
+      ORRERY_TRY(conformal, calibrate(known));
+    }
+    ORRERY_TRY(const std::vector<LeftOut> answers, answer(question, own));
+    for (const LeftOut& one : answers) cases.push_back(with_interval(one.one, conformal));
+  }
   report.add(cases, seconds);
   return {};
 }
 
 // The same as the library behind the slides chose: by the errors on the answers themselves.
-Status answer_peeking(const Part& part, SuiteReport& report, double seconds) {
+Status answer_peeking(const std::vector<Question>& questions, SuiteReport& report, double seconds) {
   std::vector<Case> cases;
-  for (const Question& question : part.questions) {
-    ORRERY_TRY(const RunForm form, choose_form(part.forms, {&question.split, 1}));
+  std::vector<RunForm> forms;
+  for (const std::vector<RunForm>& row : device_forms()) forms.insert(forms.end(), row.begin(), row.end());
+  for (const Question& question : questions) {
+    ORRERY_TRY(const RunForm form, choose_form(forms, {&question.split, 1}));
     ORRERY_TRY(const std::vector<LeftOut> answers, answer(question, form));
     for (const LeftOut& one : answers) {
       Case& peeked = cases.emplace_back(one.one);
@@ -247,20 +304,20 @@ Status score_runs(const SuiteInput& input, SuiteReport& report) {
   const double begin = input.now_s();
   const auto seconds = [&] { return input.now_s() - begin; };
   Part batches{forms_of(RunTerms::kScale)}, gpus = batches;
-  Part new_gpu{device_forms()};
+  std::vector<Question> new_gpu;
   Part modules{forms_of(RunTerms::kModules)};
   ORRERY_TRY_VOID(add_batches_and_gpus(input, batches, gpus));
   ORRERY_TRY_VOID(add_new_gpu(input, new_gpu));
   ORRERY_TRY_VOID(add_modules(input, modules));
   std::vector<double> errors;
-  ORRERY_TRY_VOID(answer_all(batches, Calibration::kOtherNetworks, report, seconds(), errors));
+  ORRERY_TRY_VOID(answer_all(batches, report, seconds(), errors));
   add_cells(report, "batch", errors, kBatchMedian);
   errors.clear();
-  ORRERY_TRY_VOID(answer_all(gpus, Calibration::kOtherNetworks, report, seconds(), errors));
+  ORRERY_TRY_VOID(answer_all(gpus, report, seconds(), errors));
   add_cells(report, "GPUs", errors, kGpusMedian);
-  ORRERY_TRY_VOID(answer_all(new_gpu, Calibration::kInside, report, seconds(), errors));
+  ORRERY_TRY_VOID(answer_new_gpu(new_gpu, report, seconds()));
   ORRERY_TRY_VOID(answer_peeking(new_gpu, report, seconds()));
-  ORRERY_TRY_VOID(answer_all(modules, Calibration::kOtherNetworks, report, seconds(), errors));
+  ORRERY_TRY_VOID(answer_modules(modules, report, seconds()));
   for (const Network& network : kNetworks) {
     const std::string mean = fmt::format("{}, mean of cells", kSlides);
     report.publish(fmt::format("batch, {}", network.name), network.batch / 100, mean);

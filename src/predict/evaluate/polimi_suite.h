@@ -10,10 +10,11 @@
 //   inner modules networks of more modules than 4, 5, 6 and 8
 //
 // Each is answered by a run law (scaling/run_law.h) whose form is the one that answered the same question best inside
-// what is known: its own largest batch, number of GPUs, modules or fastest GPU held back. Intervals: the errors on
-// other networks; for the new GPU, whose runs nobody may have seen, those on the fastest known one held back. "…, over
-// cells" is about the mean errors of cells (a network, framework, GPU and number of GPUs), which is what the slides
-// give.
+// what is known: its own largest batch, number of GPUs, modules or fastest GPU held back. For the new GPU the machines'
+// part of the form is chosen for all networks, the network's own part for each (choose_forms()). Intervals: the errors
+// on other networks; for the new GPU, whose runs nobody may have seen, those on the fastest known one held back. "…,
+// over cells" is about the mean errors of cells (a network, framework, GPU and number of GPUs), which is what the
+// slides give.
 //
 // A folder with vgg16_BOARD.csv holds layers (polimi_layers.h). With --test, what is predicted comes from there.
 

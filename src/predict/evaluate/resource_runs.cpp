@@ -30,7 +30,14 @@ Result<NamedExamples> read_examples(env::Files& files, const std::string& folder
   return examples;
 }
 
-void draw(ResourceRuns& runs, std::uint64_t seed) {
+}  // namespace
+
+Result<OpFrequencies> read_op_frequencies(const SuiteInput& input) {
+  ORRERY_TRY(const std::string table, read_data(input.files, input.data + "/driple/official", "node_frequency.csv"));
+  return OpFrequencies::parse(table);
+}
+
+Status draw_parts(ResourceRuns& runs, std::uint64_t seed) {
   // Without a part to be kept for the test, its share goes to the other two.
   const double whole = runs.kept.empty() ? 1 : kTrainShare + kValidationShare;
   for (const auto& one : runs.known) {
@@ -41,22 +48,20 @@ void draw(ResourceRuns& runs, std::uint64_t seed) {
     part.push_back(&one->example);
   }
   for (const auto& one : runs.kept) runs.test.push_back(&one->example);
+  if (std::min({runs.train.size(), runs.validation.size(), runs.test.size()}) < kRunsMin) {
+    return Error::invalid(fmt::format("fewer than {} runs to fit, to choose by or to score", kRunsMin));
+  }
+  return {};
 }
 
-}  // namespace
-
 Result<ResourceRuns> read_resource_runs(const SuiteInput& input) {
-  ORRERY_TRY(const std::string table, read_data(input.files, input.data + "/driple/official", "node_frequency.csv"));
-  ORRERY_TRY(const OpFrequencies frequencies, OpFrequencies::parse(table));
+  ORRERY_TRY(const OpFrequencies frequencies, read_op_frequencies(input));
   ResourceRuns runs;
   ORRERY_TRY(runs.known, read_examples(input.files, training_folder(input, "driple/gpumemnet"), frequencies));
   if (!input.test.empty()) {
     ORRERY_TRY(runs.kept, read_examples(input.files, input.test, frequencies));
   }
-  draw(runs, input.seed);
-  if (std::min({runs.train.size(), runs.validation.size(), runs.test.size()}) < kRunsMin) {
-    return Error::invalid(fmt::format("fewer than {} runs to fit, to choose by or to score", kRunsMin));
-  }
+  ORRERY_TRY_VOID(draw_parts(runs, input.seed));
   return runs;
 }
 

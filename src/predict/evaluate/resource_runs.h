@@ -23,4 +23,9 @@ struct ResourceRuns {
 // Fails if a part has fewer than 20 runs.
 Result<ResourceRuns> read_resource_runs(const SuiteInput& input);
 
+// The published shares of operators.
+Result<OpFrequencies> read_op_frequencies(const SuiteInput& input);
+// Fills the parts from what is known and kept. Fails likewise.
+Status draw_parts(ResourceRuns& runs, std::uint64_t seed);
+
 }  // namespace orrery::predict

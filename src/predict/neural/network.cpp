@@ -119,8 +119,8 @@ Status validate(const NetworkOptions& options) {
                            options.structure == Structure::kMlp ? 1 : 0, kLayersMax));
   for (const std::int32_t width : options.widths) ORRERY_TRY_VOID(in_range("width", width, 1, kSizeMax));
   if (!(options.dropout >= 0 && options.dropout < 1)) return Error::invalid("dropout must be at least 0 and below 1");
-  if (!(options.adam_epsilon > 0) || !(options.weight_decay >= 0)) {
-    return Error::invalid("the epsilon of Adam must be above 0 and the weight decay not below 0");
+  if (!(options.adam_epsilon > 0) || !(options.weight_decay >= 0) || !(options.gradient_max >= 0)) {
+    return Error::invalid("the epsilon of Adam must be above 0, the weight decay and the longest gradient not below 0");
   }
   if (options.structure == Structure::kInspector &&
       (options.inputs > options.hidden || options.hidden % kInspectorHeads != 0)) {

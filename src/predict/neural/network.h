@@ -74,9 +74,10 @@ struct NetworkOptions {
   Loss loss = Loss::kL1;
   double adam_epsilon = 1e-8;
   double weight_decay = 0;                    // l2 · parameter is added to its gradient
-  GraphLayer graph_layer = GraphLayer::kGcn;  // inspector, as are the next two
+  GraphLayer graph_layer = GraphLayer::kGcn;  // inspector, as are the next three
   Readout readout = Readout::kSet2Set;
   Transfer transfer = Transfer::kNone;
+  double gradient_max = 0;  // a longer gradient is shortened before a step (Pascanu et al. 2013); 0: never
   std::uint64_t seed = 1;
   std::int32_t threads = 1;
 };

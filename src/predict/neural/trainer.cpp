@@ -79,8 +79,18 @@ std::uint64_t fingerprint_of(const Network& network, std::size_t examples, const
   all.f64(plan.learning_rate);
   all.u8(static_cast<std::uint8_t>(plan.schedule));
   all.u64(plan.seed);
+  if (plan.warm_up > 0) all.u64(plan.warm_up);
   write_options(network.options(), all);
   return hash64(all.bytes());
+}
+
+double rate_of(std::uint64_t step, const TrainingPlan& plan) {
+  double rate = plan.learning_rate;
+  if (plan.schedule == LearningRate::kFalling) {
+    rate *= 1 - static_cast<double>(step) / static_cast<double>(plan.steps);
+  }
+  if (step < plan.warm_up) rate *= static_cast<double>(step + 1) / static_cast<double>(plan.warm_up);
+  return rate;
 }
 
 class Training {
@@ -146,12 +156,11 @@ Result<TrainingOutcome> train(Network& network, std::size_t examples, const Fill
   Order order(examples, plan.batch, plan.seed);
   NetworkBatch batch;
   while (training.steps() < plan.steps && training.has_time()) {
-    const double left = 1 - static_cast<double>(training.steps()) / static_cast<double>(plan.steps);
-    const double rate = plan.learning_rate * (plan.schedule == LearningRate::kFalling ? left : 1);
     batch.clear();
     fill(order.step(training.steps()), batch);
-    ORRERY_TRY(const double loss, network.learn(batch, rate));
+    ORRERY_TRY(const double loss, network.learn(batch, rate_of(training.steps(), plan)));
     ORRERY_TRY_VOID(training.done(loss));
+    if (watch.is_enough && watch.is_enough()) break;
   }
   ORRERY_TRY_VOID(training.save());
   return training.outcome();

@@ -4,7 +4,8 @@
 //
 // Epoch e is a permutation of the examples drawn from the seed and e, cut into batches; what is left over at its end is
 // not used. Step, order and learning rate depend on the number of the step alone, so a training that was interrupted
-// ends with the same parameters as one that was not. A falling learning rate goes to 0 in a straight line.
+// ends with the same parameters as one that was not. A falling learning rate goes to 0 in a straight line; with a
+// warm-up it first rises to its height in a straight line.
 
 #include <functional>
 #include <limits>
@@ -23,12 +24,14 @@ struct TrainingPlan {
   std::size_t batch = 128;  // examples of a step; fewer if there are not so many
   double learning_rate = 1e-3;
   LearningRate schedule = LearningRate::kConstant;
+  std::uint64_t warm_up = 0;  // steps
   std::uint64_t seed = 1;
 };
 
 // How a training is watched and kept.
 struct TrainingWatch {
   std::function<void(std::uint64_t steps)> progress{};  // after each step: how many are done
+  std::function<bool()> is_enough{};                    // after each step: whether it was the last
   std::function<double()> now_s{};                      // never goes backwards; needed for all that follows
   double seconds_max = std::numeric_limits<double>::infinity();
   env::Files* files = nullptr;
@@ -47,7 +50,7 @@ struct TrainingOutcome {
 using FillBatch = std::function<void(std::span<const std::uint32_t> examples, NetworkBatch& batch)>;
 
 // Goes on from the checkpoint if there is one; one of another training, cut or damaged is an error that names the file.
-// Ends after the plan's steps, or sooner when the time is used up.
+// Ends after the plan's steps, or sooner when it is enough or the time is used up.
 Result<TrainingOutcome> train(Network& network, std::size_t examples, const FillBatch& fill, const TrainingPlan& plan,
                               const TrainingWatch& watch);
 

@@ -42,6 +42,7 @@ void write_options(const NetworkOptions& options, ByteWriter& out) {
   out.u8(static_cast<std::uint8_t>(options.graph_layer));
   out.u8(static_cast<std::uint8_t>(options.readout));
   out.u8(static_cast<std::uint8_t>(options.transfer));
+  out.f64(options.gradient_max);
 }
 
 Result<NetworkOptions> read_options(ByteReader& in) {
@@ -69,6 +70,7 @@ Result<NetworkOptions> read_options(ByteReader& in) {
                read_enum<GraphLayer>(in, static_cast<std::uint8_t>(GraphLayer::kMpnn) + 1, "layer"));
     ORRERY_TRY(options.readout, read_enum<Readout>(in, static_cast<std::uint8_t>(Readout::kMean) + 1, "readout"));
     ORRERY_TRY(options.transfer, read_enum<Transfer>(in, static_cast<std::uint8_t>(Transfer::kHalf) + 1, "transfer"));
+    ORRERY_TRY(options.gradient_max, in.f64());
   }
   ORRERY_TRY_VOID(validate(options));
   return options;

@@ -41,6 +41,35 @@ OverlapRow row_of(const MeasuredRun& run, const RunForm& form) {
   return row;
 }
 
+// Of |log(predicted / measured)| over what a split asks about.
+struct FormError {
+  double mean = 0;
+  double deviation = 0;  // of the mean: its standard error
+};
+
+Result<FormError> error_of(const RunForm& form, const RunSplit& split) {
+  ORRERY_TRY(const RunLaw law, RunLaw::fit(split.known, split.weights, form));
+  const auto count = static_cast<double>(split.asked.size());
+  double sum = 0, squares = 0;
+  for (const MeasuredRun& run : split.asked) {
+    const double off = std::abs(std::log(law.seconds(run) / run.seconds));
+    sum += off;
+    squares += off * off;
+  }
+  const double mean = sum / count;
+  return FormError{mean, std::sqrt(std::max(0.0, squares / count - mean * mean) / count)};
+}
+
+// The first within one standard error of the best.
+std::size_t simplest_good(std::span<const FormError> errors) {
+  const auto best = std::min_element(errors.begin(), errors.end(),
+                                     [](const FormError& a, const FormError& b) { return a.mean < b.mean; });
+  const double limit = best->mean + best->deviation;
+  return static_cast<std::size_t>(
+      std::find_if(errors.begin(), errors.end(), [&](const FormError& one) { return one.mean <= limit; }) -
+      errors.begin());
+}
+
 }  // namespace
 
 Result<RunLaw> RunLaw::fit(std::span<const MeasuredRun> runs, std::span<const double> weights, const RunForm& form) {
@@ -72,16 +101,43 @@ Result<RunForm> choose_form(std::span<const RunForm> forms, std::span<const RunS
   for (const RunForm& form : forms) {
     double sum = 0;
     for (const RunSplit& split : splits) {
-      ORRERY_TRY(const RunLaw law, RunLaw::fit(split.known, split.weights, form));
-      for (const MeasuredRun& run : split.asked) {
-        sum += std::abs(std::log(law.seconds(run) / run.seconds)) / static_cast<double>(split.asked.size());
-      }
+      if (split.asked.empty()) continue;
+      ORRERY_TRY(const FormError error, error_of(form, split));
+      sum += error.mean;
     }
     if (sum >= least) continue;
     least = sum;
     best = form;
   }
   return best;
+}
+
+Result<FormChoice> choose_forms(std::span<const std::vector<RunForm>> grid, std::span<const RunSplit> splits) {
+  ORRERY_CHECK(!grid.empty());
+  FormChoice choice;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::vector<RunForm>& row : grid) {
+    ORRERY_CHECK(!row.empty());
+    FormChoice of_row;
+    std::vector<double> sums(row.size(), 0.0);
+    double sum = 0;
+    for (const RunSplit& split : splits) {
+      ORRERY_CHECK(!split.asked.empty());
+      std::vector<FormError> errors;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        ORRERY_TRY(errors.emplace_back(), error_of(row[i], split));
+        sums[i] += errors[i].mean;
+      }
+      const std::size_t chosen = simplest_good(errors);
+      sum += errors[chosen].mean;
+      of_row.of_split.push_back(row[chosen]);
+    }
+    if (sum >= least) continue;
+    least = sum;
+    of_row.otherwise = row[static_cast<std::size_t>(std::min_element(sums.begin(), sums.end()) - sums.begin())];
+    choice = std::move(of_row);
+  }
+  return choice;
 }
 
 }  // namespace orrery::predict

@@ -71,4 +71,21 @@ struct RunSplit {
 // Precondition: there is a form; without splits it is the first.
 Result<RunForm> choose_form(std::span<const RunForm> forms, std::span<const RunSplit> splits);
 
+// Forms for several jobs on the same machines, one split per job. What belongs to the machines is the same for all of
+// them; what belongs to a job, such as whether it waits for the device or for its host, is its own. `grid` has a row
+// for every choice of the first kind and in it a form for every choice of the second, simple ones first. With the mean
+// of |log(predicted / measured)| as error:
+//
+//   in each row  every job takes the first form whose error is within one standard error of its best one (Breiman et
+//                al., "Classification and Regression Trees", 1984, section 3.4.3)
+//   of the rows  the one with the least sum of these errors answers, the first of equals
+//
+// A job without a split gets `otherwise`: in that row the form with the least sum of errors over all splits.
+struct FormChoice {
+  std::vector<RunForm> of_split;
+  RunForm otherwise{};
+};
+// Precondition: the grid has a row, its rows have as many forms, and every split asks about a run.
+Result<FormChoice> choose_forms(std::span<const std::vector<RunForm>> grid, std::span<const RunSplit> splits);
+
 }  // namespace orrery::predict

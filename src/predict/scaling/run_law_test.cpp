@@ -77,6 +77,64 @@ TEST(RunLaw, TheFormIsTheOneThatPredictedBest) {
   }
 }
 
+// Two jobs on hosts of two kinds: one waits for the device, the other for its host, 30 ms an example. The first does
+// not tell whether hosts differ, the second would be far off on a faster device by the form of the first.
+TEST(RunLaw, JobsOnTheSameMachinesHaveFormsOfTheirOwn) {
+  const auto on = [](double tera, int host, double batch, bool waits_for_host) {
+    MeasuredRun run{.iterations = 1000, .batch = batch, .peak = tera * 1e12, .host = host};
+    run.seconds = 1000 * ((host == 0 ? 0.003 : 0.006) + (waits_for_host ? 0.03 : 0.008 / tera) * batch);
+    return run;
+  };
+  std::vector<RunSplit> splits(2);
+  for (const bool waits : {false, true}) {
+    RunSplit& split = splits[waits ? 1 : 0];
+    for (const double batch : {4.0, 8.0, 16.0}) {
+      for (const int host : {0, 1}) split.known.push_back(on(1, host, batch, waits));
+      for (const int host : {0, 1}) split.known.push_back(on(3, host, batch, waits));
+      split.asked.push_back(on(5, 1, batch, waits));
+    }
+  }
+  std::vector<std::vector<RunForm>> grid;
+  for (const bool hosts : {false, true}) {
+    std::vector<RunForm>& row = grid.emplace_back();
+    row.push_back({RunTerms::kDevice, 1, {.device = false, .images = true, .hosts = hosts}});
+    row.push_back({RunTerms::kDevice, 1, {.hosts = hosts}});
+  }
+  const FormChoice choice = choose_forms(grid, splits).value();
+  ASSERT_EQ(choice.of_split.size(), 2U);
+  EXPECT_TRUE(choice.of_split[0].device.device);
+  EXPECT_FALSE(choice.of_split[1].device.device);
+  EXPECT_TRUE(choice.of_split[0].device.hosts);
+  EXPECT_TRUE(choice.of_split[1].device.hosts);
+  for (const bool waits : {false, true}) {
+    const RunSplit& split = splits[waits ? 1 : 0];
+    const RunLaw law = RunLaw::fit(split.known, {}, choice.of_split[waits ? 1 : 0]).value();
+    const MeasuredRun faster = on(12, 0, 32, waits);
+    EXPECT_NEAR(law.seconds(faster) / faster.seconds, 1, 1e-6);
+  }
+}
+
+// Errors within one standard error of the best are as good as it: the simpler form, which comes first, is taken.
+TEST(RunLaw, OfFormsThatPredictAlikeTheSimplerIsTaken) {
+  RunSplit split;
+  for (const double batch : {4.0, 8.0, 16.0}) {
+    for (const double tera : {1.0, 3.0}) {
+      split.known.push_back({.iterations = 1000, .batch = batch, .peak = tera * 1e12});
+      split.known.back().seconds = 30 * batch * (tera > 1 ? 0.99 : 1);  // hardly depends on the device
+    }
+  }
+  double batch = 4;
+  for (const double scatter : {1.0, 0.8, 0.99, 0.7, 0.98}) {
+    split.asked.push_back({.iterations = 1000, .batch = batch, .peak = 5e12, .seconds = 30 * batch * scatter});
+    batch *= 1.4;
+  }
+  const RunForm simple{RunTerms::kDevice, 1, {.device = false, .images = true}};
+  const RunForm more{RunTerms::kDevice, 1, {.images = true}};
+  const std::vector<std::vector<RunForm>> grid = {{simple, more}};
+  EXPECT_TRUE(choose_form(grid[0], std::vector<RunSplit>{split})->device.device);
+  EXPECT_FALSE(choose_forms(grid, std::vector<RunSplit>{split})->of_split[0].device.device);
+}
+
 TEST(RunLaw, SaysWhatIsWrong) {
   EXPECT_FALSE(RunLaw::fit({}, {}, kSummed));
   EXPECT_FALSE(RunLaw::fit(std::vector<MeasuredRun>{{.iterations = 0, .seconds = 1}}, {}, kSummed));

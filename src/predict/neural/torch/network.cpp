@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "predict/neural/inspector_form.h"
 #include "predict/neural/torch/structures.h"
 #include "profile/torch/threads.h"
 
@@ -123,6 +124,8 @@ class TorchNetwork final : public Network {
         *at++ = shape.fan_in == 0 ? shape.constant : static_cast<float>(random.uniform(-bound, bound));
       }
     }
+    if (options_.structure != Structure::kInspector) return;
+    let_nodes_through(options_, {flat_.data_ptr<float>(), static_cast<std::size_t>(flat_.numel())});
   }
 
   Result<BatchTensors> tensors_of(const NetworkBatch& batch) const {
@@ -207,6 +210,7 @@ class TorchNetwork final : public Network {
   void adam(double learning_rate) {
     const at::NoGradGuard no_grad;
     at::Tensor g = gradient();
+    if (options_.gradient_max > 0) g.mul_(std::min(1.0, options_.gradient_max / g.norm().item<double>()));
     if (options_.weight_decay > 0) g.add_(flat_, options_.weight_decay);
     if (learning_.defined()) g.mul_(learning_);  // weight decay must not move what is frozen
     ++steps_;
