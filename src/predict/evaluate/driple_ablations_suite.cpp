@@ -21,6 +21,7 @@ constexpr std::size_t kStoppingRuns = 300;  // watched while learning: all would
 constexpr std::size_t kSeeds = 3;
 constexpr std::size_t kGroups = 8;         // of uniform grouping where the graphs are small
 constexpr std::size_t kManyGroups = 100;   // where they are not, as published
+constexpr double kManyShare = 0.15;        // of the nodes, which makes about as many groups on average
 constexpr double kDeepRate = 1e-3;         // see the header
 constexpr std::int32_t kLargeHidden = 16;  // a graph has twenty times as many nodes
 constexpr std::size_t kLargeBatch = 8;
@@ -87,6 +88,8 @@ Plan large_plan_of(ResourceNetworkOptions base) {
   base.batch = kLargeBatch;
   Plan plan{{base}, {}};
   add_groupings("grouping of large graphs", kManyGroups, plan);
+  base.grouping = {.grouping = Grouping::kProportional, .rule = GroupRule::kShare, .share = kManyShare};
+  plan.add("proportional, as many as uniform", base, -0.46);
   return plan;
 }
 
