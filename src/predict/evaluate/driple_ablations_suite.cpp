@@ -21,6 +21,7 @@ constexpr std::size_t kStoppingRuns = 300;  // watched while learning: all would
 constexpr std::size_t kSeeds = 3;
 constexpr std::size_t kGroups = 8;         // of uniform grouping where the graphs are small
 constexpr std::size_t kManyGroups = 100;   // where they are not, as published
+constexpr double kManyShare = 0.15;        // of the nodes, which makes about as many groups on average
 constexpr double kDeepRate = 1e-3;         // see the header
 constexpr std::int32_t kLargeHidden = 16;  // a graph has twenty times as many nodes
 constexpr std::size_t kLargeBatch = 8;
@@ -87,6 +88,8 @@ Plan large_plan_of(ResourceNetworkOptions base) {
   base.batch = kLargeBatch;
   Plan plan{{base}, {}};
   add_groupings("grouping of large graphs", kManyGroups, plan);
+  base.grouping = {.grouping = Grouping::kProportional, .rule = GroupRule::kShare, .share = kManyShare};
+  plan.add("proportional, as many as uniform", base, -0.46);
   return plan;
 }
 
@@ -147,9 +150,8 @@ Spread spread_of(std::span<const Outcome> outcomes) {
   return spread;
 }
 
-Result<std::vector<std::vector<Outcome>>> train_all(const Plan& plan, const ResourceRuns& runs, std::uint64_t steps,
-                                                    const SuiteInput& input) {
-  SharedProgress progress(input.training.progress, plan.networks.size() * kSeeds * steps);
+Result<std::vector<std::vector<Outcome>>> train_all(const Plan& plan, const ResourceRuns& runs, const SuiteInput& input,
+                                                    SharedProgress& progress) {
   std::vector<std::optional<Result<Outcome>>> made(plan.networks.size() * kSeeds);
   run_parallel(made.size(), input.threads, [&](std::size_t i) {
     made[i] = run_one(plan.networks[i / kSeeds], input.seed + i % kSeeds, runs, input, progress);
@@ -163,8 +165,8 @@ Result<std::vector<std::vector<Outcome>>> train_all(const Plan& plan, const Reso
 
 // Trains the networks of a plan on the runs and reports its cells.
 Status study(const Plan& plan, const ResourceRuns& runs, const std::string& what, const SuiteInput& input,
-             SuiteReport& report) {
-  ORRERY_TRY(const auto outcomes, train_all(plan, runs, plan.networks.front().steps, input));
+             SharedProgress& progress, SuiteReport& report) {
+  ORRERY_TRY(const auto outcomes, train_all(plan, runs, input, progress));
   double reference = 0;
   for (const Cell& cell : plan.cells) {
     const std::vector<Outcome>& of_cell = outcomes[cell.network];
@@ -224,11 +226,15 @@ Result<SuiteReport> run_driple_ablations_suite(const SuiteInput& input) {
   base.patience = kPatience;
   base.check_every = kCheckEvery;
   base.threads = 1;
+  const bool has_own = input.files.exists(std::string(kShippedIterations));
+  const Plan plan = plan_of(base), large = large_plan_of(base);
+  const std::size_t networks = plan.networks.size() + (has_own ? large.networks.size() : 0);
+  SharedProgress progress(input.training.progress, networks * kSeeds * base.steps);
   ORRERY_TRY(const ResourceRuns runs, read_resource_runs(input));
-  ORRERY_TRY_VOID(study(plan_of(base), runs, "six figures of perceptrons on a GPU", input, report));
-  if (input.files.exists(std::string(kShippedIterations))) {
+  ORRERY_TRY_VOID(study(plan, runs, "six figures of perceptrons on a GPU", input, progress, report));
+  if (has_own) {
     ORRERY_TRY(const ResourceRuns own, read_own_graph_runs(input));
-    ORRERY_TRY_VOID(study(large_plan_of(base), own, "three times of real models on a processor", input, report));
+    ORRERY_TRY_VOID(study(large, own, "three times of real models on a processor", input, progress, report));
   } else {
     report.notes.push_back(fmt::format("no {} here: grouping of large graphs is left out", kShippedIterations));
   }

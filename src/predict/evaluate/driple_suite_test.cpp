@@ -8,7 +8,9 @@
 #include "base/random.h"
 #include "env/sim_files.h"
 #include "predict/evaluate/driple_ablations_suite.h"
+#include "predict/evaluate/own_graph_runs.h"
 #include "predict/evaluate/resource_models.h"
+#include "profile/dataset/dataset_file.h"
 
 namespace orrery::predict {
 namespace {
@@ -112,6 +114,32 @@ TEST_F(DripleSuite, AblationsChangeOnePartAtATimeAgainstTheSameNetwork) {
   EXPECT_NE(more("graph layer: gin", "change"), 0);
   EXPECT_LE(more("depth: half", "least"), more("depth: half", "most"));
   EXPECT_EQ(more("grouping: proportional", "published_change"), -0.46);
+}
+
+// With iterations of real models at hand, grouping is asked about once more, and progress goes on where it was.
+TEST_F(DripleSuite, AblationsAskAboutLargeGraphsToo) {
+  std::string lines = profile::header_line({.machine = "made up", .library = "none"});
+  for (std::int64_t batch = 1; batch <= 120; ++batch) {
+    profile::DatasetEntry entry{.configuration = {"lenet", "lenet", batch}};
+    entry.visits = {Seconds(1e-3 * static_cast<double>(batch))};
+    entry.operators = {{0, workload::Phase::kForward, Seconds(1e-4), Seconds(0)}};
+    lines += profile::entry_line(entry);
+  }
+  ASSERT_TRUE(files_.make_directory("data"));
+  ASSERT_TRUE(files_.write_atomically(std::string(kShippedIterations), lines));
+  SuiteInput short_one = input();
+  short_one.training.steps = 2;
+  std::uint64_t last = 0, most = 0;
+  short_one.training.progress = [&](std::uint64_t done, std::uint64_t total) {
+    EXPECT_GE(done, last);
+    last = done;
+    most = total;
+  };
+  const auto report = run_driple_ablations_suite(short_one);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_EQ(report->rows.size(), 17U);
+  EXPECT_NE(report->find("grouping of large graphs: uniform"), nullptr);
+  EXPECT_EQ(last, most);
 }
 
 // Errors 1 and −3 over measured 2 and 10 (training: up to 20): root of 5; range 8, mean 6.

@@ -104,9 +104,9 @@ inline std::vector<InspectorParameter> inspector_parameters(const NetworkOptions
 }
 
 // Makes the GRU cell of parameters that were just drawn pass on what comes in. Drawn at random it halves what it is
-// given: behind four layers 2 % of the difference between two graphs are left, behind 16 none in single precision, and
-// no gradient finds its way back (the published training takes up to 100,000 passes). With K layers at most it begins
-// as
+// given: behind eight layers a two-thousandth of the difference between two graphs is left, behind 16 nothing in single
+// precision, and no gradient finds its way back (the published training takes up to 100,000 passes). With K layers at
+// most it begins as
 //
 //   n = tanh(x), z = σ(… − log K)               so that x ← (1 − z) n + z y is nearly x, for K layers together
 //
