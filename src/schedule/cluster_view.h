@@ -29,7 +29,7 @@ struct JobFacts {
   double gpu_utilisation = 1;   // share of a GPU it keeps busy when alone
   double gpu_memory_share = 1;  // of one GPU's memory
   double cpus = 0, memory = 0;  // of a machine, in its units; 0: not said
-  StageTimes stages{};
+  SharedStages stages{};
 };
 
 struct JobProgress {

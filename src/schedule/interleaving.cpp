@@ -64,7 +64,7 @@ double interleaving_efficiency(std::span<const StageTimes> jobs, double period_s
 }
 
 StageTimes stages_of(const JobFacts& facts) {
-  if (is_known(facts.stages)) return facts.stages;
+  if (facts.stages != nullptr) return *facts.stages;
   return {.load_s = 1 - facts.gpu_utilisation, .gpu_s = facts.gpu_utilisation, .iteration_s = 1};
 }
 

@@ -13,7 +13,7 @@ constexpr double kMemorySlack = 1e-9;
 
 InterleavingTable::Kind InterleavingTable::kind_of(const JobFacts& facts) {
   const StageTimes stages = stages_of(facts);
-  const double memory = is_known(facts.stages) ? 0 : facts.gpu_memory_share;
+  const double memory = facts.stages != nullptr ? 0 : facts.gpu_memory_share;
   const auto added = kinds_.emplace(std::pair(stages, memory), static_cast<Kind>(stages_.size()));
   if (added.second) {
     stages_.push_back(stages);

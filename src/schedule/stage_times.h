@@ -2,6 +2,7 @@
 // What one iteration of a job does, stage after stage, on the GPUs it asks for.
 
 #include <cstddef>
+#include <memory>
 
 namespace orrery::schedule {
 
@@ -27,6 +28,13 @@ constexpr bool is_known(const StageTimes& stages) {
 
 constexpr double sum_s(const StageTimes& stages) {
   return stages.load_s + stages.storage_s + stages.processors_s + stages.gpu_s + stages.network_s;
+}
+
+// Jobs of one kind share them, so that the many jobs nobody has profiled have no room for them; null: not known.
+using SharedStages = std::shared_ptr<const StageTimes>;
+
+inline SharedStages shared_stages(const StageTimes& stages) {
+  return is_known(stages) ? std::make_shared<const StageTimes>(stages) : nullptr;
 }
 
 }  // namespace orrery::schedule

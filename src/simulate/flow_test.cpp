@@ -23,7 +23,7 @@ TEST(Flow, AloneAJobGetsAllItCanUse) {
 
 TraceJob staged(double submit_s, double length_s, int gpus, double load_s, double gpu_s) {
   TraceJob job = job_of(submit_s, length_s, gpus);
-  job.facts.stages = {.load_s = load_s, .gpu_s = gpu_s, .iteration_s = load_s + gpu_s};
+  job.facts.stages = schedule::shared_stages({.load_s = load_s, .gpu_s = gpu_s, .iteration_s = load_s + gpu_s});
   return job;
 }
 

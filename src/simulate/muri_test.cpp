@@ -15,8 +15,8 @@ constexpr TimeNs kSecond = schedule::kSecondNs;
 
 TraceJob staged(double submit_s, double length_s, int gpus, double load_s, double gpu_s, double network_s) {
   TraceJob job = job_of(submit_s, length_s, gpus);
-  job.facts.stages = {
-      .load_s = load_s, .gpu_s = gpu_s, .network_s = network_s, .iteration_s = load_s + gpu_s + network_s};
+  job.facts.stages = schedule::shared_stages(
+      {.load_s = load_s, .gpu_s = gpu_s, .network_s = network_s, .iteration_s = load_s + gpu_s + network_s});
   return job;
 }
 

@@ -81,7 +81,7 @@ class Flow : public Policy {
   void arrive(const JobFacts& facts, JobIndex job) {
     active_.push_back(job);
     kinds_.emplace(job, table_.kind_of(facts));
-    may_share_ = may_share_ || is_known(facts.stages) || facts.gpu_utilisation < 1;
+    may_share_ = may_share_ || facts.stages != nullptr || facts.gpu_utilisation < 1;
   }
 
   void leave(JobIndex job) {

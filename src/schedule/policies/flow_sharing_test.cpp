@@ -11,7 +11,7 @@ class FlowSharing : public testing::Test {
  protected:
   SharingJob job(double load_s, double gpu_s, double value, int gpus) {
     const StageTimes stages = {.load_s = load_s, .gpu_s = gpu_s, .iteration_s = load_s + gpu_s};
-    return {&speedup_, value, 0, table_.kind_of({.stages = stages}), gpus};
+    return {&speedup_, value, 0, table_.kind_of({.stages = shared_stages(stages)}), gpus};
   }
 
   Speedup speedup_{std::vector<double>{1, 1.9}};

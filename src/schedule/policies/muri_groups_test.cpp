@@ -16,7 +16,7 @@ StageTimes stages(double load, double gpu, double network) {
 }
 
 JobFacts job(const StageTimes& times, int gpus) {
-  return {.gpus = gpus, .stages = times};
+  return {.gpus = gpus, .stages = shared_stages(times)};
 }
 
 std::vector<std::vector<int>> members(const std::vector<MuriGroup>& groups) {

@@ -88,7 +88,7 @@ Status JobSink::add(std::size_t line, const RawJob& job) {
   added.facts.memory = job.memory;
   added.facts.gpu_utilisation = job.gpu_utilisation;
   added.facts.gpu_memory_share = job.gpu_memory_share;
-  added.facts.stages = job.stages;
+  added.facts.stages = stages_of(job.stages);
   added.facts.tenant = tenant_of(job.tenant);
   added.executed_ns = schedule::from_seconds(job.executed_s);
   if (!job.typed.empty()) added.facts.speed_class = class_of(job.typed, job.duration_s);
@@ -124,6 +124,13 @@ std::int32_t JobSink::class_of(const std::vector<TypedDuration>& typed, double f
   const auto added = classes_.emplace(speeds, static_cast<std::int32_t>(workload.speeds.size()));
   if (added.second) workload.speeds.push_back(std::move(speeds));
   return added.first->second;
+}
+
+schedule::SharedStages JobSink::stages_of(const schedule::StageTimes& stages) {
+  if (!schedule::is_known(stages)) return nullptr;
+  schedule::SharedStages& known = stages_[stages];
+  if (known == nullptr) known = schedule::shared_stages(stages);
+  return known;
 }
 
 std::int32_t JobSink::tenant_of(const std::string& name) {

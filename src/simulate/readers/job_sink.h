@@ -61,6 +61,7 @@ class JobSink {
 
  private:
   std::int32_t tenant_of(const std::string& name);
+  schedule::SharedStages stages_of(const schedule::StageTimes& stages);
   std::int32_t class_of(const std::vector<TypedDuration>& typed, double fastest_s);
 
   WorkloadFile& file_;
@@ -68,6 +69,7 @@ class JobSink {
   bool strict_;
   std::unordered_set<std::string> ids_;
   std::unordered_map<std::string, std::int32_t> tenants_;
+  std::map<schedule::StageTimes, schedule::SharedStages> stages_;
   std::map<std::vector<double>, std::int32_t> classes_;  // speeds by device, without zeros at the end
 };
 

@@ -146,11 +146,13 @@ TEST(Readers, OurOwnFormsGiveTheSameJobsBack) {
 
 TEST(Readers, StagesComeBackFromOurOwnForms) {
   Workload workload = generate({.jobs = 2});
-  workload.jobs[1].facts.stages = {.load_s = 0.25, .gpu_s = 0.5, .network_s = 0.125, .iteration_s = 0.75};
+  const schedule::StageTimes stages = {.load_s = 0.25, .gpu_s = 0.5, .network_s = 0.125, .iteration_s = 0.75};
+  workload.jobs[1].facts.stages = schedule::shared_stages(stages);
   for (const std::string& text : {to_csv(workload), to_jsonl(workload)}) {
     const WorkloadFile file = read(text, {.strict = true});
-    EXPECT_EQ(file.workload.jobs[0].facts.stages, schedule::StageTimes{});
-    EXPECT_EQ(file.workload.jobs[1].facts.stages, workload.jobs[1].facts.stages);
+    EXPECT_EQ(file.workload.jobs[0].facts.stages, nullptr);
+    ASSERT_NE(file.workload.jobs[1].facts.stages, nullptr);
+    EXPECT_EQ(*file.workload.jobs[1].facts.stages, stages);
   }
   // Stages without the iteration they are of.
   EXPECT_EQ(read("id,submit_s,duration_s,gpus,stage_s.gpu\na,0,5,2,1\nb,0,5,2,\n").skipped, 1u);
@@ -163,7 +165,8 @@ TEST(Readers, MurisStagesAreInMilliseconds) {
       "0,8,0,100,gpt2,500,250,125,62.5\n");
   const schedule::StageTimes expected = {.load_s = 0.25, .gpu_s = 0.125, .network_s = 0.0625, .iteration_s = 0.5};
   ASSERT_EQ(file.workload.jobs.size(), 1u);
-  EXPECT_EQ(file.workload.jobs[0].facts.stages, expected);
+  ASSERT_NE(file.workload.jobs[0].facts.stages, nullptr);
+  EXPECT_EQ(*file.workload.jobs[0].facts.stages, expected);
 }
 
 TEST(Generate, GivesTheRateAndTheSameJobsAgain) {

@@ -32,7 +32,7 @@ Table table_of(const Workload& workload) {
   const bool is_snapshot = std::ranges::any_of(workload.jobs, [](const TraceJob& job) { return job.executed_ns > 0; });
   if (is_snapshot) columns.push_back({"executed_s", "executed", CellFormat::kNumber});
   const bool has_stages =
-      std::ranges::any_of(workload.jobs, [](const TraceJob& job) { return schedule::is_known(job.facts.stages); });
+      std::ranges::any_of(workload.jobs, [](const TraceJob& job) { return job.facts.stages != nullptr; });
   if (has_stages) {
     for (const char* column :
          {"iteration_s", "stage_s.load", "stage_s.storage", "stage_s.processors", "stage_s.gpu", "stage_s.network"}) {
@@ -61,7 +61,7 @@ Table table_of(const Workload& workload) {
                                facts.gpu_memory_share};
     if (is_snapshot) cells.emplace_back(schedule::to_seconds(job.executed_ns));
     if (has_stages) {
-      const schedule::StageTimes& s = facts.stages;
+      const schedule::StageTimes s = facts.stages != nullptr ? *facts.stages : schedule::StageTimes{};
       for (const double time_s : {s.iteration_s, s.load_s, s.storage_s, s.processors_s, s.gpu_s, s.network_s}) {
         cells.push_back(schedule::is_known(s) ? Cell(time_s) : Cell());
       }
