@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "elastic/monitor/noise_scale.h"
+#include "elastic/monitor/step_time.h"
 #include "elastic/policy/proposal.h"
 #include "elastic/worker.h"
 #include "profile/executor.h"
@@ -48,7 +49,8 @@ struct Learner {
 struct Pulse {
   double card_s = 0;      // computing time of a card; 0: it had none
   double step_s = 0;      // what the step before took, from commit to commit; 0: not known
-  double exchange_s = 0;  // what its exchange took, once this member had computed; 0: not known
+  double compute_s = 0;   // of that: until this member had computed
+  double exchange_s = 0;  // from there to the end of its exchange; 0: not known
   double wall_s = 0;      // its clock
 };
 
@@ -69,9 +71,9 @@ struct StepAtHand {
 // Gathers the pulses of all members while the rule does other things.
 class Pulses {
  public:
-  // The computing of `cards` has ended now.
+  // The computing of `cards` has ended now. `last`: of the step before, if it was one of gradients.
   Status send(const Learner& learner, const StepAtHand& step, Seconds computing, std::uint64_t cards,
-              Seconds last_exchange = Seconds(0));
+              const elastic::RankTime& last = {});
   Status receive(const Learner& learner);
   // By rank, when received.
   std::span<const Pulse> by_rank() const { return all_; }

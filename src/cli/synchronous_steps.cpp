@@ -59,10 +59,10 @@ class SynchronousSteps : public StepRule {
     const Seconds start = learner_.clock.monotonic();
     for (std::uint64_t card = mine.begin; card < mine.end; ++card) ORRERY_TRY_VOID(add_card(card, order));
     const Seconds computed = learner_.clock.monotonic();
-    ORRERY_TRY_VOID(pulses_.send(learner_, step, computed - start, mine.size(), last_exchange_));
+    ORRERY_TRY_VOID(pulses_.send(learner_, step, computed - start, mine.size(), last_));
     ORRERY_TRY_VOID(exchange());
     ORRERY_TRY_VOID(pulses_.receive(learner_));
-    last_exchange_ = learner_.clock.monotonic() - computed;
+    last_ = {(computed - start).value(), (learner_.clock.monotonic() - computed).value()};
     return {};
   }
 
@@ -158,7 +158,7 @@ class SynchronousSteps : public StepRule {
   bool has_servers_;
   std::vector<float> gradient_;
   Pulses pulses_;
-  Seconds last_exchange_{0};
+  elastic::RankTime last_{};
   std::vector<std::int64_t> sums_;             // gradients and figures of this step, summed over own cards
   std::vector<elastic::ArenaBuffer> buckets_;  // the same, summed over all ranks
 };

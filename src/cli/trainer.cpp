@@ -50,10 +50,11 @@ Result<double> Learner::compute_card(std::uint64_t card, const elastic::Permutat
 }
 
 Status Pulses::send(const Learner& learner, const StepAtHand& step, Seconds computing, std::uint64_t cards,
-                    Seconds last_exchange) {
+                    const elastic::RankTime& last) {
   own_ = {.card_s = cards > 0 ? computing.value() / static_cast<double>(cards) : 0,
           .step_s = step.last_step_s,
-          .exchange_s = step.last_step_s > 0 ? last_exchange.value() : 0,
+          .compute_s = last.compute_s,
+          .exchange_s = step.last_step_s > 0 ? last.communication_s : 0,
           .wall_s = learner.clock.wall().value()};
   all_.resize(learner.worker->view().members.size());
   constexpr std::size_t kNumbers = sizeof(Pulse) / sizeof(double);
@@ -70,18 +71,21 @@ Status Pulses::receive(const Learner& learner) {
 void TrainingWatch::add(std::uint64_t step, const StepFigures& figures, double batch, double topology) {
   // A step of one card says nothing about noise; nor does one without numbers.
   if (figures.noise) (void)noise.add(*figures.noise);
-  std::vector<elastic::RankTime> times;
+  std::vector<elastic::RankTime> times, last;
   double step_s = 0;
+  bool exchanged = true;
   for (const Pulse& pulse : figures.pulses) {
     if (pulse.card_s > 0) times.push_back({.compute_s = pulse.card_s, .communication_s = 0});
+    last.push_back({pulse.compute_s, pulse.exchange_s});
+    exchanged = exchanged && pulse.exchange_s > 0;
     step_s = std::max(step_s, pulse.step_s);
   }
   straggler_index.add(elastic::straggler_index(times));
   // It is that of the step before, of the same members. A round of several steps of the optimizer has no noise.
   if (step_s > 0 && figures.noise) step_time.add(static_cast<double>(figures.pulses.size()), last_batch, step_s);
-  const auto waited_least = std::ranges::min(figures.pulses, {}, &Pulse::exchange_s);
-  if (waited_least.exchange_s > 0) {
-    interference.add(step, waited_least.exchange_s, step_s, static_cast<double>(figures.pulses.size()), topology);
+  if (exchanged) {
+    const double longest_s = std::ranges::max(elastic::split_step(last), {}, &elastic::StepTime::transfer_s).transfer_s;
+    interference.add(step, longest_s, step_s, static_cast<double>(figures.pulses.size()), topology);
   }
   last_batch = batch;
   now_s = figures.pulses.front().wall_s;

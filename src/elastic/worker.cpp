@@ -16,7 +16,7 @@ constexpr Seconds kNoLimit{3600};  // whoever does not come is found dead, or lo
 // So long a launcher may be stopped or busy before a process that is no member yet takes it for gone.
 constexpr Seconds kLauncherSilenceMax{2};
 // A network that slows a training down is worth a closer look than one at its start.
-constexpr Seconds kRemeasuringMax{0.3};
+constexpr Seconds kRemeasuringMax{1};
 // So long a process that has come to its end stays for others who have not.
 constexpr Seconds kPartingMax{5};
 

@@ -2,9 +2,9 @@
 // Whether something else uses the network: how long exchanges take now, over how long they took when they were left
 // alone, and what that makes of a step.
 //
-// The exchange of a step begins when the last rank has computed, so its time is that of the rank that waited least. The
-// reference is the least running mean so far, and is forgotten when the members change. A remeasured topology keeps it:
-// what it regains shows.
+// The exchange of a step begins when the last rank has computed, and ends when the last one has the result: the longest
+// transfer of step_time.h. The reference is the least running mean so far, and is forgotten when the members change. A
+// remeasured topology keeps it: what it regains shows.
 //
 // Plain numbers, so that it can be handed to members that join.
 
@@ -23,7 +23,7 @@ struct Interference {
   double members = 0, topology = 0;
   std::uint64_t topology_step = 0;  // at which it was changed last
 
-  // `exchange_s`: of the rank that waited least; `step_s`: of the step it was in.
+  // `step_s`: of the step that the exchange was in.
   void add(std::uint64_t step, double exchange_s, double step_s, double members_now, double topology_now);
   // 1: as ever; 2: exchanges take twice as long. Nothing as long as it is not known.
   std::optional<double> index() const;

@@ -10,6 +10,12 @@
 
 namespace orrery::elastic::net {
 
+namespace {
+
+constexpr double kUneven = 4;  // so many times slower than most
+
+}  // namespace
+
 Session::Session(std::unique_ptr<Mesh> mesh, const SessionOptions& options)
     : mesh_(std::move(mesh)),
       chunk_bytes_(options.chunk_bytes),
@@ -289,8 +295,8 @@ Result<double> Session::time_all_reduce(std::span<float> memory, Algorithm algor
   return least;
 }
 
-Result<std::vector<int>> Session::measure_links() {
-  if (size() < 3 || size() > kLinksMeasuredMax) return std::vector<int>();
+Result<Session::Links> Session::measure_links() {
+  if (size() < 3 || size() > kLinksMeasuredMax) return Links();
   constexpr std::size_t kBytes = 64 << 10;
   constexpr const char* kName = "orrery: links";
   const auto ranks = static_cast<std::size_t>(size());
@@ -312,7 +318,12 @@ Result<std::vector<int>> Session::measure_links() {
   ORRERY_TRY(const Ticket ticket, all_gather("orrery: links of all", {own.data(), own.size(), DataType::kF64},
                                              {all.data(), all.size(), DataType::kF64}));
   ORRERY_TRY_VOID(wait(ticket));
-  return best_tree(all, size());
+  Links links{.tree = best_tree(all, size())};
+  std::erase(all, 0.0);  // to oneself
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::nth_element(all.begin(), middle, all.end());
+  links.are_uneven = *std::max_element(middle, all.end()) > kUneven * *middle;
+  return links;
 }
 
 Result<double> Session::slowest(double own) {
@@ -326,7 +337,8 @@ Status Session::measure(Seconds budget) {
   ORRERY_TRY_VOID(check_idle("measuring"));
   const Seconds begin = mesh_->now();
   choice_.prefer(Algorithm::kExchange);
-  ORRERY_TRY(parents_, measure_links());
+  ORRERY_TRY(Links links, measure_links());
+  parents_ = std::move(links.tree);
   Choice measured(size(), chunk_bytes_, parents_);
   Choice::Times times{};
   std::vector<float> memory(Choice::kSizes.back() / sizeof(float));
@@ -336,7 +348,12 @@ Status Session::measure(Seconds budget) {
     const int repetitions = i == 0 ? 3 : 2;
     // What of the time grows with the bytes is not known.
     last *= 4;
-    for (const Algorithm algorithm : measured.candidates(i)) {
+    std::vector<Algorithm> candidates = measured.candidates(i);
+    // What goes around slow links must not be left out for want of time.
+    if (links.are_uneven) {
+      std::ranges::stable_partition(candidates, [](Algorithm one) { return one == Algorithm::kGivenTree; });
+    }
+    for (const Algorithm algorithm : candidates) {
       // Everyone must come to the same end.
       ORRERY_TRY(const double passed, slowest((mesh_->now() - begin).value()));
       if (i > 0 && passed + last > budget.value()) continue;

@@ -99,8 +99,11 @@ class Session final : public Collectives, private Receiver {
   Status check_peers(const Operation& operation);
   Status check_idle(std::string_view what) const;
   Status wait_for(const std::function<bool()>& over, const std::function<Status()>& check);
-  // A tree that suits the links; empty if there are too many.
-  Result<std::vector<int>> measure_links();
+  struct Links {
+    std::vector<int> tree{};  // that suits them; empty if there are too many
+    bool are_uneven = false;  // some are much slower than others
+  };
+  Result<Links> measure_links();
   // Of what all ranks give.
   Result<double> slowest(double own);
   Result<double> time_all_reduce(std::span<float> memory, Algorithm algorithm, int repetitions);
