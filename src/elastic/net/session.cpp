@@ -320,6 +320,7 @@ Result<Session::Links> Session::measure_links() {
   ORRERY_TRY_VOID(wait(ticket));
   Links links{.tree = best_tree(all, size())};
   std::erase(all, 0.0);  // to oneself
+  if (all.empty()) return links;
   const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
   std::nth_element(all.begin(), middle, all.end());
   links.are_uneven = *std::max_element(middle, all.end()) > kUneven * *middle;
@@ -351,7 +352,8 @@ Status Session::measure(Seconds budget) {
     std::vector<Algorithm> candidates = measured.candidates(i);
     // What goes around slow links must not be left out for want of time.
     if (links.are_uneven) {
-      std::ranges::stable_partition(candidates, [](Algorithm one) { return one == Algorithm::kGivenTree; });
+      std::stable_partition(candidates.begin(), candidates.end(),
+                            [](Algorithm one) { return one == Algorithm::kGivenTree; });
     }
     for (const Algorithm algorithm : candidates) {
       // Everyone must come to the same end.
