@@ -74,4 +74,16 @@ std::vector<int> best_tree(std::span<const double> seconds, int ranks) {
   return best;
 }
 
+bool has_slow_links(std::span<const double> seconds, int ranks) {
+  constexpr double kMuch = 4;  // times the median
+  std::vector<double> links;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    const auto to = static_cast<int>(i) / ranks, from = static_cast<int>(i) % ranks;
+    if (to != from) links.push_back(seconds[i]);
+  }
+  if (links.empty()) return false;
+  std::sort(links.begin(), links.end());
+  return links.back() > kMuch * links[links.size() / 2];
+}
+
 }  // namespace orrery::elastic::net

@@ -14,5 +14,7 @@ namespace orrery::elastic::net {
 // Parents by rank, −1 for the root.
 std::vector<int> best_tree(std::span<const double> seconds, int ranks);
 double seconds_of_tree(std::span<const int> parents, std::span<const double> seconds);
+// Whether some links are much slower than most: then what goes around them is worth most.
+bool has_slow_links(std::span<const double> seconds, int ranks);
 
 }  // namespace orrery::elastic::net

@@ -40,6 +40,18 @@ TEST(BestTree, AHostWithSlowLinksIsALeaf) {
   }
 }
 
+TEST(BestTree, OneSlowLinkIsFoundAmongMany) {
+  for (int ranks = 3; ranks <= 9; ++ranks) {
+    std::vector<double> seconds(static_cast<std::size_t>(ranks * ranks), kFast);
+    for (int rank = 0; rank < ranks; ++rank) seconds[static_cast<std::size_t>(rank * ranks + rank)] = 0;
+    EXPECT_FALSE(has_slow_links(seconds, ranks));
+    seconds[1] = 3 * kFast;
+    EXPECT_FALSE(has_slow_links(seconds, ranks)) << "that may be noise";
+    seconds[1] = kSlow;
+    EXPECT_TRUE(has_slow_links(seconds, ranks));
+  }
+}
+
 TEST(BestTree, NoOtherOfThoseTriedIsFaster) {
   Random random(3);
   for (int round = 0; round < 200; ++round) {

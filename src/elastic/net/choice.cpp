@@ -79,7 +79,7 @@ Algorithm Choice::pick(const Descriptor& descriptor) const {
   return ring_is_as_good ? Algorithm::kRing : best;
 }
 
-std::vector<Algorithm> Choice::candidates(std::size_t size) const {
+std::vector<Algorithm> Choice::candidates(std::size_t size, bool has_slow_links) const {
   // Two that differ by less may come out either way.
   constexpr double kTooMany = 1.25;
   std::vector<std::size_t> found;
@@ -94,8 +94,11 @@ std::vector<Algorithm> Choice::candidates(std::size_t size) const {
       return bytes_[size][which] > kTooMany * fewest && static_cast<Algorithm>(which) != Algorithm::kGivenTree;
     });
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [&](std::size_t a, std::size_t b) { return bytes_[size][a] < bytes_[size][b]; });
+  const auto order = [&](std::size_t which) {
+    const bool comes_first = has_slow_links && static_cast<Algorithm>(which) == Algorithm::kGivenTree;
+    return std::pair(!comes_first, bytes_[size][which]);
+  };
+  std::stable_sort(found.begin(), found.end(), [&](std::size_t a, std::size_t b) { return order(a) < order(b); });
   std::vector<Algorithm> candidates;
   for (const std::size_t which : found) candidates.push_back(static_cast<Algorithm>(which));
   return candidates;

@@ -31,8 +31,9 @@ class Choice {
   Algorithm pick(const Descriptor& descriptor) const;
 
   // Those worth measuring at kSizes[size], fewest bytes first: of the largest, only those that can be the fastest for
-  // tensors above it, where bytes decide; a given tree may use other links than the others, so it always can.
-  std::vector<Algorithm> candidates(std::size_t size) const;
+  // tensors above it, where bytes decide; a given tree may use other links than the others, so it always can. Where
+  // links are slow that it goes around it comes first: it must not be left out for want of time.
+  std::vector<Algorithm> candidates(std::size_t size, bool has_slow_links = false) const;
   // Takes measured times; 0: not measured. Those come from the time per byte of what was measured at that size, or, if
   // nothing was, from the sizes below.
   void learn(const Times& measured);

@@ -40,6 +40,9 @@ TEST(NetChoice, AGivenTreeIsMeasuredHoweverManyBytesItMoves) {
   const Choice choice(4, kChunk, {-1, 0, 0, 0});
   const auto large = choice.candidates(kLargest);
   EXPECT_EQ(large.back(), Algorithm::kGivenTree);
+  const auto around_slow_links = choice.candidates(kLargest, true);
+  EXPECT_EQ(around_slow_links.front(), Algorithm::kGivenTree);
+  EXPECT_EQ(around_slow_links.size(), large.size());
 }
 
 TEST(NetChoice, AlgorithmsThatWereNotMeasuredTakeTheTimeOfTheirBytes) {

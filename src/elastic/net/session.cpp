@@ -10,12 +10,6 @@
 
 namespace orrery::elastic::net {
 
-namespace {
-
-constexpr double kUneven = 4;  // so many times slower than most
-
-}  // namespace
-
 Session::Session(std::unique_ptr<Mesh> mesh, const SessionOptions& options)
     : mesh_(std::move(mesh)),
       chunk_bytes_(options.chunk_bytes),
@@ -318,13 +312,7 @@ Result<Session::Links> Session::measure_links() {
   ORRERY_TRY(const Ticket ticket, all_gather("orrery: links of all", {own.data(), own.size(), DataType::kF64},
                                              {all.data(), all.size(), DataType::kF64}));
   ORRERY_TRY_VOID(wait(ticket));
-  Links links{.tree = best_tree(all, size())};
-  std::erase(all, 0.0);  // to oneself
-  if (all.empty()) return links;
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-  std::nth_element(all.begin(), middle, all.end());
-  links.are_uneven = *std::max_element(middle, all.end()) > kUneven * *middle;
-  return links;
+  return Links{.tree = best_tree(all, size()), .some_are_slow = has_slow_links(all, size())};
 }
 
 Result<double> Session::slowest(double own) {
@@ -349,13 +337,7 @@ Status Session::measure(Seconds budget) {
     const int repetitions = i == 0 ? 3 : 2;
     // What of the time grows with the bytes is not known.
     last *= 4;
-    std::vector<Algorithm> candidates = measured.candidates(i);
-    // What goes around slow links must not be left out for want of time.
-    if (links.are_uneven) {
-      std::stable_partition(candidates.begin(), candidates.end(),
-                            [](Algorithm one) { return one == Algorithm::kGivenTree; });
-    }
-    for (const Algorithm algorithm : candidates) {
+    for (const Algorithm algorithm : measured.candidates(i, links.some_are_slow)) {
       // Everyone must come to the same end.
       ORRERY_TRY(const double passed, slowest((mesh_->now() - begin).value()));
       if (i > 0 && passed + last > budget.value()) continue;

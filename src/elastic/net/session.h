@@ -101,7 +101,7 @@ class Session final : public Collectives, private Receiver {
   Status wait_for(const std::function<bool()>& over, const std::function<Status()>& check);
   struct Links {
     std::vector<int> tree{};  // that suits them; empty if there are too many
-    bool are_uneven = false;  // some are much slower than others
+    bool some_are_slow = false;
   };
   Result<Links> measure_links();
   // Of what all ranks give.
