@@ -28,23 +28,19 @@ bool InterleavingTable::fit(const Kinds& kinds) const {
   return kinds.size() <= kGroupMax && memory <= 1 + kMemorySlack;
 }
 
-double InterleavingTable::iteration_s(const Kinds& kinds) {
-  const auto known = iterations_s_.find(kinds);
-  if (known != iterations_s_.end()) return known->second;
-  std::vector<StageTimes> stages;
-  for (const Kind kind : kinds) stages.push_back(stages_[static_cast<std::size_t>(kind)]);
-  return iterations_s_.emplace(kinds, interleaved_iteration_s(stages)).first->second;
+std::vector<StageTimes> InterleavingTable::stages_of_all(const Kinds& kinds) const {
+  std::vector<StageTimes> all;
+  for (const Kind kind : kinds) all.push_back(stages(kind));
+  return all;
 }
 
 double InterleavingTable::efficiency(const Kinds& kinds) {
-  std::vector<StageTimes> stages;
-  for (const Kind kind : kinds) stages.push_back(stages_[static_cast<std::size_t>(kind)]);
-  return interleaving_efficiency(stages, iteration_s(kinds));
+  return interleaving_efficiency(stages_of_all(kinds), iteration_s(kinds));
 }
 
 InterleavingTable::Group InterleavingTable::group_of(const Kinds& kinds) {
   const auto added = numbers_.emplace(kinds, static_cast<Group>(groups_.size()));
-  if (added.second) groups_.push_back({kinds, iteration_s(kinds)});
+  if (added.second) groups_.push_back({kinds, interleaved_iteration_s(stages_of_all(kinds))});
   return added.first->second;
 }
 

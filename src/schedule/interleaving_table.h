@@ -23,7 +23,7 @@ class InterleavingTable {
   // At most kGroupMax of them, and memory for all.
   bool fit(const Kinds& kinds) const;
   // Of all together. Precondition: not empty, and they fit.
-  double iteration_s(const Kinds& kinds);
+  double iteration_s(const Kinds& kinds) { return iteration_s(group_of(kinds)); }
   // Groups by a number, for those who try many: one of a kind alone, and one more beside them; kNone if they do not
   // fit.
   using Group = int;
@@ -45,11 +45,11 @@ class InterleavingTable {
   };
   static constexpr Group kUnknown = -2;
   Group group_of(const Kinds& kinds);
+  std::vector<StageTimes> stages_of_all(const Kinds& kinds) const;
 
   std::map<std::pair<StageTimes, double>, Kind> kinds_;  // with the share of memory
   std::vector<StageTimes> stages_;                       // by kind
   std::vector<double> memory_;                           // by kind
-  std::map<Kinds, double> iterations_s_;
   std::map<Kinds, Group> numbers_;
   std::vector<Known> groups_;
 };

@@ -398,9 +398,7 @@ class Engine {
     if (moves) ++outcome(job).moves;
     if (schedule::shares(decision.action)) {
       ledger_.share(job, decision.other, decision.action == Action::kInterleave, 0, resumes);
-      for (JobIndex other = ledger_.progress(job).partner; other != job; other = ledger_.progress(other).partner) {
-        reschedule(other);
-      }
+      reschedule_others(job);
     } else {
       ledger_.start(job, decision.allocation, 0, resumes);
     }
@@ -419,6 +417,10 @@ class Engine {
   // The job and those that share its GPUs, somebody having come or left.
   void reschedule_group(JobIndex job) {
     reschedule(job);
+    reschedule_others(job);
+  }
+
+  void reschedule_others(JobIndex job) {
     const JobIndex next = ledger_.progress(job).partner;
     for (JobIndex other = next; other != schedule::kNoJob && other != job; other = ledger_.progress(other).partner) {
       reschedule(other);
