@@ -8,7 +8,7 @@
 // anew which ways are fast, and if that does not do averages models every sixteen steps instead of gradients every
 // step.
 //
-// Bar: of the samples per second that were lost, 80 % come back.
+// Bar: of the samples per second that were lost, 80 % come back; where ways around exist, with synchronous steps.
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -29,19 +29,22 @@ constexpr const char* kBucket = "tbf rate 50mbit burst 16kb limit 256kb";
 constexpr double kCalm_s = 20, kDisturbed_s = 40, kBin_s = 1, kBar = 0.8;
 
 struct Disturbance {
-  std::string name, device;  // of the first host
+  std::string name, device, figure;  // device: of the first host
+  bool has_way_around = false;
 };
-const Disturbance kDisturbances[] = {{"one link", "eth1"}, {"a host", "eth0"}};
+const Disturbance kDisturbances[] = {{"one link", "eth1", "interference-link", true},
+                                     {"a host", "eth0", "interference-host"}};
 
 Result<Training> train(const Bench& bench, const Disturbance& disturbance, bool adapts) {
   ORRERY_TRY(Hosts hosts, Hosts::start(bench.env, kHosts));
-  if (disturbance.device == "eth1") ORRERY_TRY_VOID(hosts.connect(0, 1));
+  if (disturbance.has_way_around) ORRERY_TRY_VOID(hosts.connect(0, 1));
   std::vector<std::string> options = {"--data", "made-up", "--card",  "16",      "--batch",  "64",
                                       "--pace", "60ms",    "--steps", "1000000", "--period", "16"};
   if (adapts) options.insert(options.end(), {"--policy", "interference"});
   ORRERY_TRY(TrainingJob job,
-             TrainingJob::start(bench.env, {"--hosts", hosts.agents(), "--secret-file", hosts.secret()}, "lenet",
-                                options, hosts.inside(kHosts)));
+             TrainingJob::start(
+                 bench.env, {"-n", std::to_string(kHosts), "--hosts", hosts.agents(), "--secret-file", hosts.secret()},
+                 "lenet", options, hosts.inside(kHosts)));
   bench.env.clock.sleep(Seconds(kCalm_s));
   ORRERY_TRY_VOID(hosts.run(0, fmt::format("tc qdisc add dev {} root {}", disturbance.device, kBucket)));
   bench.env.clock.sleep(Seconds(kDisturbed_s));
@@ -89,19 +92,18 @@ Result<bool> interference(const Bench& bench) {
     const double calm = (rate_between(as_it_is, 2, kCalm_s - 5) + rate_between(adapting, 2, kCalm_s - 5)) / 2;
     const double without = rate_between(as_it_is, end - 20, end), with = rate_between(adapting, end - 20, end);
     const double back = (with - without) / (calm - without);
-    const bool is_met = back >= kBar;
+    const std::string& strategy = adapting.steps.back().strategy;
+    const bool is_met = back >= kBar && (strategy == "synchronous" || !disturbance.has_way_around);
     met = met && is_met;
     bench.say(fmt::format("| {} | {:.0f} | {:.0f} | {:.0f} | {} | {:.0f} % | {:.0f} % | {} |", disturbance.name, calm,
-                          without, with, adapting.steps.back().strategy, 100 * back, 100 * kBar,
-                          is_met ? "meets" : "misses"));
+                          without, with, strategy, 100 * back, 100 * kBar, is_met ? "meets" : "misses"));
     plot::LinePlot figure{.heading = {.title = fmt::format("Something else takes the network of {}", disturbance.name),
                                       .subtitle = "four hosts; 50 Mbit/s are left after twenty seconds"},
                           .x = {.title = "time", .unit = "s"},
                           .y = {.title = "samples per second", .from_zero = true}};
     figure.series = {{.name = "as it is", .points = rates(as_it_is), .dashed = true},
                      {.name = "policy interference", .points = rates(adapting)}};
-    ORRERY_TRY_VOID(
-        bench.draw(disturbance.name == "a host" ? "interference-host" : "interference-link", plot::line_plot(figure)));
+    ORRERY_TRY_VOID(bench.draw(disturbance.figure, plot::line_plot(figure)));
   }
   return met;
 }

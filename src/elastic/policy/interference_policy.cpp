@@ -12,6 +12,7 @@ Proposal InterferencePolicy::after_step(const Observation& observation) {
     return {{{kTopologyParameter, observation.topology + 1}}, kSynchronousStrategy};
   }
   if (observation.step % options_.every != 0 || observation.interference.value_or(1) <= options_.disturbed) return {};
+  if (observation.slowdown.value_or(1) <= options_.bearable) return {};
   if (observation.topology == 0 || observation.topology_age > options_.patience) {
     return {{{kTopologyParameter, observation.topology + 1}}, {}};
   }

@@ -141,6 +141,9 @@ TEST(InterferencePolicy, FirstLooksForOtherWaysThenSendsLess) {
   seen.interference = 1.4;
   EXPECT_TRUE(policy.after_step(seen).empty());
   seen.interference = 3;
+  seen.slowdown = 1.05;
+  EXPECT_TRUE(policy.after_step(seen).empty()) << "exchanges are a small part of steps";
+  seen.slowdown = 2;
   EXPECT_EQ(policy.after_step(seen), (Proposal{{{kTopologyParameter, 1}}, {}}));
   seen.step = 101;
   EXPECT_TRUE(policy.after_step(seen).empty()) << "only now and then";
