@@ -75,8 +75,8 @@ class Optimizer:
         if self._was_given:
             self._state.unpack()
         self._aside: Callable[[], None] | None = None
-        self._before: torch.Tensor | None = None  # the last gradient of one member alone, and its square
-        self._square_before = 0.0
+        self._before: torch.Tensor | None = None  # the gradient of one member alone that waits for a second one
+        self._square_before: float | None = None  # of its norm; nothing waits if there is none
         self._make_buckets()
         self._begin = time.monotonic()
 
@@ -170,7 +170,7 @@ class Optimizer:
         if self.watches:
             self._observe([rank for rank in ranks if rank.samples > 0], batch)
         else:
-            self._before = None
+            self._square_before = None
         for parameter, view in zip(self._parameters, self._views):
             parameter.grad = view
         rates = [group["lr"] for group in self.inner.param_groups]
@@ -186,20 +186,20 @@ class Optimizer:
         if len(ranks) > 1:
             mean_square = float(torch.dot(self._flat, self._flat))
             monitor.variance = max(0.0, local_square - mean_square)
-            self._before = None
+            self._square_before = None
             monitor.add(local_square, sum(1 / rank.samples for rank in ranks) / len(ranks), mean_square, batch)
             return
         # One member has one gradient per step. Two of consecutive steps stand for those of two members, which takes the
-        # change of the model between them for noise, too.
+        # change of the model between them for noise, too. Pairs do not overlap: each gradient is kept or compared, not both.
         monitor.variance = 0.0
-        if self._before is None:
-            self._before = self._flat.clone()
-        else:
-            both = (self._square_before + local_square) / 2
-            mean_square = (both + float(torch.dot(self._before, self._flat))) / 2
-            monitor.add(both, 1 / batch, mean_square, 2 * batch)
-            self._before.copy_(self._flat)
-        self._square_before = local_square
+        if self._before is None or self._square_before is None:
+            self._before = self._flat.clone() if self._before is None else self._before.copy_(self._flat)
+            self._square_before = local_square
+            return
+        both = (self._square_before + local_square) / 2
+        mean_square = (both + float(torch.dot(self._before, self._flat))) / 2
+        monitor.add(both, 1 / batch, mean_square, 2 * batch)
+        self._square_before = None
 
     def _give(self) -> Any:
         self._was_given = True
