@@ -390,7 +390,8 @@ class RunTest(JobTest):
     # Without the launcher.
 
     def test_training_goes_on_without_its_launcher(self):
-        job = self.train("-n", 3, "--spares", 1, steps=3000)
+        # Slow steps: it must not end before we have asked and killed.
+        job = self.train("-n", 3, "--spares", 1, steps=3000, step_us=2500)
         self.wait_for_steps(job, 10)
         job.process.kill()
         job.process.wait()
