@@ -18,6 +18,7 @@
 #include "adapt/hosts.h"
 #include "base/plot/plots.h"
 #include "base/statistics.h"
+#include "elastic/policy/proposal.h"
 #include "env/clock.h"
 
 namespace orrery::bench {
@@ -93,7 +94,7 @@ Result<bool> interference(const Bench& bench) {
     const double without = rate_between(as_it_is, end - 20, end), with = rate_between(adapting, end - 20, end);
     const double back = (with - without) / (calm - without);
     const std::string& strategy = adapting.steps.back().strategy;
-    const bool is_met = back >= kBar && (strategy == "synchronous" || !disturbance.has_way_around);
+    const bool is_met = back >= kBar && (strategy == elastic::kSynchronousStrategy || !disturbance.has_way_around);
     met = met && is_met;
     bench.say(fmt::format("| {} | {:.0f} | {:.0f} | {:.0f} | {} | {:.0f} % | {:.0f} % | {} |", disturbance.name, calm,
                           without, with, strategy, 100 * back, 100 * kBar, is_met ? "meets" : "misses"));
