@@ -53,16 +53,17 @@ Operation* Session::find(OperationKey key) const {
 }
 
 Operation& Session::find_or_make(OperationKey key) {
-  std::unique_ptr<Operation>& operation = operations_[key];
-  if (operation == nullptr && !spare_.empty()) {
-    operation = std::move(spare_.back());
+  if (Operation* const known = find(key); known != nullptr) return *known;
+  Operations::iterator entry;
+  if (spare_.empty()) {
+    entry = operations_.emplace(key, std::make_unique<Operation>(rank(), size())).first;
+  } else {
+    spare_.back().key() = key;
+    entry = operations_.insert(std::move(spare_.back())).position;
     spare_.pop_back();
-    operation->reset(key);
-  } else if (operation == nullptr) {
-    operation = std::make_unique<Operation>(rank(), size());
-    operation->reset(key);
   }
-  return *operation;
+  entry->second->reset(key);
+  return *entry->second;
 }
 
 void Session::queue(Operation& operation) {
@@ -74,9 +75,8 @@ void Session::queue(Operation& operation) {
 void Session::forget_if_over(Operation& operation) {
   if (operation.is_awaited || operation.is_queued || !operation.has_ended() || !operation.all_announced()) return;
   constexpr std::size_t kSpareMax = 256;
-  const auto entry = operations_.find(operation.key());
-  if (spare_.size() < kSpareMax) spare_.push_back(std::move(entry->second));
-  operations_.erase(entry);
+  auto entry = operations_.extract(operation.key());
+  if (spare_.size() < kSpareMax) spare_.push_back(std::move(entry));
 }
 
 Status Session::take(int from, const Frame& frame, std::span<const std::byte> payload) {
@@ -111,12 +111,17 @@ Status Session::take(int from, const Frame& frame, std::span<const std::byte> pa
   return {};
 }
 
-Result<bool> Session::advance_queued() {
+bool Session::announce_started() {
   bool any = false;
   for (; !unannounced_.empty() && unannounced_.front()->announce(*port_, probe_); unannounced_.pop_front()) {
     any = true;
     queue(*unannounced_.front());
   }
+  return any;
+}
+
+Result<bool> Session::advance_queued() {
+  bool any = false;
   being_done_.swap(queue_);
   // The oldest first: ranks that start their operations in the same order then spend their blocks on the same ones.
   std::sort(being_done_.begin(), being_done_.end(),
@@ -137,11 +142,13 @@ Result<bool> Session::advance_queued() {
 }
 
 Result<bool> Session::progress() {
+  // First, so that others have it while we read what they have sent.
+  const bool announced = announce_started();
   ORRERY_TRY(const int frames, port_->receive([this](int from, const Frame& frame, std::span<const std::byte> payload) {
     return take(from, frame, payload);
   }));
   ORRERY_TRY(const bool moved, advance_queued());
-  return frames > 0 || moved;
+  return announced || frames > 0 || moved;
 }
 
 Error Session::revoked_error() const {

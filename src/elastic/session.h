@@ -58,6 +58,8 @@ class Session final : public Collectives {
   bool revoked() const override { return port_->revoked(); }
 
  private:
+  using Operations = std::unordered_map<OperationKey, std::unique_ptr<Operation>, OperationKeyHash>;
+
   explicit Session(std::unique_ptr<Port> port, Staged::Probe probe);
   Result<Ticket> start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
                        bool* agreed) override;
@@ -67,6 +69,7 @@ class Session final : public Collectives {
   void queue(Operation& operation);
   void forget_if_over(Operation& operation);
   Result<bool> progress();
+  bool announce_started();
   Result<bool> advance_queued();
   Status drive(Operation& operation);
   // An error once the epoch is over for `operation`; revokes it if somebody is gone for good.
@@ -75,8 +78,8 @@ class Session final : public Collectives {
 
   std::unique_ptr<Port> port_;
   Staged::Probe probe_;
-  std::unordered_map<OperationKey, std::unique_ptr<Operation>, OperationKeyHash> operations_;
-  std::vector<std::unique_ptr<Operation>> spare_;
+  Operations operations_;
+  std::vector<Operations::node_type> spare_;
   std::deque<Operation*> unannounced_;  // wait for room, in the order of their start
   std::vector<Operation*> queue_;       // have something to do
   std::vector<Operation*> being_done_;  // the queue while it is worked on

@@ -19,7 +19,23 @@ enum class ReduceOp : std::uint8_t { kSum, kProduct, kMin, kMax };
 inline constexpr std::array<ReduceOp, 4> kReduceOps = {ReduceOp::kSum, ReduceOp::kProduct, ReduceOp::kMin,
                                                        ReduceOp::kMax};
 
-std::size_t element_bytes(DataType type);
+constexpr std::size_t element_bytes(DataType type) {
+  switch (type) {
+    case DataType::kI8:
+      return 1;
+    case DataType::kF16:
+    case DataType::kBf16:
+    case DataType::kI16:
+      return 2;
+    case DataType::kF32:
+    case DataType::kI32:
+      return 4;
+    case DataType::kF64:
+    case DataType::kI64:
+      return 8;
+  }
+  return 1;
+}
 std::string_view to_string(DataType type);
 std::string_view to_string(ReduceOp op);
 

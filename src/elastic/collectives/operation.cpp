@@ -65,7 +65,12 @@ Status Operation::announced(int from, const Frame& frame, std::span<const std::b
   announced_ |= 1ULL << from;
   compare(from, descriptor);
   places_[static_cast<std::size_t>(from)] = frame.place;
-  payloads_[static_cast<std::size_t>(from)].assign(payload.begin(), payload.end());
+  const bool is_last = announcement_sent_ && all_announced() && !other_ && !ended_;
+  if (is_last && descriptor.bytes() <= inline_max) {
+    finish_inline(from, payload);
+  } else {
+    payloads_[static_cast<std::size_t>(from)].assign(payload.begin(), payload.end());
+  }
   return {};
 }
 
@@ -102,7 +107,7 @@ bool Operation::announce(Port& port, const Staged::Probe& probe) {
   std::span<const std::byte> payload;
   if (mine_->bytes() <= port.limits().inline_bytes) payload = inline_payload(*mine_, rank_, buffers_);
   frame.bytes = static_cast<std::uint32_t>(payload.size());
-  if (!port.send(frame, payload)) return false;
+  if (!port.post(frame, payload)) return false;
   announcement_sent_ = true;
   announced_ |= 1ULL << rank_;
   if (probe) probe(CutPoint::kAnnounced);
@@ -145,7 +150,7 @@ Result<bool> Operation::advance(Port& port, std::uint32_t& early_blocks, const S
       return false;
     case Mode::kInlined:
       if (!all_announced()) return false;
-      finish_inline();
+      finish_inline(rank_, inline_payload(descriptor_, rank_, buffers_));
       return true;
     case Mode::kDirect: {
       const bool moved = direct_.advance(port, frame(), probe);
@@ -163,11 +168,13 @@ Result<bool> Operation::advance(Port& port, std::uint32_t& early_blocks, const S
   return staged_moved || ended_;
 }
 
-void Operation::finish_inline() {
+// With the payload of rank `last`, which is not among those that were kept.
+void Operation::finish_inline(int last, std::span<const std::byte> payload) {
   std::array<std::span<const std::byte>, kSlotsMax> all;
   const auto payloads = std::span(all).first(static_cast<std::size_t>(ranks_));
   std::copy(payloads_.begin(), payloads_.end(), payloads.begin());
   payloads[static_cast<std::size_t>(rank_)] = inline_payload(descriptor_, rank_, buffers_);
+  payloads[static_cast<std::size_t>(last)] = payload;
   if (agreed_ != nullptr) {
     *agreed_ = std::all_of(payloads.begin(), payloads.end(), [&](const auto& payload) {
       return std::equal(payload.begin(), payload.end(), payloads[0].begin(), payloads[0].end());

@@ -26,7 +26,8 @@ class Operation {
 
   // This rank starts it. `agreed` is written when a consensus ends, whose input is copied; null otherwise.
   void start(const Descriptor& descriptor, const Buffers& buffers, std::uint64_t place, bool* agreed);
-  // Another rank has started it, with its tensor if that is small. An error if the frame contradicts itself.
+  // Another rank has started it, with its tensor if that is small; if that was all it waited for, it ends here and now.
+  // An error if the frame contradicts itself.
   Status announced(int from, const Frame& frame, std::span<const std::byte> payload, std::uint64_t inline_max);
   void arrived(const Staged::Piece& piece, Port& port);
   void done(int from) { direct_.done(from); }
@@ -61,7 +62,7 @@ class Operation {
   void compare(int from, const Descriptor& descriptor);
   void decide(Port& port, std::uint32_t& early_blocks);
   void return_early(std::uint32_t& early_blocks);
-  void finish_inline();
+  void finish_inline(int last, std::span<const std::byte> payload);
   Frame frame() const;
 
   int rank_, ranks_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <fmt/format.h>
 #include <set>
 
@@ -130,17 +131,29 @@ void Port::tell_all(Sleep news) {
   }
 }
 
-bool Port::send(Frame frame, std::span<const std::byte> payload) {
+bool Port::post(Frame frame, std::span<const std::byte> payload) {
   frame.epoch = epoch_;
   if (!writer_->send(frame, payload)) return false;
-  // Orders the frame before the look at who sleeps; a sleeper does the reverse.
+  has_posted_ = true;
+  return true;
+}
+
+bool Port::send(Frame frame, std::span<const std::byte> payload) {
+  if (!post(frame, payload)) return false;
+  wake_all();
+  return true;
+}
+
+void Port::wake_all() {
+  // Orders frames before the look at who sleeps; a sleeper does the reverse.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   tell_all(Sleep::kForFrames);
-  return true;
+  has_posted_ = false;
 }
 
 Result<int> Port::receive(const Take& take) {
   int taken = 0;
+  std::uint64_t heard = 0;  // bits by rank
   has_no_block_ = false;
   for (int from = 0; from < size(); ++from) {
     if (from == rank_) continue;
@@ -153,10 +166,16 @@ Result<int> Port::receive(const Take& take) {
       ORRERY_TRY_VOID(take(from, received->frame, received->payload));
       reader.pop();
     }
-    if (of_peer == 0) continue;
     taken += of_peer;
+    if (of_peer > 0) heard |= 1ULL << from;
+  }
+  if (has_posted_) {
+    wake_all();
+  } else if (heard != 0) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    ring_bell(segment_, slot_of(from), Sleep::kForFramesOrRoom);
+  }
+  for (; heard != 0; heard &= heard - 1) {
+    ring_bell(segment_, slot_of(std::countr_zero(heard)), Sleep::kForFramesOrRoom);
   }
   return taken;
 }

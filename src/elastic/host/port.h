@@ -45,6 +45,9 @@ class Port {
 
   // To all other ranks. False if a slow reader leaves no room now; try again after reading. The epoch is filled in.
   bool send(Frame frame, std::span<const std::byte> payload = {});
+  // The same, but those who sleep are woken only by the receive() that must follow: until then the lines of the frame
+  // can travel while we read.
+  bool post(Frame frame, std::span<const std::byte> payload);
   // Hands frames that have come to `take`, a bounded number per call. Returns how many; an error of `take` or a damaged
   // frame ends it.
   using Take = std::function<Status(int from, const Frame& frame, std::span<const std::byte> payload)>;
@@ -81,6 +84,7 @@ class Port {
   int slot() const { return members_[static_cast<std::size_t>(rank_)]; }
   int slot_of(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
   void tell_all(Sleep news);
+  void wake_all();
 
   Segment& segment_;
   std::uint64_t epoch_;
@@ -93,6 +97,7 @@ class Port {
   std::optional<OutboxWriter> writer_;
   std::vector<std::optional<OutboxReader>> readers_;  // by rank; none for ourselves
   bool has_no_block_ = false;                         // when last looked, since receive()
+  bool has_posted_ = false;                           // frames for which nobody was woken yet
 };
 
 }  // namespace orrery::elastic
