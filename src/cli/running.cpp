@@ -1,6 +1,7 @@
 // Jobs that run: what they are, how large they shall be, and their end.
 
 #include <fmt/format.h>
+#include <future>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -36,8 +37,7 @@ Table jobs_table() {
                 {"pause_s", "last pause", CellFormat::kSeconds}});
 }
 
-Status add_job(Context& context, const std::string& job, Table& table) {
-  const auto answer = elastic::ask_launcher(context.env.files, job, {.wish = Wish::kStatus}, kAnswerMax);
+Status add_job(Context& context, const std::string& job, const Result<JobStatus>& answer, Table& table) {
   if (!answer) {
     // It may have ended meanwhile, or have lost its launcher.
     ORRERY_TRY(const elastic::JobBoxes boxes, elastic::boxes_of(context.env.files, job));
@@ -69,8 +69,15 @@ Status show_processes(Context& context, const std::string& job, const OptionValu
 Status show_jobs(Context& context, const Arguments& arguments) {
   if (!arguments.words.empty()) return show_processes(context, arguments.words[0], arguments.options);
   ORRERY_TRY(const std::vector<std::string> jobs, elastic::running_jobs(context.env.files));
+  // All at once: a launcher that is stopped keeps nobody waiting for the others.
+  std::vector<std::future<Result<JobStatus>>> answers;
+  for (const std::string& job : jobs) {
+    answers.push_back(std::async(std::launch::async, [&context, &job] {
+      return elastic::ask_launcher(context.env.files, job, {.wish = Wish::kStatus}, kAnswerMax);
+    }));
+  }
   Table table = jobs_table();
-  for (const std::string& job : jobs) ORRERY_TRY_VOID(add_job(context, job, table));
+  for (std::size_t i = 0; i < jobs.size(); ++i) ORRERY_TRY_VOID(add_job(context, jobs[i], answers[i].get(), table));
   if (table.rows() == 0 && for_people(arguments.options)) {
     context.print("no job is running; `orrery run` starts one\n");
     return {};
