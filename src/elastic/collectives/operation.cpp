@@ -176,8 +176,8 @@ void Operation::finish_inline(int last, std::span<const std::byte> payload) {
   payloads[static_cast<std::size_t>(rank_)] = inline_payload(descriptor_, rank_, buffers_);
   payloads[static_cast<std::size_t>(last)] = payload;
   if (agreed_ != nullptr) {
-    *agreed_ = std::all_of(payloads.begin(), payloads.end(), [&](const auto& payload) {
-      return std::equal(payload.begin(), payload.end(), payloads[0].begin(), payloads[0].end());
+    *agreed_ = std::all_of(payloads.begin(), payloads.end(), [&](const auto& one) {
+      return std::equal(one.begin(), one.end(), payloads[0].begin(), payloads[0].end());
     });
   }
   finish_inlined(descriptor_, rank_, payloads, buffers_);

@@ -21,7 +21,7 @@ std::string stages_fault(const schedule::StageTimes& stages) {
       return fmt::format("stages: expected seconds from 0 to {:g} instead of {:g}", kStageSecondsMax, time_s);
     }
   }
-  if (schedule::is_known(stages) == schedule::sum_s(stages) > 0) return {};
+  if (schedule::is_known(stages) == (schedule::sum_s(stages) > 0)) return {};
   return "stages: expected the time of an iteration and of what it is made of, or neither";
 }
 
