@@ -56,12 +56,13 @@ struct Work {
   }
 };
 
-// The parameters of ResNet-50: a stem, four stages of bottleneck blocks, a classifier. 161 tensors, 97.5 MiB.
+// The parameters of ResNet-50 whose convolutions have biases, as in Keras: a stem, four stages of bottleneck blocks, a
+// classifier. 214 tensors, 97.6 MiB.
 std::vector<std::uint64_t> resnet50() {
   std::vector<std::uint64_t> counts;
   const auto convolution = [&](std::uint64_t in, std::uint64_t out, std::uint64_t side) {
     counts.push_back(in * out * side * side);
-    counts.insert(counts.end(), 2, out);  // of the normalisation after it
+    counts.insert(counts.end(), 3, out);  // its bias, and two of the normalisation after it
   };
   convolution(3, 64, 7);
   std::uint64_t in = 64;
@@ -86,7 +87,7 @@ std::vector<Work> all_work() {
         kibibytes < 1024 ? fmt::format("{} KiB", kibibytes) : fmt::format("{} MiB", kibibytes / 1024);
     work.push_back({name, {kibibytes * 256}});
   }
-  work.push_back({"ResNet-50, 161 tensors", resnet50()});
+  work.push_back({"ResNet-50, 214 tensors", resnet50()});
   return work;
 }
 

@@ -65,7 +65,7 @@ Result<Hosts> Hosts::start(env::Env env, int count) {
   hosts.count_ = count;
   const int hub = count + 1;
   for (int host = 0; host <= hub; ++host) {
-    ORRERY_TRY(auto holder, env.processes.spawn({.argv = {"unshare", "--net", "sleep", "3600"}}));
+    ORRERY_TRY(auto holder, env.processes.spawn({.argv = ending_with_us({"unshare", "--net", "sleep", "3600"})}));
     for (int i = 0; i < 1000 && !has_own_network(holder->id()); ++i) env.clock.sleep(Seconds(0.01));
     hosts.holders_.push_back(std::move(holder));
     ORRERY_TRY_VOID(hosts.run(host, "ip link set lo up"));
@@ -84,7 +84,8 @@ Result<Hosts> Hosts::start(env::Env env, int count) {
     std::vector<std::string> words = hosts.inside(host);
     words.insert(words.end(), {beside_this_program("orrery"), "agent", "--listen",
                                fmt::format("{}:{}", address(host), kPort), "--secret-file", hosts.secret_});
-    ORRERY_TRY(auto agent, env.processes.spawn({.argv = words, .output = env::Output::kDiscard, .own_group = true}));
+    ORRERY_TRY(auto agent, env.processes.spawn(
+                               {.argv = ending_with_us(words), .output = env::Output::kDiscard, .own_group = true}));
     hosts.agents_.push_back(std::move(agent));
   }
   return hosts;

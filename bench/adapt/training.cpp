@@ -13,6 +13,12 @@ std::string beside_this_program(const std::string& name) {
   return (std::filesystem::canonical("/proc/self/exe").parent_path() / name).string();
 }
 
+std::vector<std::string> ending_with_us(const std::vector<std::string>& command) {
+  std::vector<std::string> words = {"setpriv", "--pdeathsig", "TERM"};
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
 namespace {
 
 // Steps by their number, of all members that logged them.
@@ -73,7 +79,8 @@ Result<TrainingJob> TrainingJob::start(env::Env env, const std::vector<std::stri
   for (const std::string& word : {std::string("--"), orrery, std::string("train"), model}) words.push_back(word);
   words.insert(words.end(), train.begin(), train.end());
   words.insert(words.end(), {"--log", folder, "--report", "1000000"});
-  ORRERY_TRY(auto launcher, env.processes.spawn({.argv = words, .output = env::Output::kCapture, .own_group = true}));
+  ORRERY_TRY(auto launcher,
+             env.processes.spawn({.argv = ending_with_us(words), .output = env::Output::kCapture, .own_group = true}));
   return TrainingJob(std::move(name), folder, std::move(launcher));
 }
 
