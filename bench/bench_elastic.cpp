@@ -32,6 +32,7 @@
 #include "elastic/board.h"
 #include "elastic/host/segment.h"
 #include "elastic/namespaces.h"
+#include "ending_with_us.h"
 #include "env/env.h"
 #include "env/processes.h"
 #include "env/sockets.h"
@@ -40,6 +41,7 @@ namespace orrery {
 namespace {
 
 using bench::Board;
+using bench::ending_with_us;
 
 constexpr int kRounds = 15;
 constexpr double kTurn = 0.03;        // seconds
@@ -178,8 +180,8 @@ class Group {
     return spawn(contender, namespaces_ != nullptr ? namespaces_->inside(setting_.host_of(rank), argv) : argv);
   }
 
-  Status spawn(Contender& contender, std::vector<std::string> argv) {
-    ORRERY_TRY(auto process, env_.processes.spawn({.argv = std::move(argv), .own_group = true}));
+  Status spawn(Contender& contender, const std::vector<std::string>& argv) {
+    ORRERY_TRY(auto process, env_.processes.spawn({.argv = ending_with_us(argv), .own_group = true}));
     contender.processes.push_back(std::move(process));
     return {};
   }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "adapt/training.h"
+#include "ending_with_us.h"
 #include "env/clock.h"
 #include "env/files.h"
 

@@ -7,16 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "ending_with_us.h"
+
 namespace orrery::bench {
 
 std::string beside_this_program(const std::string& name) {
   return (std::filesystem::canonical("/proc/self/exe").parent_path() / name).string();
-}
-
-std::vector<std::string> ending_with_us(const std::vector<std::string>& command) {
-  std::vector<std::string> words = {"setpriv", "--pdeathsig", "TERM"};
-  words.insert(words.end(), command.begin(), command.end());
-  return words;
 }
 
 namespace {

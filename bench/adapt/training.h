@@ -14,9 +14,6 @@ namespace orrery::bench {
 // The path of another program of this build.
 std::string beside_this_program(const std::string& name);
 
-// The command whose process is told to end (SIGTERM) when this one has ended, in whatever way.
-std::vector<std::string> ending_with_us(const std::vector<std::string>& command);
-
 // A committed step, from the log of the member with the lowest number that committed it.
 struct LoggedStep {
   double time_s = 0;  // since the first

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ending_with_us.h"
 #include "env/clock.h"
 #include "env/env.h"
 #include "env/processes.h"
@@ -21,7 +22,7 @@ class Namespaces {
     std::unique_ptr<Namespaces> made(new Namespaces(env));
     // Each is that of a sleeping process; the last one has the bridge.
     for (int i = 0; i <= hosts; ++i) {
-      ORRERY_TRY(auto holder, env.processes.spawn({.argv = {"unshare", "--net", "sleep", "7200"}}));
+      ORRERY_TRY(auto holder, env.processes.spawn({.argv = ending_with_us({"unshare", "--net", "sleep", "7200"})}));
       made->holders_.push_back(std::move(holder));
     }
     for (int i = 0; i <= hosts; ++i) ORRERY_TRY_VOID(made->wait_for_own_network(i));
