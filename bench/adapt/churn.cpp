@@ -90,6 +90,8 @@ Result<bool> churn(const Bench& bench) {
     if (now_s() < time_s / 5) look(&Footprint::early);
     if (now_s() > time_s * 4 / 5) look(&Footprint::late);
   }
+  // A member that is killed while the job stops would be missed at its end.
+  bench.env.clock.sleep(kBetween);
   ORRERY_TRY_VOID(job.stop());
   ORRERY_TRY(const Training churned, job.finish(Seconds(120)));
   const std::size_t names_left = names_of(job.name()), processes_left = processes_of(job.name());
