@@ -28,6 +28,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::memcpy(hello.data(), data, std::min(size, hello.size()));
   require_same(decode_hello(hello), hello);
 
+  ChallengeBytes challenge{};
+  std::memcpy(challenge.data(), data, std::min(size, challenge.size()));
+  if (const auto nonce = decode_challenge(challenge); nonce && encode_challenge(*nonce) != challenge) std::abort();
+
   FrameHeader header;
   std::memcpy(static_cast<void*>(&header), data, std::min(size, kHeaderBytes));
   const WireLimits limits = {.epoch = 1, .ranks = 4, .data_bytes = 1 << 20, .early_bytes = 1 << 16};

@@ -1,16 +1,22 @@
 #pragma once
-// Where other ranks of a job knock: one listening socket of a process, for all epochs.
+// Where other ranks of a job connect to: one listening socket of a process, for all epochs.
 //
-// A visitor says who it is (wire.h). One of another job or of an epoch that is over is told so and sent away; one of an
-// epoch that has not begun here waits until it does. At most kVisitorsMax wait, and none longer than kHelloMax for its
-// first word. One that brings mail is handed to mail(), whatever the epoch.
+// A visitor proves that it knows the secret of the job (handshake.h); before that, nothing that it says is believed and
+// nothing about the job is told. At most kUnprovenMax may be about to prove it, none longer than kHelloMax: when more
+// come, the oldest of them is closed, so strangers never keep a rank out.
+//
+// A proven visitor of an epoch that is over is told so and sent away; one of an epoch that has not begun here waits
+// until it does or it hangs up, at most kVisitorsMax of them. One that brings mail is handed to mail(), whatever the
+// epoch.
 //
 // Connections of an epoch that was left in order stay here until their other ends are closed: closing them while the
 // other side still sends would reset them, and what is on its way would be lost.
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "elastic/net/handshake.h"
 #include "elastic/net/socket.h"
 #include "elastic/net/wire.h"
 #include "env/clock.h"
@@ -19,66 +25,76 @@ namespace orrery::elastic::net {
 
 class Door {
  public:
+  static constexpr std::size_t kUnprovenMax = 64;
   static constexpr std::size_t kVisitorsMax = 2 * kRanksMax;
-  static constexpr Seconds kHelloMax{5};
+  // A visitor answers the challenge when its process calls us again: a training may compute for seconds between calls.
+  static constexpr Seconds kHelloMax{30};
   static constexpr Seconds kLeaveMax{2};
 
-  // Port 0 takes a free one; one that someone of this user has reserved (socket.h) is taken if `is_reserved`. The clock
-  // must outlive the door.
-  static Result<std::unique_ptr<Door>> open(const std::string& job, const env::Address& address, env::Clock& clock,
+  // Port 0 takes a free one; one that this user has reserved (socket.h) is taken if `is_reserved`. The clock must
+  // outlive the door.
+  static Result<std::unique_ptr<Door>> open(const std::string& secret, const env::Address& address, env::Clock& clock,
                                             bool is_reserved = false);
   // Waits until what was sent last has reached the other machines, at most kLeaveMax.
   ~Door();
 
   const env::Address& address() const { return address_; }
-  int socket() const { return socket_.get(); }
-  std::uint64_t job() const { return job_; }
+  const std::string& secret() const { return secret_; }
+  // Readable when attend() may have something to do.
+  int descriptor() const { return poll_.get(); }
   env::Clock& clock() { return clock_; }
 
-  // Takes in whoever has come, reads hellos, and sends away those of epochs before `epoch`. Never waits.
+  // Takes in those who have come, hears their hellos, and sends away those of epochs before `epoch`. Never waits.
   Status attend(std::uint64_t epoch);
   // The same, of the epoch that was attended to last.
   Status attend() { return attend(epoch_); }
 
-  // Whether anyone was taken in who has not been asked for yet.
+  // Whether a visitor was taken in that has not been asked for yet.
   bool has_visitors() const { return !waiting_.empty(); }
 
   struct Visitor {
     env::FileDescriptor socket;
+    Nonce challenge{};
     Hello hello{};
   };
   // The visitors of `epoch`.
   std::vector<Visitor> visitors_of(std::uint64_t epoch);
-  // The visitors who bring mail.
+  // The visitors that bring mail.
   std::vector<Visitor> mail();
-  // Says a hello, or whether a visitor is welcome, over a new connection.
-  static Status say(int socket, Hello words, Verdict verdict);
+  // Tells a visitor whether it is welcome. `words` are of this end.
+  Status answer(const Visitor& visitor, Hello words, Verdict verdict) const;
   // Takes a connection on which nothing more will be written or read.
   void see_off(env::FileDescriptor socket);
 
  private:
   struct Waiting {
-    env::FileDescriptor socket;
+    Visitor visitor;
     HelloBytes bytes{};
     std::size_t read = 0;
-    Hello hello{};
     Seconds since{0};
-    bool over = false;
+    bool is_proven = false, is_over = false;
   };
 
-  Door(std::uint64_t job, env::FileDescriptor socket, env::Clock& clock);
+  Door(std::string secret, env::FileDescriptor socket, env::FileDescriptor poll, env::Clock& clock);
+  Status take_in();
+  // Whether there was one.
+  bool drop_oldest(bool is_proven);
+  std::size_t count(bool is_proven) const;
+  void look_at(Waiting& waiting);
+  void hear(Waiting& waiting);
+  void judge(Waiting& waiting);
+  void erase_over();
   template <class Is>
   std::vector<Visitor> take(Is is);
-  void listen_to(Waiting& visitor);
   // Closes those whose other ends are closed.
   void close_leaving();
 
-  std::uint64_t job_;
-  env::FileDescriptor socket_;
+  std::string secret_;
+  env::FileDescriptor socket_, poll_;
   env::Address address_;
   env::Clock& clock_;
   std::uint64_t epoch_ = 0;
-  std::vector<Waiting> waiting_;
+  std::vector<Waiting> waiting_;  // the oldest first
   std::vector<env::FileDescriptor> leaving_;
 };
 

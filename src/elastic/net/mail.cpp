@@ -24,7 +24,7 @@ Result<std::unique_ptr<Mail>> Mail::open(Door& door, std::uint64_t self) {
   env::FileDescriptor poll(::epoll_create1(EPOLL_CLOEXEC));
   if (!poll.open()) return env::posix_error(errno, "cannot watch sockets");
   std::unique_ptr<Mail> mail(new Mail(door, self, std::move(poll)));
-  mail->watch_socket(door.socket(), false, true);
+  mail->watch_socket(door.descriptor(), false, true);
   return mail;
 }
 
@@ -32,8 +32,8 @@ Mail::~Mail() {
   const Seconds end = door_.clock().monotonic() + kLeaveMax;
   for (auto& [id, peer] : peers_) {
     while (peer.stream != nullptr && peer.stream->has_output() && door_.clock().monotonic() < end) {
-      if (!peer.stream->flush()) break;
-      if (peer.stream->has_output()) door_.clock().sleep(microseconds(100));
+      move(id, peer);
+      if (peer.stream != nullptr && peer.stream->has_output()) door_.clock().sleep(microseconds(100));
     }
     if (peer.stream != nullptr) door_.see_off(peer.stream->take_socket());
   }
@@ -97,10 +97,14 @@ bool Mail::was_reached(std::uint64_t peer) const {
 
 void Mail::lose(Peer& peer) {
   peer.is_lost = true;
+  close(peer);
+}
+
+void Mail::close(Peer& peer) {
   peer.stream.reset();
+  peer.greeting.reset();
   peer.connecting.close();
   peer.pulse = Pulse();
-  peer.answer_read = 0;
   // What was said to it may be meant for what it no longer is.
   peer.waiting.clear();
   peer.next_try = door_.clock().monotonic() + kRetryAfter;
@@ -124,34 +128,36 @@ void Mail::finish_connecting(std::uint64_t id, Peer& peer) {
     lose(peer);
     return;
   }
-  Hello hello;
-  hello.job = door_.job();
-  hello.epoch = id;
-  if (!connected(peer.connecting.get()) || !Door::say(peer.connecting.get(), hello, Verdict::kMail)) return lose(peer);
+  if (!connected(peer.connecting.get())) return lose(peer);
   prepare(peer.connecting.get(), 0);
   watch_socket(peer.connecting.get(), false, false);
   peer.stream = std::make_unique<Stream>(std::move(peer.connecting), StreamLimits{});
+  peer.greeting.emplace(door_.secret(), Hello{.epoch = id, .verdict = Verdict::kMail});
   peer.is_lost = false;
   peer.was_reached = true;
   for (const std::string& message : std::exchange(peer.waiting, {})) (void)peer.stream->send(message);
-  flush(peer);
 }
 
-// Nothing comes back but the answer to the hello, and the end of the connection.
-bool Mail::listen_for_refusal(Peer& peer) {
-  std::array<std::byte, kHelloBytes> bytes;
-  const ssize_t got = ::recv(peer.stream->socket(), bytes.data(), kHelloBytes - peer.answer_read, MSG_DONTWAIT);
-  if (got < 0) return errno != EAGAIN && errno != EINTR;
-  if (got == 0) return true;
-  std::copy_n(bytes.begin(), got, peer.answer.begin() + static_cast<std::ptrdiff_t>(peer.answer_read));
-  peer.answer_read += static_cast<std::size_t>(got);
-  if (peer.answer_read < kHelloBytes) return false;
-  peer.answer_read = 0;
-  const auto answer = decode_hello(peer.answer);
-  return !answer || answer->verdict != Verdict::kWelcome;
+bool Mail::greet(Peer& peer) {
+  const bool was_answered = peer.greeting->state() == Greeting::State::kAnswered;
+  const Greeting::State state = peer.greeting->move(peer.stream->socket());
+  if (state == Greeting::State::kGone) {
+    // It may have been too busy with others. If its process is gone, the next connection is refused.
+    close(peer);
+    return false;
+  }
+  if (state != Greeting::State::kAnswered) return true;
+  // Nothing comes after the answer but the end of the connection.
+  std::byte next{};
+  const ssize_t got = was_answered ? ::recv(peer.stream->socket(), &next, 1, MSG_DONTWAIT) : -1;
+  const bool goes_on = got < 0 && (!was_answered || errno == EAGAIN || errno == EINTR);
+  if (goes_on && peer.greeting->answer().verdict == Verdict::kWelcome) return true;
+  lose(peer);
+  return false;
 }
 
 void Mail::flush(Peer& peer) {
+  if (peer.greeting->state() == Greeting::State::kWaits) return;
   const bool had_output = peer.stream->has_output();
   if (!peer.stream->flush()) return lose(peer);
   if (had_output) watch_socket(peer.stream->socket(), peer.stream->has_output(), false);
@@ -163,8 +169,18 @@ void Mail::move(std::uint64_t id, Peer& peer) {
     begin(peer);
   }
   if (peer.connecting.open()) finish_connecting(id, peer);
-  if (peer.stream != nullptr && listen_for_refusal(peer)) return lose(peer);
-  if (peer.stream != nullptr && peer.stream->has_output()) flush(peer);
+  if (peer.stream == nullptr || !greet(peer)) return;
+  if (peer.stream->has_output()) flush(peer);
+}
+
+void Mail::beat(Peer& peer) {
+  if (peer.greeting->state() == Greeting::State::kWaits) {
+    constexpr std::array kNothing = {std::byte{0}};
+    if (!write_at_once(peer.stream->socket(), kNothing)) lose(peer);
+    return;
+  }
+  (void)peer.stream->send("");
+  flush(peer);
 }
 
 void Mail::beat() {
@@ -177,8 +193,7 @@ void Mail::beat() {
     if (peer.pulse.is_silent()) {
       lose(peer);
     } else if (peer.is_watched && path.all_acknowledged) {
-      (void)peer.stream->send("");
-      flush(peer);
+      beat(peer);
     }
   }
 }
@@ -188,7 +203,7 @@ void Mail::take_visitors() {
   for (Door::Visitor& visitor : door_.mail()) {
     const bool is_for_us = visitor.hello.epoch == self_ && incoming_.size() < kIncomingMax;
     const bool told =
-        Door::say(visitor.socket.get(), visitor.hello, is_for_us ? Verdict::kWelcome : Verdict::kWrongRank).has_value();
+        door_.answer(visitor, visitor.hello, is_for_us ? Verdict::kWelcome : Verdict::kWrongRank).has_value();
     if (!told || !is_for_us) continue;
     watch_socket(visitor.socket.get(), false, true);
     incoming_.push_back(std::make_unique<Stream>(std::move(visitor.socket), StreamLimits{}));
@@ -204,7 +219,7 @@ std::vector<std::string> Mail::receive() {
   const bool is_connecting = std::any_of(peers_.begin(), peers_.end(), [](const auto& one) {
     return one.second.stream == nullptr && (one.second.is_watched || !one.second.waiting.empty());
   });
-  // Nothing wakes us when a visitor says its first word.
+  // Visitors that say nothing are sent away in time.
   if (!is_news && !is_connecting && !door_.has_visitors()) return messages;
   take_visitors();
   for (auto& [id, peer] : peers_) move(id, peer);

@@ -4,17 +4,19 @@
 // whoever needs an answer asks again.
 //
 // Every process has one connection to each that it watches or writes to, on which only it writes; it begins with a
-// hello (wire.h) that names the receiver, so that nobody takes the place of a process that has ended. Connections that
-// break are made again.
+// handshake (handshake.h) whose hello names the receiver, so that no process takes the place of one that has ended.
+// Messages wait until the receiver has given its challenge. Connections that break are made again.
 //
-// Someone is lost when its machine refuses connections or does not answer (pulse.h). Acknowledgements of the machine
-// count, not those of the process: whoever computes or is stopped is not lost. If only one direction is cut,
-// acknowledgements are missing at both ends, so both find the other lost.
+// A process is lost when its machine refuses connections or does not answer (pulse.h), or when it closes a connection
+// on which it was proven. Acknowledgements of the machine count, not those of the process: one that computes or is
+// stopped is not lost. If only one direction is cut, acknowledgements are missing at both ends, so both find the other
+// lost.
 //
 // All work is done inside calls; there are no threads.
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "elastic/net/door.h"
@@ -58,8 +60,7 @@ class Mail {
     Seconds next_try{0};  // to connect
     std::unique_ptr<Stream> stream{};
     std::vector<std::string> waiting{};  // for the connection
-    HelloBytes answer{};
-    std::size_t answer_read = 0;
+    std::optional<Greeting> greeting{};  // of the stream
     Pulse pulse{};
   };
 
@@ -70,8 +71,11 @@ class Mail {
   void begin(Peer& peer);
   void finish_connecting(std::uint64_t id, Peer& peer);
   void lose(Peer& peer);
-  bool listen_for_refusal(Peer& peer);
+  void close(Peer& peer);
+  // Whether the connection goes on. Otherwise it is closed.
+  bool greet(Peer& peer);
   void beat();
+  void beat(Peer& peer);
   void take_visitors();
   void flush(Peer& peer);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fmt/format.h>
+#include <optional>
 #include <poll.h>
 #include <sys/epoll.h>
 
@@ -31,8 +32,6 @@ Error refused(int rank, Verdict verdict, std::uint64_t epoch) {
   switch (verdict) {
     case Verdict::kStaleEpoch:
       return Error::unavailable(fmt::format("rank {} is in epoch {} already", rank, epoch));
-    case Verdict::kWrongJob:
-      return Error::invalid(fmt::format("rank {} belongs to another job", rank));
     case Verdict::kWrongSettings:
       return Error::invalid(fmt::format("rank {} has other settings of the network", rank));
     default:
@@ -48,12 +47,10 @@ class Mesh::Opening {
   Opening(Mesh& mesh, const MeshOptions& options)
       : mesh_(mesh),
         options_(options),
-        own_{mesh.door_.job(),
-             options.epoch,
-             static_cast<std::uint16_t>(options.rank),
-             static_cast<std::uint16_t>(options.addresses.size()),
-             settings_of(options),
-             Verdict::kHello} {}
+        own_{.epoch = options.epoch,
+             .rank = static_cast<std::uint16_t>(options.rank),
+             .ranks = static_cast<std::uint16_t>(options.addresses.size()),
+             .settings = settings_of(options)} {}
 
   Status run() {
     for (int to = 0; to < options_.rank; ++to) {
@@ -65,12 +62,12 @@ class Mesh::Opening {
       ORRERY_TRY_VOID(mesh_.door_.attend(options_.epoch));
       ORRERY_TRY_VOID(welcome_visitors());
       for (Call& call : calls_) ORRERY_TRY_VOID(move(call));
-      std::erase_if(calls_, [](const Call& call) { return call.done; });
+      std::erase_if(calls_, [](const Call& call) { return call.is_done; });
       if (std::vector<int> missing = missing_ranks(); missing.empty()) {
         return {};
       } else if (mesh_.now() > end) {
-        return Error::unavailable(fmt::format("epoch {}: rank {} did not come within {} s", options_.epoch,
-                                              fmt::join(missing, ", "), options_.open_max.value()));
+        return Error::unavailable(fmt::format("epoch {}: rank {} did not come within {} s{}", options_.epoch,
+                                              fmt::join(missing, ", "), options_.open_max.value(), strangers()));
       }
       if (options_.meanwhile && looks % 4 == 3) ORRERY_TRY_VOID(options_.meanwhile());
       ORRERY_TRY_VOID(wait());
@@ -83,11 +80,18 @@ class Mesh::Opening {
     int to = 0;
     Endpoint endpoint{};
     env::FileDescriptor socket{};
-    bool said_hello = false, done = false;
-    HelloBytes answer{};
-    std::size_t read = 0;
+    std::optional<Greeting> greeting{};  // since it is connected
+    bool is_done = false, is_stranger = false;
     Seconds next_try{0};
   };
+
+  std::string strangers() const {
+    std::string text;
+    for (const Call& call : calls_) {
+      if (call.is_stranger) text += fmt::format("; at the address of rank {} another job answers", call.to);
+    }
+    return text;
+  }
 
   void connect(int to, env::FileDescriptor socket) {
     prepare(socket.get(), stays_here(socket.get()) ? options_.send_buffer_bytes : 0);
@@ -112,7 +116,7 @@ class Mesh::Opening {
         verdict = Verdict::kWrongRank;
       }
       // One that is gone again will be missing, and the waiting for it ends in time.
-      const bool told = Door::say(visitor.socket.get(), own_, verdict).has_value();
+      const bool told = mesh_.door_.answer(visitor, own_, verdict).has_value();
       if (told && verdict == Verdict::kWelcome) connect(from, std::move(visitor.socket));
     }
     return {};
@@ -120,54 +124,59 @@ class Mesh::Opening {
 
   void try_again(Call& call) {
     call.socket.close();
-    call.said_hello = false;
-    call.read = 0;
+    call.greeting.reset();
     call.next_try = mesh_.now() + kRetryAfter;
   }
 
-  Status move(Call& call) {
+  // False while it is being connected.
+  bool is_connected(Call& call) {
     if (!call.socket.open()) {
-      if (mesh_.now() < call.next_try) return {};
+      if (mesh_.now() < call.next_try) return false;
       auto socket = begin_connect(call.endpoint);
       if (!socket) {
         try_again(call);
-        return {};
+        return false;
       }
       call.socket = std::move(*socket);
     }
-    if (!call.said_hello) {
-      pollfd look{call.socket.get(), POLLOUT, 0};
-      if (::poll(&look, 1, 0) == 0) return {};
-      if (!connected(call.socket.get()) || !Door::say(call.socket.get(), own_, Verdict::kHello)) {
-        try_again(call);
-        return {};
-      }
-      call.said_hello = true;
+    if (call.greeting) return true;
+    pollfd look{call.socket.get(), POLLOUT, 0};
+    if (::poll(&look, 1, 0) == 0) return false;
+    if (!connected(call.socket.get())) {
+      try_again(call);
+      return false;
     }
-    const ssize_t got = ::recv(call.socket.get(), call.answer.data() + call.read, kHelloBytes - call.read, 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
-    if (got <= 0) {
+    call.greeting.emplace(mesh_.door_.secret(), own_);
+    return true;
+  }
+
+  Status move(Call& call) {
+    if (!is_connected(call)) return {};
+    const Greeting::State state = call.greeting->move(call.socket.get());
+    if (state == Greeting::State::kWaits || state == Greeting::State::kSaid) return {};
+    const Hello answer = call.greeting->answer();
+    call.is_stranger = state == Greeting::State::kAnswered && answer.verdict == Verdict::kWrongSecret;
+    // What is not proven is no reason to give up.
+    if (state == Greeting::State::kGone || call.is_stranger) {
       try_again(call);
       return {};
     }
-    call.read += static_cast<std::size_t>(got);
-    if (call.read < kHelloBytes) return {};
-    ORRERY_TRY(const Hello answer, decode_hello(call.answer));
     if (answer.verdict != Verdict::kWelcome) return refused(call.to, answer.verdict, answer.epoch);
     if (answer.rank != call.to) {
       return Error::invalid(fmt::format("rank {} answers at the address of rank {}", answer.rank, call.to));
     }
     connect(call.to, std::move(call.socket));
-    call.done = true;
+    call.is_done = true;
     return {};
   }
 
   // A moment; an error if someone who was there is gone.
   Status wait() {
-    std::vector<pollfd> looks = {{mesh_.door_.socket(), POLLIN, 0}};
+    std::vector<pollfd> looks = {{mesh_.door_.descriptor(), POLLIN, 0}};
     for (const Call& call : calls_) {
-      if (call.socket.open())
-        looks.push_back({call.socket.get(), static_cast<short>(call.said_hello ? POLLIN : POLLOUT), 0});
+      if (call.socket.open()) {
+        looks.push_back({call.socket.get(), static_cast<short>(call.greeting ? POLLIN : POLLOUT), 0});
+      }
     }
     const std::size_t links = looks.size();
     for (const auto& link : mesh_.links_) {

@@ -12,6 +12,8 @@
 namespace orrery::elastic::net {
 namespace {
 
+constexpr const char* kSecret = "test";  // of Doors
+
 // A connection by hand: what is sent over it is up to the test.
 class Stranger {
  public:
@@ -26,20 +28,32 @@ class Stranger {
   void say(std::span<const std::byte> bytes) const {
     EXPECT_EQ(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   }
+  // The next bytes of the door; false if it closes before.
+  bool hear(std::span<std::byte> bytes) const {
+    std::size_t read = 0;
+    for (;;) {
+      const ReadState state = read_some(socket_.get(), bytes, read);
+      if (state != ReadState::kMore) return state == ReadState::kWhole;
+      pollfd look{socket_.get(), POLLIN, 0};
+      if (::poll(&look, 1, 10'000) != 1) return false;
+    }
+  }
+  // Says a hello that answers the challenge, with a proof by `secret`.
+  void shake(Hello hello, const std::string& secret = kSecret) {
+    ChallengeBytes challenge{};
+    ASSERT_TRUE(hear(challenge));
+    challenge_ = *decode_challenge(challenge);
+    hello.proof = proof_of(hello, Speaker::kConnects, secret, challenge_);
+    say(encode(hello));
+  }
   // What the door answers; nothing if it closes without a word.
   std::optional<Hello> answer() const {
     HelloBytes bytes{};
-    std::size_t read = 0;
-    while (read < bytes.size()) {
-      pollfd look{socket_.get(), POLLIN, 0};
-      if (::poll(&look, 1, 10'000) != 1) return std::nullopt;
-      const ssize_t got = ::recv(socket_.get(), bytes.data() + read, bytes.size() - read, 0);
-      if (got <= 0) return std::nullopt;
-      read += static_cast<std::size_t>(got);
-    }
+    if (!hear(bytes)) return std::nullopt;
     auto hello = decode_hello(bytes);
     return hello ? std::optional(*hello) : std::nullopt;
   }
+  const Nonce& challenge() const { return challenge_; }
   // Until the other side has closed the connection.
   bool is_closed() const {
     std::array<std::byte, 4096> nowhere;
@@ -53,6 +67,7 @@ class Stranger {
 
  private:
   env::FileDescriptor socket_;
+  Nonce challenge_{};
 };
 
 SessionOptions options_for(const Doors& doors, int rank, std::uint64_t epoch) {
@@ -64,18 +79,21 @@ SessionOptions options_for(const Doors& doors, int rank, std::uint64_t epoch) {
   return options;
 }
 
-// The settings that a rank with these options says in its hello, overheard.
+// The hello that a rank with these options says, overheard.
 Hello overhear_hello(const SessionOptions& like) {
   Doors doors(2);
   SessionOptions options = like;
   options.mesh.addresses = doors.addresses;
   options.mesh.rank = 1;
-  options.mesh.open_max = Seconds(0.05);
-  EXPECT_FALSE(Session::open(doors.of(1), options));
-  auto socket = accept_from(doors.of(0).socket());
-  HelloBytes bytes{};
-  EXPECT_EQ(::recv((*socket)->get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
-  return *decode_hello(bytes);
+  options.mesh.open_max = Seconds(0.2);
+  std::thread rank_1([&] { EXPECT_FALSE(Session::open(doors.of(1), options)); });
+  std::vector<Door::Visitor> visitors;
+  while (visitors.empty()) {
+    EXPECT_TRUE(doors.of(0).attend(options.mesh.epoch));
+    visitors = doors.of(0).visitors_of(options.mesh.epoch);
+  }
+  rank_1.join();
+  return visitors.front().hello;
 }
 
 TEST(NetMesh, WrongVisitorsAreToldWhyAndTheRightOneIsLetIn) {
@@ -90,12 +108,12 @@ TEST(NetMesh, WrongVisitorsAreToldWhyAndTheRightOneIsLetIn) {
   const auto verdict_on = [&](const std::function<void(Hello&)>& change) {
     Hello hello = right;
     change(hello);
-    const Stranger stranger(doors.addresses[0]);
-    stranger.say(encode(hello));
+    Stranger stranger(doors.addresses[0]);
+    stranger.shake(hello);
     const auto answer = stranger.answer();
+    EXPECT_TRUE(answer && is_proven(*answer, Speaker::kListens, kSecret, stranger.challenge()));
     return answer ? answer->verdict : Verdict::kHello;
   };
-  EXPECT_EQ(verdict_on([](Hello& hello) { hello.job ^= 1; }), Verdict::kWrongJob);
   EXPECT_EQ(verdict_on([](Hello& hello) { hello.epoch = 4; }), Verdict::kStaleEpoch);
   EXPECT_EQ(verdict_on([](Hello& hello) { hello.rank = 0; }), Verdict::kWrongRank);
   EXPECT_EQ(verdict_on([](Hello& hello) { hello.ranks = 3; }), Verdict::kWrongRank);
@@ -103,14 +121,97 @@ TEST(NetMesh, WrongVisitorsAreToldWhyAndTheRightOneIsLetIn) {
   const Stranger garbage(doors.addresses[0]);
   garbage.say(std::vector<std::byte>(100, std::byte{0x47}));
   EXPECT_TRUE(garbage.is_closed());
-  const Stranger newer(doors.addresses[0]);  // waits at the door, in nobody's way
+  Stranger newer(doors.addresses[0]);  // waits at the door, in no rank's way
   Hello early = right;
   early.epoch = 6;
-  newer.say(encode(early));
+  newer.shake(early);
   auto session = Session::open(doors.of(1), options_for(doors, 1, 5));
   ASSERT_TRUE(session) << session.error().to_string();
   ASSERT_TRUE((*session)->wait(*(*session)->barrier("b")));
   rank_0.join();
+}
+
+TEST(NetMesh, AStrangerLearnsNothingThatServesIt) {
+  Doors doors(2);
+  const SessionOptions options = options_for(doors, 0, 5);
+  const Hello right = overhear_hello(options);
+  std::thread rank_0([&] {
+    auto session = Session::open(doors.of(0), options);
+    ASSERT_TRUE(session) << session.error().to_string();
+    ASSERT_TRUE((*session)->wait(*(*session)->barrier("b")));
+  });
+  for (const Verdict kind : {Verdict::kHello, Verdict::kMail}) {
+    for (const std::uint64_t epoch : {0, 4, 5, 1000}) {
+      Hello hello = right;
+      hello.verdict = kind;
+      hello.epoch = epoch;
+      Stranger guessing(doors.addresses[0]);
+      guessing.shake(hello, "a guess");
+      const auto refusal = guessing.answer();
+      ASSERT_TRUE(refusal);
+      EXPECT_EQ(*refusal, Hello{.verdict = Verdict::kWrongSecret});  // and all else is what it is by default
+      EXPECT_TRUE(guessing.is_closed());
+    }
+  }
+  // A proof that was overheard answers another challenge.
+  const Stranger repeating(doors.addresses[0]);
+  repeating.say(encode(right));
+  ChallengeBytes challenge{};
+  EXPECT_TRUE(repeating.hear(challenge));
+  EXPECT_EQ(*repeating.answer(), Hello{.verdict = Verdict::kWrongSecret});
+  auto session = Session::open(doors.of(1), options_for(doors, 1, 5));
+  ASSERT_TRUE(session) << session.error().to_string();
+  ASSERT_TRUE((*session)->wait(*(*session)->barrier("b")));
+  rank_0.join();
+}
+
+TEST(NetMesh, ListenersThatDoNotKnowTheSecretAreNotBelieved) {
+  Doors doors(2), strangers(1, "another job");
+  SessionOptions options = options_for(doors, 1, 5);
+  options.mesh.addresses[0] = strangers.addresses[0];
+  options.mesh.open_max = Seconds(0.2);
+  std::atomic<bool> over = false;
+  std::thread stranger([&] {
+    while (!over) EXPECT_TRUE(strangers.of(0).attend(5));
+  });
+  const auto session = Session::open(doors.of(1), options);
+  over = true;
+  stranger.join();
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().message(),
+            "epoch 5: rank 0 did not come within 0.2 s; at the address of rank 0 another job answers");
+}
+
+TEST(Door, ThoseThatHangUpOrNeverProveAnythingKeepNoRankOut) {
+  Doors doors(1);
+  Door& door = doors.of(0);
+  ASSERT_TRUE(door.attend(1));
+  {
+    // Of a generation that will never come: they wait, hang up, and are gone.
+    std::vector<std::unique_ptr<Stranger>> far;
+    for (int i = 0; i < 200; ++i) {
+      far.push_back(std::make_unique<Stranger>(doors.addresses[0]));
+      ASSERT_TRUE(door.attend(1));
+      far.back()->shake({.epoch = 1'000'000, .rank = 1, .ranks = 2});
+      ASSERT_TRUE(door.attend(1));
+    }
+    EXPECT_TRUE(door.has_visitors());
+  }
+  ASSERT_TRUE(door.attend(1));
+  EXPECT_FALSE(door.has_visitors());
+  std::vector<std::unique_ptr<Stranger>> far, silent;
+  for (int i = 0; i < 200; ++i) {
+    far.push_back(std::make_unique<Stranger>(doors.addresses[0]));
+    ASSERT_TRUE(door.attend(1));
+    far.back()->shake({.epoch = 1'000'000, .rank = 1, .ranks = 2});
+    silent.push_back(std::make_unique<Stranger>(doors.addresses[0]));
+    ASSERT_TRUE(door.attend(1));
+  }
+  Stranger right(doors.addresses[0]);
+  ASSERT_TRUE(door.attend(1));
+  right.shake({.epoch = 1, .rank = 1, .ranks = 2});
+  ASSERT_TRUE(door.attend(1));
+  EXPECT_EQ(door.visitors_of(1).size(), 1u);
 }
 
 TEST(NetMesh, ARankOfAnOldEpochIsTurnedAwayFromARunningOne) {
@@ -183,7 +284,7 @@ Status wait_beside(std::span<const std::byte> bytes, bool closes) {
     EXPECT_TRUE((*session)->revoked());
   });
   Stranger stranger(doors.addresses[0]);
-  stranger.say(encode(hello));
+  stranger.shake(hello);
   EXPECT_TRUE(stranger.answer());
   if (!bytes.empty()) stranger.say(bytes);
   if (closes) stranger.close();

@@ -107,7 +107,18 @@ Result<std::optional<env::FileDescriptor>> accept_from(int listener) {
     env::FileDescriptor socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.open()) return std::optional(std::move(socket));
     if (errno == EAGAIN) return std::optional<env::FileDescriptor>();
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+      return Error::unavailable(fmt::format("cannot accept a connection: {}", std::strerror(errno)));
+    }
     if (errno != EINTR && errno != ECONNABORTED) return env::posix_error(errno, "cannot accept a connection");
+  }
+}
+
+Result<std::optional<env::FileDescriptor>> accept_or_drop(int listener, const std::function<bool()>& drop_one) {
+  for (;;) {
+    auto socket = accept_from(listener);
+    if (socket || socket.error().code() != ErrorCode::kUnavailable) return socket;
+    if (!drop_one()) return std::optional<env::FileDescriptor>();
   }
 }
 
@@ -152,7 +163,7 @@ bool stays_here(int socket) {
 }
 
 std::string random_bytes() {
-  std::string bytes(32, '\0');
+  std::string bytes(kRandomBytes, '\0');
   // So few bytes come whole, or not at all.
   ORRERY_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
   return bytes;

@@ -2,6 +2,7 @@
 // TCP of the machine without waiting: every call returns at once.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <sys/socket.h>
 
@@ -28,8 +29,12 @@ Result<env::FileDescriptor> listen_on(const env::Address& address, bool is_reser
 // While none of them does, whoever connects is refused.
 Result<env::FileDescriptor> reserve(const env::Address& address);
 env::Address local_address(int socket);
-// Nothing if nobody waits.
+// Nothing if no connection waits. kUnavailable if this process or the machine has no descriptor left for one: the
+// connection keeps waiting.
 Result<std::optional<env::FileDescriptor>> accept_from(int listener);
+// The same, but while there is no descriptor left, `drop_one` is asked to close a connection that matters less; it says
+// whether there was one. Nothing if there was none: the caller should not look again at once.
+Result<std::optional<env::FileDescriptor>> accept_or_drop(int listener, const std::function<bool()>& drop_one);
 
 // Begins to connect; poll for writing, then ask connected().
 Result<env::FileDescriptor> begin_connect(const Endpoint& endpoint);
@@ -40,7 +45,8 @@ void prepare(int socket, std::uint32_t send_buffer_bytes);
 // Whether both ends have the same address, so that nothing leaves the machine.
 bool stays_here(int socket);
 
-// 32 bytes that nobody can guess.
+inline constexpr std::size_t kRandomBytes = 32;
+// kRandomBytes bytes that cannot be guessed.
 std::string random_bytes();
 
 // The machine closes the connection if the other one does not answer for `longest`, also while nothing is said.

@@ -10,7 +10,8 @@ namespace orrery::elastic::net {
 
 namespace {
 
-constexpr std::uint64_t kHelloMagic = 0x0159'5245'5252'4f0a;  // "\nORREY" and a version
+constexpr std::uint64_t kHelloMagic = 0x0259'5245'5252'4f0a;  // "\nORREY" and a version
+constexpr std::uint64_t kChallengeMagic = 0x0259'5245'5252'4f0b;
 
 // Values one after the other, in and out of bytes.
 class Packer {
@@ -51,35 +52,48 @@ Status check_length(const FrameHeader& header, std::uint32_t least, std::uint32_
 
 }  // namespace
 
+ChallengeBytes encode_challenge(const Nonce& challenge) {
+  ChallengeBytes bytes{};
+  Packer(bytes).put(kChallengeMagic).put(challenge);
+  return bytes;
+}
+
+Result<Nonce> decode_challenge(const ChallengeBytes& bytes) {
+  std::uint64_t magic = 0;
+  Nonce challenge{};
+  Unpacker(bytes).get(magic).get(challenge);
+  if (magic != kChallengeMagic) return Error::invalid("not a challenge of this version");
+  return challenge;
+}
+
 HelloBytes encode(const Hello& hello) {
   HelloBytes bytes{};
-  Packer packer(bytes);
-  packer.put(kHelloMagic)
-      .put(hello.job)
+  Packer(bytes)
+      .put(kHelloMagic)
       .put(hello.epoch)
       .put(hello.rank)
       .put(hello.ranks)
       .put(hello.settings)
-      .put(hello.verdict);
-  packer.put(crc32c(0, std::span<const std::byte>(bytes).first(kHelloBytes - 4)));
+      .put(hello.verdict)
+      .put(hello.nonce)
+      .put(hello.proof);
   return bytes;
 }
 
 Result<Hello> decode_hello(const HelloBytes& bytes) {
   Hello hello;
   std::uint64_t magic = 0;
-  std::uint32_t verdict = 0, checksum = 0;
+  std::uint32_t verdict = 0;
   Unpacker(bytes)
       .get(magic)
-      .get(hello.job)
       .get(hello.epoch)
       .get(hello.rank)
       .get(hello.ranks)
       .get(hello.settings)
       .get(verdict)
-      .get(checksum);
+      .get(hello.nonce)
+      .get(hello.proof);
   if (magic != kHelloMagic) return Error::invalid("not a hello of this version");
-  if (checksum != crc32c(0, std::span(bytes).first(kHelloBytes - 4))) return Error::invalid("a damaged hello");
   if (verdict > static_cast<std::uint32_t>(Verdict::kMail)) {
     return Error::invalid(fmt::format("a hello with the unknown verdict {}", verdict));
   }

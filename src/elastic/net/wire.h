@@ -1,7 +1,9 @@
 #pragma once
-// What goes over the connection of two ranks, byte by byte: a hello each way, then frames. Numbers are little-endian.
+// What goes over the connection of two ranks, byte by byte: a handshake (handshake.h), then frames. Numbers are
+// little-endian.
 //
-//   hello      who connects, for which job and epoch; the answer is a welcome or says why not
+//   challenge  random bytes of the listener, which the hello must answer
+//   hello      which rank connects, for which epoch; the answer is a welcome or says why not
 //   announce   "I have started this operation": its description
 //   data       a part of a tensor, of an operation that its receiver has announced, or early (see session.h)
 //   credit     nothing but the credit that every frame can give back
@@ -26,20 +28,30 @@ static_assert(std::endian::native == std::endian::little, "frames are sent as th
 
 inline constexpr int kRanksMax = 64;
 
-// kMail is a hello too, of one who brings messages (mail.h); its epoch is then the name of whom they are for.
-enum class Verdict : std::uint32_t { kHello, kWelcome, kWrongJob, kStaleEpoch, kWrongRank, kWrongSettings, kMail };
+// kMail is a hello too, of a connection that brings messages (mail.h); its epoch is then the name of their receiver.
+enum class Verdict : std::uint32_t { kHello, kWelcome, kWrongSecret, kStaleEpoch, kWrongRank, kWrongSettings, kMail };
+
+inline constexpr std::size_t kNonceBytes = 32, kProofBytes = 32;
+using Nonce = std::array<std::byte, kNonceBytes>;
+using Proof = std::array<std::byte, kProofBytes>;
 
 struct Hello {
-  std::uint64_t job = 0;  // hash64 of its name
   std::uint64_t epoch = 0;
-  std::uint16_t rank = 0, ranks = 1;  // of the one who says it
+  std::uint16_t rank = 0, ranks = 1;  // of the end that says it
   std::uint32_t settings = 0;         // digest of what both ends must have alike
   Verdict verdict = Verdict::kHello;
+  Nonce nonce{};  // of the end that connects; the answer repeats it
+  Proof proof{};  // that this end knows the job's secret; see handshake.h
 
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
-inline constexpr std::size_t kHelloBytes = 40;
+inline constexpr std::size_t kChallengeBytes = 8 + kNonceBytes;
+using ChallengeBytes = std::array<std::byte, kChallengeBytes>;
+ChallengeBytes encode_challenge(const Nonce& challenge);
+Result<Nonce> decode_challenge(const ChallengeBytes& bytes);
+
+inline constexpr std::size_t kHelloBytes = 28 + kNonceBytes + kProofBytes;
 using HelloBytes = std::array<std::byte, kHelloBytes>;
 HelloBytes encode(const Hello& hello);
 // Any bytes give a hello that encodes to the same bytes, or an error.
