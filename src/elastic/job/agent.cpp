@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "base/sha256.h"
 #include "base/text.h"
 #include "elastic/job/hosted_job.h"
+#include "elastic/net/peer_user.h"
 #include "env/clock.h"
 #include "env/terminal.h"
 
@@ -17,6 +19,14 @@ constexpr Seconds kLongest{0.1}, kWhileWriting{0.002};
 constexpr Seconds kHelloMax{5};
 constexpr Seconds kSilenceMax{5};
 constexpr std::size_t kVisitorsMax = 64;
+constexpr std::size_t kVisitorsMin = 4;
+
+// At most a quarter of the descriptors is for those who have proven nothing yet; the rest is for jobs.
+std::size_t visitors_max() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kVisitorsMax;
+  return std::clamp(static_cast<std::size_t>(limit.rlim_cur / 4), kVisitorsMin, kVisitorsMax);
+}
 
 class Agent {
  public:
@@ -28,8 +38,11 @@ class Agent {
     for (int signals = 0; signals == 0 || !jobs_.empty();) {
       ORRERY_TRY(const int came, wait());
       for (int i = 0; i < came; ++i) heed_signal(++signals);
-      ORRERY_TRY_VOID(welcome());
-      for (auto& job : jobs_) ORRERY_TRY_VOID(job->move());
+      welcome();
+      for (auto& job : jobs_) {
+        if (const Status moved = job->move(); !moved)
+          say(fmt::format("job {}: {}", job->name(), moved.error().to_string()));
+      }
       const auto is_over = [&](const auto& job) { return job->is_over() || (signals > 0 && !job->has_processes()); };
       for (const auto& job : jobs_) {
         if (!is_over(job)) continue;
@@ -52,7 +65,9 @@ class Agent {
   void say(const std::string& text) { env_.terminal.write_error(fmt::format("orrery: {}\n", text)); }
 
   Result<int> wait() {
-    std::vector<int> descriptors = {socket_.get()};
+    std::vector<int> descriptors;
+    // One that cannot be accepted would wake us without end.
+    if (!is_full_) descriptors.push_back(socket_.get());
     for (const Visitor& visitor : visitors_) descriptors.push_back(visitor.stream->socket());
     for (const auto& job : jobs_) job->add_descriptors(descriptors);
     const bool writes = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->has_output(); });
@@ -64,20 +79,35 @@ class Agent {
     for (auto& job : jobs_) job->end_all(number == 1 ? env::Signal::kTerminate : env::Signal::kKill);
   }
 
-  Status welcome() {
-    while (visitors_.size() < kVisitorsMax) {
-      ORRERY_TRY(auto socket, net::accept_from(socket_.get()));
-      if (!socket) break;
-      net::notice_silence(socket->get(), kSilenceMax);
-      net::prepare(socket->get(), 0);
-      Visitor visitor{std::make_unique<net::Stream>(std::move(*socket), net::StreamLimits{}), env_.clock.monotonic(),
+  bool drop_oldest() {
+    is_full_ = visitors_.empty();
+    if (is_full_) return false;
+    visitors_.erase(visitors_.begin());
+    return true;
+  }
+
+  void take_in() {
+    is_full_ = false;
+    const std::size_t most = visitors_max();
+    // As many per call as may wait: strangers that keep on coming do not keep us from the jobs.
+    for (std::size_t i = 0; i < most; ++i) {
+      auto socket = net::accept_or_drop(socket_.get(), [this] { return drop_oldest(); });
+      if (!socket) say(socket.error().to_string());
+      if (!socket || !*socket) return;
+      if (visitors_.size() == most) drop_oldest();
+      net::notice_silence((*socket)->get(), kSilenceMax);
+      net::prepare((*socket)->get(), 0);
+      Visitor visitor{std::make_unique<net::Stream>(std::move(**socket), net::StreamLimits{}), env_.clock.monotonic(),
                       net::random_bytes()};
       (void)visitor.stream->send(encode(Challenge{kOrderVersion, visitor.challenge}));
       visitors_.push_back(std::move(visitor));
     }
+  }
+
+  void welcome() {
+    take_in();
     for (Visitor& visitor : visitors_) listen_to(visitor);
     std::erase_if(visitors_, [](const Visitor& visitor) { return visitor.is_done; });
-    return {};
   }
 
   void listen_to(Visitor& visitor) {
@@ -100,6 +130,10 @@ class Agent {
     if (!is_same_secret(order.proof, proof_of(order, options_.secret, visitor.challenge))) {
       return Error::invalid("the secret is not the one of this agent");
     }
+    if (options_.secret.empty() && !net::is_peer_our_user(visitor.stream->socket())) {
+      return Error::invalid(
+          "an agent without a secret serves only the user who started it; start it with --secret-file to serve others");
+    }
     std::unique_ptr<net::Stream>& stream = visitor.stream;
     const auto known =
         std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& job) { return job->name() == order.job; });
@@ -121,7 +155,8 @@ class Agent {
   AgentOptions options_;
   env::FileDescriptor socket_;
   std::unique_ptr<Watch> watch_;
-  std::vector<Visitor> visitors_;
+  std::vector<Visitor> visitors_;                 // the oldest first
+  bool is_full_ = false;                          // no descriptor is left for a visitor
   std::vector<std::unique_ptr<HostedJob>> jobs_;  // last: they use the watch
 };
 
@@ -129,6 +164,12 @@ class Agent {
 
 Status run_agent(env::Env env, const AgentOptions& options) {
   ORRERY_TRY(env::FileDescriptor socket, net::listen_on(options.listen));
+  if (options.secret.empty() && !net::is_bound_to_loopback(socket.get())) {
+    return Error::invalid(fmt::format(
+        "{} is reached from other machines, and an agent runs programs; give it a secret (--secret-file), or let it "
+        "listen on 127.0.0.1",
+        env::to_string(options.listen)));
+  }
   ORRERY_TRY(auto watch, Watch::start());
   return Agent(env, options, std::move(socket), std::move(watch)).run();
 }

@@ -2,8 +2,12 @@
 // Starts and watches processes on one host for launchers elsewhere (launcher.h): `orrery agent`. One agent serves any
 // number of jobs, one after the other or at the same time.
 //
-// - A launcher connects, names a job and the secret, and orders (order.h). Whoever does not know the secret is told so
-//   and sent away; it can do no more than make the agent read a bounded order.
+// - A launcher connects, names a job and the secret, and orders (order.h). One that does not know the secret is told so
+//   and sent away; it can do no more than make the agent read a bounded order. Without a secret the agent listens on
+//   loopback and serves the user who started it, by the kernel's word (net/peer_user.h).
+// - Strangers that hold connections are closed after five seconds, and earlier when others come or descriptors are
+// short.
+// - What fails for one job is told to its launcher; it ends neither the agent nor another job.
 // - Processes of a job on this host share memory, as under a launcher on this host, and reach their launcher through
 //   the agent, by the same postbox. So do commands: `orrery resize JOB N` works on every host of a job.
 // - When the connection breaks, processes train on. What they print then goes to the agent's own output. Nobody can
@@ -23,7 +27,8 @@ struct AgentOptions {
   std::string secret{};
 };
 
-// Returns when it was told to end.
+// Returns when it was told to end, or at once if it cannot listen there. kInvalidArgument without a secret on an
+// address that others reach.
 Status run_agent(env::Env env, const AgentOptions& options);
 
 }  // namespace orrery::elastic

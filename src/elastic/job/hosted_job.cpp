@@ -49,11 +49,11 @@ Result<std::unique_ptr<HostedJob>> HostedJob::open(env::Env env, Watch& watch, c
   return job;
 }
 
-Status HostedJob::attach(std::unique_ptr<net::Stream> stream, const std::string& secret, const std::string& random) {
-  stream_ = std::move(stream);
+Status HostedJob::attach(std::unique_ptr<net::Stream>&& stream, const std::string& secret, const std::string& random) {
   if (!postbox_) {
     ORRERY_TRY(postbox_, Postbox::open(order_.job, kLauncherName));
   }
+  stream_ = std::move(stream);
   JobOpened opened{"", addresses_, ""};
   opened.proof = proof_of(opened, secret, random);
   send(opened);
@@ -100,7 +100,13 @@ void HostedJob::end_all(env::Signal signal) {
   for (const auto& [member, process] : processes_) (void)process->kill(signal);
 }
 
-Status HostedJob::start(const StartOrder& order) {
+void HostedJob::start(const StartOrder& order) {
+  const auto process = spawn(order);
+  send(process ? Started{order.member, static_cast<std::uint64_t>(*process), ""}
+               : Started{order.member, 0, process.error().to_string()});
+}
+
+Result<std::int64_t> HostedJob::spawn(const StartOrder& order) {
   ORRERY_TRY(const PrintEnds ends, forwarder_->add(fmt::format("[{}] ", order.member)));
   env::ProcessSpec spec;
   spec.argv = order.argv;
@@ -109,19 +115,16 @@ Status HostedJob::start(const StartOrder& order) {
   spec.output = env::Output::kDescriptors;
   spec.descriptors = {ends.output.get(), ends.error.get()};
   spec.own_group = true;
-  auto process = env_.processes.spawn(spec);
-  if (!process) {
-    send(Started{order.member, 0, process.error().to_string()});
-    return {};
-  }
-  ORRERY_TRY_VOID(watch_.add((*process)->id()));
-  send(Started{order.member, static_cast<std::uint64_t>((*process)->id()), ""});
-  processes_.emplace(order.member, std::move(*process));
-  return {};
+  ORRERY_TRY(auto process, env_.processes.spawn(spec));
+  // One that cannot be watched ends with `process`.
+  ORRERY_TRY_VOID(watch_.add(process->id()));
+  const std::int64_t id = process->id();
+  processes_.emplace(order.member, std::move(process));
+  return id;
 }
 
 Status HostedJob::carry_out(const Order& order) {
-  if (const auto* const start_order = std::get_if<StartOrder>(&order)) return start(*start_order);
+  if (const auto* const start_order = std::get_if<StartOrder>(&order)) start(*start_order);
   if (const auto* const end = std::get_if<EndOrder>(&order)) {
     const auto process = processes_.find(end->member);
     if (process == processes_.end()) return {};
@@ -140,12 +143,14 @@ Status HostedJob::read_orders() {
   if (stream_ == nullptr) return {};
   std::vector<std::string> messages;
   const bool goes_on = stream_->flush() && stream_->receive(messages);
+  Status done;
   for (const std::string& message : messages) {
     const auto order = decode_order(message);
-    if (order) ORRERY_TRY_VOID(carry_out(*order));
+    const Status one = order ? carry_out(*order) : Status();
+    if (done) done = one;
   }
   if (!goes_on && stream_ != nullptr) detach();
-  return {};
+  return done;
 }
 
 Status HostedJob::read_notes() {

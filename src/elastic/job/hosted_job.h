@@ -29,7 +29,8 @@ class HostedJob {
   bool is_of(const OpenJob& order) const { return order.job == order_.job && order.run == order_.run; }
   // A launcher is there, for the first time or again: it is told where processes are reached, and who has ended.
   // By what it is told, it sees that this is the agent it means: `random` is its challenge.
-  Status attach(std::unique_ptr<net::Stream> stream, const std::string& secret, const std::string& random);
+  // The stream is taken unless there is an error.
+  Status attach(std::unique_ptr<net::Stream>&& stream, const std::string& secret, const std::string& random);
   bool is_attached() const { return stream_ != nullptr; }
   // It has ended: nobody lives, and nobody will ask.
   bool is_over() const { return processes_.empty() && stream_ == nullptr; }
@@ -49,7 +50,9 @@ class HostedJob {
   void detach();
   void send(const Order& order);
   Status carry_out(const Order& order);
-  Status start(const StartOrder& order);
+  void start(const StartOrder& order);
+  // Its number among the processes of this host.
+  Result<std::int64_t> spawn(const StartOrder& order);
   Status read_orders();
   Status read_notes();
   void read_printed(env::FileDescriptor& pipe, bool is_error);

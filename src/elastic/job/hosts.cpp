@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include "base/sha256.h"
+#include "elastic/net/peer_user.h"
 
 namespace orrery::elastic {
 
@@ -128,19 +129,29 @@ void Hosts::call(std::uint32_t number) {
   host.challenge.clear();
 }
 
-void Hosts::open(std::uint32_t number, const Challenge& challenge) {
+Status Hosts::open(std::uint32_t number, const Challenge& challenge) {
   Host& host = hosts_[number];
-  if (!host.challenge.empty()) return;
+  if (!host.challenge.empty()) return {};
+  // What comes after this holds programs, variables and the secret of the workers.
+  if (options_.secret.empty() && !net::is_peer_our_user(host.stream->socket())) {
+    const Error refusal = Error::invalid(
+        fmt::format("the agent {} is not this user's on this machine; give both the secret of the agents "
+                    "(--secret-file)",
+                    env::to_string(host.address)));
+    if (!host.was_open) refused_ = refusal;
+    return refusal;
+  }
   host.challenge = net::random_bytes();
   OpenJob order{kOrderVersion,  host.challenge,      "", name_on_host(options_.job, number), options_.run,
                 options_.slots, options_.arena_bytes};
   order.proof = proof_of(order, options_.secret, challenge.random);
   (void)host.stream->send(encode(order));
+  return {};
 }
 
 Status Hosts::on(std::uint32_t number, const Order& order) {
   Host& host = hosts_[number];
-  if (const auto* const challenge = std::get_if<Challenge>(&order)) open(number, *challenge);
+  if (const auto* const challenge = std::get_if<Challenge>(&order)) return open(number, *challenge);
   const auto* const opened = std::get_if<JobOpened>(&order);
   if (std::holds_alternative<CloseJob>(order)) host.is_closed = true;
   if (opened == nullptr) {

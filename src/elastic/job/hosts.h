@@ -70,7 +70,7 @@ class Hosts {
   void call(std::uint32_t number);
   void lose(std::uint32_t number, const std::string& problem);
   Status on(std::uint32_t number, const Order& order);
-  void open(std::uint32_t number, const Challenge& challenge);
+  Status open(std::uint32_t number, const Challenge& challenge);
   void move(std::uint32_t number);
 
   HostsOptions options_;

@@ -129,6 +129,9 @@ HttpWish read_wish(const HttpRequest& request, const JobStatus& status, const st
   if ((is_page && !is_get) || (is_wish && !is_post)) {
     return HttpAnswer{405, fmt::format("{} is for {}\n", request.path, is_page ? "GET" : "POST")};
   }
+  if (is_wish && token.empty() && !request.is_from_our_user) {
+    return HttpAnswer{403, "without --http-token-file only the user who runs the job may change it\n"};
+  }
   if (request.path == "/resize") return read_resize(request);
   if (request.path == "/drain") return read_drain(request, status);
   if (request.path == "/job") return HttpAnswer{200, job_json(status), "application/json"};

@@ -8,7 +8,7 @@
 //   POST /drain                  as `orrery drain`
 //
 // Pure. Requests that a web page made a browser send (they have an Origin) are refused, and so are those without the
-// token, if there is one.
+// token, if there is one. Without a token, POST is for the user who runs the job.
 
 #include <variant>
 

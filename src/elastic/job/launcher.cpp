@@ -4,6 +4,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unistd.h>
 
 #include "base/random.h"
@@ -33,6 +34,7 @@ constexpr Seconds kWhileWriting{0.002};
 constexpr Seconds kNoticeSettles{0.03};
 constexpr Bytes kNoticeMax = kibibytes(4);
 constexpr int kNotStarted = 127;  // as shells have it
+constexpr std::size_t kComplaintsMax = 64;
 // So long a launcher that reaches no host waits for one.
 constexpr Seconds kAloneMax{60};
 
@@ -67,11 +69,19 @@ std::uint64_t new_run(const env::Clock& clock) {
   return mix64(static_cast<std::uint64_t>(::getpid()) ^ static_cast<std::uint64_t>(clock.wall().value() * 1e9));
 }
 
+// Of one run: no process of an earlier one can be taken for one of it, and the agents' secret cannot be learned from
+// it.
+std::string new_secret() {
+  std::string text;
+  for (const char c : net::random_bytes()) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
 class Launcher {
  public:
   Launcher(env::Env env, const LaunchOptions& options, std::shared_ptr<Segment> segment, Postbox postbox,
            std::unique_ptr<Watch> watch, std::unique_ptr<env::AppendLog> events, std::unique_ptr<Forwarder> forwarder,
-           std::unique_ptr<Hosts> hosts, std::unique_ptr<net::HttpServer> http, std::uint64_t run)
+           std::unique_ptr<Hosts> hosts, std::unique_ptr<net::HttpServer> http)
       : env_(env),
         options_(options),
         segment_(std::move(segment)),
@@ -81,7 +91,7 @@ class Launcher {
         forwarder_(std::move(forwarder)),
         hosts_(std::move(hosts)),
         http_(std::move(http)),
-        run_(run),
+        secret_(new_secret()),
         roster_(options.roster) {}
 
   Result<LaunchReport> run() {
@@ -91,23 +101,23 @@ class Launcher {
     ORRERY_TRY_VOID(carry_out());
     while (!roster_.is_over()) {
       const Seconds longest = options_.notice.empty() || was_noticed_ ? kBetweenReminders : kBetweenLooks;
-      ORRERY_TRY(const int signals, wait(longest));
+      const int signals = wait(longest);
       for (int i = 0; i < signals; ++i) heed_signal();
       ORRERY_TRY_VOID(hear_hosts());
-      ORRERY_TRY_VOID(read_notes());
-      ORRERY_TRY_VOID(serve_http());
-      ORRERY_TRY_VOID(look_for_notice());
-      ORRERY_TRY_VOID(reap());
+      endure(read_notes());
+      serve_http();
+      endure(look_for_notice());
+      endure(reap());
       if (env_.clock.monotonic() > next_reminder_) {
         roster_.remind();
         next_reminder_ = env_.clock.monotonic() + kBetweenReminders;
       }
-      ORRERY_TRY_VOID(carry_out());
+      endure(carry_out());
     }
     forwarder_.reset();
-    ORRERY_TRY_VOID(close_hosts());
+    close_hosts();
     const LaunchReport report{roster_.exit_code(), roster_.status(), roster_.summary()};
-    ORRERY_TRY_VOID(record({"ended", {{"code", std::int64_t{report.exit_code}}}, report.summary}));
+    record({"ended", {{"code", std::int64_t{report.exit_code}}}, report.summary});
     return report;
   }
 
@@ -116,22 +126,43 @@ class Launcher {
     if (!options_.is_quiet) env_.terminal.write_error(fmt::format("orrery: {}\n", text));
   }
 
-  Status record(const Happened& happened) {
+  void endure(const Status& status) {
+    if (status || complaints_.size() == kComplaintsMax) return;
+    const std::string text = status.error().to_string();
+    if (!complaints_.insert(text).second) return;
+    env_.terminal.write_error(fmt::format("orrery: {}; the training goes on\n", text));
+  }
+
+  void record(const Happened& happened) {
     if (!happened.text.empty()) say(happened.text);
-    if (!events_) return {};
+    if (!events_) return;
+    // A line that was cut off ends before the next one begins.
+    std::string lines = events_lost_ > 0 ? "\n" + line_of({"events_lost", {{"count", events_lost_}}}) : "";
+    lines += line_of(happened);
+    const Status appended = events_->append(lines);
+    events_lost_ = appended ? 0 : events_lost_ + 1;
+    endure(appended);
+  }
+
+  std::string line_of(const Happened& happened) const {
     Json line = {{"time_s", env_.clock.wall().value()}, {"event", happened.event}, {"job", options_.roster.job}};
     for (const auto& [name, fact] : happened.facts) {
       std::visit([&, key = name](const auto& value) { line[key] = value; }, fact);
     }
-    return events_->append(line.dump() + "\n");
+    return line.dump() + "\n";
   }
 
-  Result<int> wait(Seconds longest) {
+  // How many signals came.
+  int wait(Seconds longest) {
     std::vector<int> descriptors = {postbox_.descriptor()};
     if (hosts_ != nullptr) hosts_->add_descriptors(descriptors);
     if (http_ != nullptr) http_->add_descriptors(descriptors);
     const bool writes = (hosts_ != nullptr && hosts_->has_output()) || (http_ != nullptr && http_->has_output());
-    return watch_->wait(descriptors, writes ? std::min(longest, kWhileWriting) : longest);
+    const auto came = watch_->wait(descriptors, writes ? std::min(longest, kWhileWriting) : longest);
+    if (came) return *came;
+    endure(came.error());
+    env_.clock.sleep(longest);
+    return 0;
   }
 
   Status hear_hosts() {
@@ -140,7 +171,7 @@ class Launcher {
     for (const HostNews& news : hosts_->receive()) {
       if (news.kind == HostNews::Kind::kLost) roster_.host_lost(news.host);
       if (news.kind == HostNews::Kind::kFound) found.push_back(news.host);
-      if (news.order) ORRERY_TRY_VOID(hear(news.host, *news.order));
+      if (news.order) hear(news.host, *news.order);
     }
     // Who has ended meanwhile is known now.
     for (const std::uint32_t host : found) roster_.host_found(host);
@@ -150,15 +181,14 @@ class Launcher {
                                           options_.roster.job, format_seconds(kAloneMax)));
   }
 
-  Status close_hosts() {
-    if (hosts_ == nullptr) return {};
+  void close_hosts() {
+    if (hosts_ == nullptr) return;
     for (const HostNews& news : hosts_->close()) {
-      if (news.order && std::holds_alternative<Printed>(*news.order)) ORRERY_TRY_VOID(hear(news.host, *news.order));
+      if (news.order && std::holds_alternative<Printed>(*news.order)) hear(news.host, *news.order);
     }
-    return {};
   }
 
-  Status hear(std::uint32_t host, const Order& order) {
+  void hear(std::uint32_t host, const Order& order) {
     if (const auto* const started = std::get_if<Started>(&order)) {
       if (started->problem.empty()) {
         roster_.started(started->member, static_cast<std::int64_t>(started->process));
@@ -171,9 +201,8 @@ class Launcher {
     } else if (const auto* const printed = std::get_if<Printed>(&order)) {
       print(printed->text, printed->is_error);
     } else if (const auto* const posted = std::get_if<Posted>(&order)) {
-      return read_note(posted->bytes, host);
+      read_note(posted->bytes, host);
     }
-    return {};
   }
 
   // On which host a process is; nothing if it is on this one.
@@ -188,17 +217,19 @@ class Launcher {
   Status start_elsewhere(const MemberRecord& member) {
     hosts_of_[member.id] = member.host;
     Enlistment enlistment{name_on_host(options_.roster.job, member.host), "", member, roster_.founders()};
-    enlistment.secret = secret_of_run(options_.secret, options_.roster.job, run_);
+    enlistment.secret = secret_;
     enlistment.fence_s = options_.fence_max.value();
     hosts_->send(member.host, StartOrder{member.id, options_.argv, to_variables(enlistment)});
     return {};
   }
 
-  // Carrying out one action may call for others.
+  // Carrying out one action may call for others. An error only if one of the first processes cannot be started.
   Status carry_out() {
     for (std::vector<Action> actions = roster_.take_actions(); !actions.empty(); actions = roster_.take_actions()) {
       for (const Action& action : actions) {
-        ORRERY_TRY_VOID(std::visit([&](const auto& one) { return carry_out(one); }, action));
+        const Status done = std::visit([&](const auto& one) { return carry_out(one); }, action);
+        if (!done && std::holds_alternative<StartProcess>(action)) return done;
+        endure(done);
       }
     }
     return {};
@@ -207,26 +238,30 @@ class Launcher {
   Status carry_out(const StartProcess& action) {
     const MemberId id = action.member.id;
     if (hosts_ != nullptr) return start_elsewhere(action.member);
-    ORRERY_TRY(const PrintEnds ends, forwarder_->add(fmt::format("[{}] ", id)));
+    const Status started = start_here(action.member);
+    if (started || action.is_founder) return started;
+    // The program may have been removed meanwhile, or descriptors are short; that must not end those that train.
+    say(started.error().to_string());
+    roster_.ended(id, {.code = kNotStarted});
+    return {};
+  }
+
+  Status start_here(const MemberRecord& member) {
+    ORRERY_TRY(const PrintEnds ends, forwarder_->add(fmt::format("[{}] ", member.id)));
     env::ProcessSpec spec;
     spec.argv = options_.argv;
-    spec.environment = to_variables({options_.roster.job, segment_->path(), action.member, roster_.founders()});
+    spec.environment = to_variables({options_.roster.job, segment_->path(), member, roster_.founders()});
     spec.output = env::Output::kDescriptors;
     spec.descriptors = {ends.output.get(), ends.error.get()};
     spec.own_group = true;
-    auto process = env_.processes.spawn(spec);
-    if (!process && !action.is_founder) {
-      // The program may have been replaced or removed meanwhile; that must not end those who train.
-      say(process.error().to_string());
-      roster_.ended(id, {.code = kNotStarted});
-      return {};
-    }
-    if (!process) return std::move(process).error();
-    ORRERY_TRY_VOID(watch_->add((*process)->id()));
-    roster_.started(id, (*process)->id());
-    processes_.emplace(id, std::move(*process));
+    ORRERY_TRY(auto process, env_.processes.spawn(spec));
+    // One that cannot be watched ends with `process`.
+    ORRERY_TRY_VOID(watch_->add(process->id()));
+    roster_.started(member.id, process->id());
+    processes_.emplace(member.id, std::move(process));
     return {};
   }
+
   Status carry_out(const Tell& action) {
     // Whoever needs it and did not get it reports again, and is told again.
     post(host_of(action.member), action.member, action.note);
@@ -240,7 +275,10 @@ class Launcher {
     const auto process = processes_.find(action.member);
     return process == processes_.end() ? Status() : process->second->kill(action.signal);
   }
-  Status carry_out(const Happened& happened) { return record(happened); }
+  Status carry_out(const Happened& happened) {
+    record(happened);
+    return {};
+  }
 
   void heed_signal() {
     signals_ += 1;
@@ -256,18 +294,17 @@ class Launcher {
     for (;;) {
       ORRERY_TRY(const std::optional<std::string> bytes, postbox_.receive(Seconds(0)));
       if (!bytes) return {};
-      ORRERY_TRY_VOID(read_note(*bytes, std::nullopt));
+      read_note(*bytes, std::nullopt);
     }
   }
 
   // From a process on `host`, or on this one.
-  Status read_note(const std::string& bytes, std::optional<std::uint32_t> host) {
+  void read_note(const std::string& bytes, std::optional<std::uint32_t> host) {
     const auto note = decode_note(bytes);
-    if (!note) return {};
+    if (!note) return;
     if (const auto* const ready = std::get_if<Ready>(&*note)) roster_.on(*ready);
     if (const auto* const report = std::get_if<Report>(&*note)) roster_.on(*report);
-    if (const auto* const ask = std::get_if<AskLauncher>(&*note)) return answer(*ask, host);
-    return {};
+    if (const auto* const ask = std::get_if<AskLauncher>(&*note)) answer(*ask, host);
   }
 
   std::optional<std::uint32_t> host_of(MemberId member) const {
@@ -288,26 +325,23 @@ class Launcher {
     return status;
   }
 
-  Status answer(const AskLauncher& ask, std::optional<std::uint32_t> host) {
+  void answer(const AskLauncher& ask, std::optional<std::uint32_t> host) {
     const Status done = grant(ask);
     // What follows from it is in the answer.
-    ORRERY_TRY_VOID(carry_out());
-    if (ask.number == 0) return {};
+    endure(carry_out());
+    if (ask.number == 0) return;
     post(host, ask.from, Answer{ask.number, done ? "" : done.error().message(), status()});
-    return {};
   }
 
-  Status serve_http() {
-    if (http_ == nullptr) return {};
-    Status carried;
+  void serve_http() {
+    if (http_ == nullptr) return;
     http_->move([&](const net::HttpRequest& request) {
       const HttpWish wish = read_wish(request, status(), options_.http_token);
       if (const auto* const at_once = std::get_if<net::HttpAnswer>(&wish)) return *at_once;
       const Status done = grant(std::get<AskLauncher>(wish));
-      if (carried) carried = carry_out();
+      endure(carry_out());
       return answer_to(done, status());
     });
-    return carried;
   }
 
   Status look_for_notice() {
@@ -344,13 +378,15 @@ class Launcher {
   std::unique_ptr<Forwarder> forwarder_;
   std::unique_ptr<Hosts> hosts_;  // none: everyone is on this one
   std::unique_ptr<net::HttpServer> http_;
-  std::uint64_t run_;
+  std::string secret_;  // of the workers across hosts, for this run only
   std::map<MemberId, std::uint32_t> hosts_of_;
   Roster roster_;
   int signals_ = 0;
   std::optional<Seconds> notice_seen_;  // when the file was first there
   bool was_noticed_ = false;
   Seconds next_reminder_{0};
+  std::set<std::string> complaints_;
+  std::int64_t events_lost_ = 0;                                 // since the last one that could be written
   std::map<MemberId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use
 };
 
@@ -392,10 +428,16 @@ Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
   std::unique_ptr<net::HttpServer> http;
   if (options.http) {
     ORRERY_TRY(http, net::HttpServer::listen(*options.http, env.clock));
+    if (options.http_token.empty() && !http->is_bound_to_loopback()) {
+      return Error::invalid(
+          fmt::format("--http: {} is reached from other machines, and requests there can end the job; give it a token "
+                      "(--http-token-file), or let it listen on 127.0.0.1",
+                      env::to_string(*options.http)));
+    }
   }
   ORRERY_TRY(auto watch, Watch::start());
   return Launcher(env, all, std::move(segment), std::move(postbox), std::move(watch), std::move(events),
-                  std::move(forwarder), std::move(hosts), std::move(http), run)
+                  std::move(forwarder), std::move(hosts), std::move(http))
       .run();
 }
 

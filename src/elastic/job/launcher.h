@@ -7,6 +7,8 @@
 //   changes, unlike ranks.
 // - SIGTERM, SIGINT or SIGHUP to the launcher let all members stop at the same step; a second one kills them.
 // - If the launcher is killed, the training goes on and ends by itself. Only processes that are no members yet end.
+// - The launcher is no part of the training: what fails for it once processes run (a full disk, no descriptors left, a
+//   notice that cannot be read) is said once on standard error and tried again, and the training goes on.
 // - Names and memory of a job live in the kernel and are gone with its processes: there is nothing to clean up.
 
 #include "elastic/host/segment.h"

@@ -200,14 +200,6 @@ std::string proof_of(const JobOpened& order, const std::string& secret, const st
   return proof(order, secret, random, "agent");
 }
 
-std::string secret_of_run(const std::string& secret, const std::string& job, std::uint64_t run) {
-  std::string text;
-  for (const char c : hmac_sha256(secret, fmt::format("members of {}/{:x}", job, run))) {
-    text += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  }
-  return text;
-}
-
 Result<Order> decode_order(std::string_view bytes) {
   if (bytes.size() > kOrderBytesMax) return Error::invalid(fmt::format("an order of {} bytes", bytes.size()));
   ByteReader reader(bytes);

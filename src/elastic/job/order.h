@@ -91,10 +91,6 @@ using Order =
 // does not matter.
 std::string proof_of(const OpenJob& order, const std::string& secret, const std::string& random);
 std::string proof_of(const JobOpened& order, const std::string& secret, const std::string& random);
-// Of a job's members, for one run: nobody of an earlier one can be taken for one of it, and the agents' secret cannot
-// be learned from it.
-std::string secret_of_run(const std::string& secret, const std::string& job, std::uint64_t run);
-
 std::string encode(const Order& order);
 // Any bytes give an order that encodes to the same bytes, or an error.
 Result<Order> decode_order(std::string_view bytes);

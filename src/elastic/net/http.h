@@ -17,6 +17,7 @@ struct HttpRequest {
   std::string path{};                            // "/job", decoded
   std::map<std::string, std::string> query{};    // decoded, each name once
   std::map<std::string, std::string> headers{};  // names in lower case, each once
+  bool is_from_our_user = false;                 // by the kernel's word (peer_user.h)
 
   // Empty if there is none.
   std::string header(const std::string& name) const;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <sys/socket.h>
 
+#include "elastic/net/peer_user.h"
 #include "elastic/net/socket.h"
 
 namespace orrery::elastic::net {
@@ -12,6 +13,10 @@ namespace orrery::elastic::net {
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(const env::Address& address, env::Clock& clock) {
   ORRERY_TRY(env::FileDescriptor listener, listen_on(address));
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(listener), clock));
+}
+
+bool HttpServer::is_bound_to_loopback() const {
+  return net::is_bound_to_loopback(listener_.get());
 }
 
 env::Address HttpServer::address() const {
@@ -47,7 +52,8 @@ void HttpServer::hear(Visitor& visitor, const std::function<HttpAnswer(const Htt
     return;
   }
   visitor.asked.append(buffer.data(), static_cast<std::size_t>(got));
-  const HttpRead read = read_http(visitor.asked);
+  HttpRead read = read_http(visitor.asked);
+  if (read.request) read.request->is_from_our_user = is_peer_our_user(visitor.socket.get());
   if (read.request) visitor.said = to_bytes(answer(*read.request));
   if (read.refusal) visitor.said = to_bytes(*read.refusal);
 }

@@ -20,6 +20,7 @@ class HttpServer {
 
   static Result<std::unique_ptr<HttpServer>> listen(const env::Address& address, env::Clock& clock);
 
+  bool is_bound_to_loopback() const;
   // With the port that the machine chose, if it did.
   env::Address address() const;
   void add_descriptors(std::vector<int>& descriptors) const;

@@ -1,0 +1,338 @@
+"""Elastic jobs among strangers and on a failing machine. Usage: elastic_attack_test.py ORRERY
+
+Attackers are a second Unix user, who knows neither secret nor job; the machine has full disks and few descriptors.
+Needs root, to become that user and to mount a small file system.
+"""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from elastic_job import JobTest, processes_of, wait_for  # noqa: E402
+
+ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
+PROGRAM = ORRERY.parent / "elastic_program"
+FOREVER = 1_000_000_000
+STEP_US = 2000
+NOBODY = 65534
+HELLO_MAGIC = 0x0259524552524F0A
+HELLO_BYTES, CHALLENGE_BYTES = 92, 40
+HELLO, MAIL, WRONG_SECRET = 0, 6, 2
+
+# What the second user runs: `port kind epoch count hold_s`. Answers each challenge with a proof that it made up, prints
+# what comes back, and keeps its connections.
+INTRUDER = f"""
+import socket, struct, sys, time
+port, kind, epoch, count, hold_s = (int(word) for word in sys.argv[1:])
+connections = []
+def read(connection, size):
+    data = b""
+    while len(data) < size:
+        more = connection.recv(size - len(data))
+        if not more:
+            break
+        data += more
+    return data
+for _ in range(count):
+    connections.append(socket.create_connection(("127.0.0.1", port), 10))
+for connection in connections if kind >= 0 else []:
+    connection.settimeout(10)
+    try:
+        read(connection, {CHALLENGE_BYTES})
+        connection.sendall(struct.pack("<QQHHII", {HELLO_MAGIC}, epoch, 1, 2, 0, kind) + bytes(64))
+        print(read(connection, {HELLO_BYTES}).hex())
+    except ConnectionError:
+        print()
+print("done", flush=True)
+time.sleep(hold_s)
+"""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def variable(pid, name):
+    variables = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return next(one.partition(b"=")[2].decode() for one in variables if one.startswith(name.encode() + b"="))
+
+
+@contextlib.contextmanager
+def small_disk(folder):
+    disk = pathlib.Path(folder) / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=True)
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def fill(disk):
+    with open(disk / "filler", "wb", buffering=0) as filler:
+        with contextlib.suppress(OSError):
+            while True:
+                filler.write(bytes(512))
+
+
+class AttackTest(JobTest):
+    ORRERY = ORRERY
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        self.log = pathlib.Path(self.folder) / "log"
+        self.log.mkdir()
+        self.secret = pathlib.Path(self.folder) / "secret"
+        self.secret.write_text("open sesame\n")
+        self.secret.chmod(0o600)
+
+    def agent(self, *options, before=()):
+        port = free_port()
+        process = subprocess.Popen([*before, ORRERY, "agent", "--listen", f"127.0.0.1:{port}", *options],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+
+        def listens():
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                return True
+            return False
+
+        self.assertTrue(wait_for(listens))
+        return process, port
+
+    def train(self, *options, before=()):
+        job = self.start(*options, command=[PROGRAM, FOREVER, STEP_US, self.log]) if not before else None
+        if job is None:
+            orrery, self.ORRERY = self.ORRERY, pathlib.Path(self.folder) / "limited"
+            self.ORRERY.write_text(f"#!/bin/sh\n{before}\nexec {orrery} \"$@\"\n")
+            self.ORRERY.chmod(0o755)
+            job = self.start(*options, command=[PROGRAM, FOREVER, STEP_US, self.log])
+            self.ORRERY = orrery
+            job.orrery = orrery
+        self.wait_for_steps(20)
+        return job
+
+    def train_on_two_hosts(self, *options):
+        ports = [self.agent("--secret-file", self.secret)[1] for _ in range(2)]
+        hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
+        job = self.train("--hosts", hosts, "--secret-file", self.secret, *options)
+        self.addCleanup(self.kill_workers, job)
+        return job
+
+    def workers(self, job):
+        return [pid for host in range(2) for pid in processes_of(f"{job.name}.h{host}")]
+
+    def kill_workers(self, job):
+        for pid in self.workers(job):
+            os.kill(pid, signal.SIGKILL)
+
+    def furthest(self):
+        """The last step that a worker has committed."""
+        steps = [0]
+        for path in self.log.iterdir():
+            lines = path.read_text().split("\n")[:-1]
+            steps.append(int(lines[-1].split()[0]) if lines else 0)
+        return max(steps)
+
+    def wait_for_steps(self, more):
+        goal = self.furthest() + more
+        self.assertTrue(wait_for(lambda: self.furthest() >= goal), f"no progress to step {goal}")
+
+    def intrude(self, port, kind, epoch=0, count=1, hold_s=0):
+        intruder = subprocess.Popen(["/usr/bin/python3", "-c", INTRUDER, *map(str, (port, kind, epoch, count, hold_s))],
+                                    stdout=subprocess.PIPE, text=True, user=NOBODY, group=NOBODY, extra_groups=[],
+                                    cwd="/")
+        self.addCleanup(intruder.stdout.close)
+        self.addCleanup(intruder.wait)
+        self.addCleanup(intruder.kill)
+        answers = []
+        for line in intruder.stdout:
+            if line == "done\n":
+                break
+            answers.append(bytes.fromhex(line))
+        return intruder, answers
+
+    def stop(self, job):
+        """Lets the job stop, and expects that nothing was wrong with it."""
+        job.process.send_signal(signal.SIGTERM)
+        self.assertEqual(job.wait(), 0, job.said)
+
+    # A worker's port
+
+    def test_a_workers_port_tells_another_user_nothing(self):
+        job = self.train_on_two_hosts("-n", "2")
+        nothing = struct.pack("<QQHHII", HELLO_MAGIC, 0, 0, 1, 0, WRONG_SECRET) + bytes(64)
+        for pid in self.workers(job):
+            port = int(variable(pid, "ORRERY_ADDRESS").rpartition(":")[2])
+            for kind in (HELLO, MAIL):
+                for epoch in (0, 1, 2, 1 << 40):
+                    _, answers = self.intrude(port, kind, epoch)
+                    self.assertEqual(answers, [nothing])
+        self.wait_for_steps(20)
+        self.assertEqual(len(self.workers(job)), 2)
+        self.stop(job)
+
+    def test_strangers_at_its_ports_do_not_keep_a_job_from_going_on_after_a_death(self):
+        job = self.train_on_two_hosts("-n", "3")
+        workers = self.workers(job)
+        for pid in workers:
+            port = int(variable(pid, "ORRERY_ADDRESS").rpartition(":")[2])
+            self.intrude(port, -1, count=200, hold_s=600)           # silent
+            self.intrude(port, HELLO, epoch=1 << 40, count=200, hold_s=600)  # of a generation far away
+        victim = max(workers, key=lambda pid: int(variable(pid, "ORRERY_MEMBER")))
+        os.kill(victim, signal.SIGKILL)
+        self.wait_for_steps(50)
+        job.process.send_signal(signal.SIGTERM)
+        job.wait()
+        self.assertIn("stopping after this step", job.said)
+
+    # An agent
+
+    def run_as(self, user, port, command):
+        """A job through an agent, as some user: the exit code and what it said."""
+        copy = pathlib.Path(self.folder) / "orrery"
+        if not copy.exists():
+            shutil.copy(ORRERY, copy)
+            copy.chmod(0o755)
+        result = subprocess.run([copy, "run", "-n", "1", "--hosts", f"127.0.0.1:{port}", "--", *command], cwd="/",
+                                capture_output=True, text=True, check=False, timeout=60, user=user, group=user,
+                                extra_groups=[])
+        return result.returncode, result.stdout + result.stderr
+
+    def test_an_agent_without_a_secret_runs_nothing_for_another_user(self):
+        agent, port = self.agent()
+        trophy = pathlib.Path(self.folder) / "trophy"
+        code, said = self.run_as(NOBODY, port, ["touch", trophy])
+        self.assertNotEqual(code, 0)
+        self.assertIn("is not this user's", said)
+        self.assertFalse(trophy.exists())
+        code, said = self.run_as(0, port, ["touch", trophy])
+        self.assertEqual(code, 0, said)
+        self.assertTrue(trophy.exists())
+        self.assertIsNone(agent.poll())
+
+    def test_an_agent_refuses_orders_of_another_user_that_skips_its_own_check(self):
+        """The order by hand: what a launcher would say after the challenge, with the proof of an empty secret."""
+        _, port = self.agent()
+        script = f"""
+import hashlib, hmac, socket, struct
+def text(data): return struct.pack("<I", len(data)) + data
+connection = socket.create_connection(("127.0.0.1", {port}), 10)
+connection.settimeout(10)
+def message():
+    size = struct.unpack("<I", connection.recv(4, socket.MSG_WAITALL))[0]
+    return connection.recv(size, socket.MSG_WAITALL)
+challenge = message()
+random = challenge[-32:]
+def order(proof):
+    return (bytes([0]) + struct.pack("<I", 2) + text(b"r" * 32) + text(proof) + text(b"job.h0") +
+            struct.pack("<QIQ", 7, 1, 0))
+proof = hmac.new(b"", text(b"launcher") + text(random) + text(order(b"")), hashlib.sha256).digest()
+connection.sendall(text(order(proof)))
+print(message())
+"""
+        said = {}
+        for user in (NOBODY, 0):
+            said[user] = subprocess.run(["/usr/bin/python3", "-c", script], capture_output=True, text=True, check=True,
+                                        user=user, group=user, extra_groups=[], cwd="/", timeout=60).stdout
+        self.assertIn("serves only the user who started it", said[NOBODY])
+        self.assertIn("127.0.0.1:", said[0])  # the port of a worker: this order is the right one
+
+    def test_a_name_that_starts_like_loopback_is_not(self):
+        for host in ("127.evil.example", "0.0.0.0"):
+            result = subprocess.run([ORRERY, "agent", "--listen", f"{host}:0"], capture_output=True, text=True,
+                                    check=False, timeout=60)
+            self.assertEqual(result.returncode, 2, result.stderr)
+        result = subprocess.run([ORRERY, "run", "-n", "1", "--http", "0.0.0.0:0", "--", "true"], capture_output=True,
+                                text=True, check=False, timeout=60)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("--http-token-file", result.stderr)
+
+    def test_an_agent_outlives_idle_connections_and_serves_on(self):
+        agent, port = self.agent(before=["prlimit", "--nofile=40"])
+        self.intrude(port, -1, count=100, hold_s=600)
+        code, said = self.run_as(0, port, ["echo", "hello"])
+        self.assertIsNone(agent.poll())
+        self.assertEqual(code, 0, said)
+        self.assertIn("hello", said)
+
+    # Another user at the launcher's page
+
+    def test_the_page_of_a_job_is_read_only_for_other_users(self):
+        port = free_port()
+        job = self.train("-n", "2", "--http", str(port))
+        ask = ("import http.client\n"
+               f"connection = http.client.HTTPConnection('127.0.0.1', {port}, timeout=10)\n"
+               "connection.request(*'{}'.split())\nprint(connection.getresponse().status)\n")
+
+        def status(user, request):
+            return int(subprocess.run(["/usr/bin/python3", "-c", ask.format(request)], capture_output=True, text=True,
+                                      check=True, user=user, group=user, extra_groups=[], cwd="/", timeout=60).stdout)
+
+        self.assertEqual(status(NOBODY, "POST /drain"), 403)
+        self.assertEqual(status(NOBODY, "POST /resize?size=1"), 403)
+        self.assertEqual(status(NOBODY, "GET /job"), 200)
+        self.wait_for_steps(20)
+        self.assertEqual(status(0, "POST /drain"), 200)
+        self.assertEqual(job.wait(), 0)
+
+    # The launcher's own faults
+
+    def test_events_on_a_full_disk_do_not_end_the_training(self):
+        with small_disk(self.folder) as disk:
+            job = self.train("-n", "2", "--elastic", "1:4", "--events", disk / "events")
+            fill(disk)
+            for i in range(100):  # the last page of the file has room for some
+                self.assertEqual(job.call("resize", job.name, 2 + i % 2).returncode, 0)
+                if "No space left" in job.text():
+                    break
+                self.wait_for_steps(5)
+            self.assertIn("No space left", job.text())
+            self.wait_for_steps(50)
+            (disk / "filler").unlink()
+            self.assertEqual(job.call("resize", job.name, 4).returncode, 0)
+            self.assertTrue(wait_for(lambda: '"event":"events_lost"' in (disk / "events").read_text()))
+            self.wait_for_steps(20)
+            self.stop(job)
+            self.assertEqual(job.said.count("No space left"), 1)
+            self.assertIn('"event":"ended"', (disk / "events").read_text().splitlines()[-1])
+
+    def test_too_few_descriptors_do_not_end_the_training(self):
+        # Two workers can be started, more cannot.
+        job = self.train("-n", "2", "--elastic", "1:8", before="ulimit -n 24")
+        job.call("resize", job.name, 8)
+        self.assertTrue(wait_for(lambda: "Too many open files" in job.text()), job.text())
+        self.wait_for_steps(50)
+        self.assertGreaterEqual(len(processes_of(job.name)), 2)
+        self.stop(job)
+
+    def test_a_notice_that_cannot_be_read_does_not_end_the_training(self):
+        for name, make in (("folder", lambda path: path.mkdir()), ("long", lambda path: path.write_bytes(b" " * 5000))):
+            notice = pathlib.Path(self.folder) / name
+            job = self.train("-n", "2", "--notice", notice)
+            make(notice)
+            self.assertTrue(wait_for(lambda j=job: "cannot read" in j.text()), job.text())
+            self.wait_for_steps(50)
+            # Once it can be read, it counts.
+            notice.rmdir() if notice.is_dir() else notice.unlink()
+            notice.write_text("")
+            self.assertEqual(job.wait(), 0, job.said)
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        print("skipped: needs root, to become another user and to mount a file system")
+        sys.exit(77)
+    unittest.main()
