@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   const long step_us = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
   const size_t model_kb = argc > 4 ? strtoul(argv[4], NULL, 10) : 0;
   training t = {NULL, model_kb * 128 + 2, NULL, NULL, 0, 0, NULL};
-  const orrery_training how = {sizeof how, 1009, 7, 24, commit, state, &t, model_kb > 0 ? 1 : 0};
+  const orrery_training how = {sizeof how, 1009, 7, 24, commit, state, &t, model_kb > 0 ? 1 : 0, 0};
   t.model = calloc(t.count, sizeof *t.model);
   if (t.model == NULL) return 5;
   t.model[t.count - 1] = 14695981039346656037u;

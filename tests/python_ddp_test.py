@@ -22,6 +22,7 @@ from gloo_job import run_gloo, start_gloo  # noqa: E402
 
 ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
 OPERATIONS = ROOT / "tests" / "ddp_operations.py"
+AFTER_DEATH = ROOT / "tests" / "ddp_after_death.py"
 TRAINING = ROOT / "examples" / "python" / "ddp.py"
 SKIPPED = 77
 FOREVER = 1_000_000_000
@@ -120,6 +121,116 @@ class DdpTest(JobTest):
         left = [event for event in job.events("left") if event["member"] == 2]
         self.assertEqual([event["code"] for event in left], [0])
         self.assertEqual(len(models(self.lines_by_member(job)[1])), 1)
+
+    def after_death(self, victim, rank):
+        """What a survivor must print: ranks have rank + 1, unless the line says otherwise."""
+        left = [one for one in range(3) if one != victim]
+        own = [one + 1 for one in left]
+        lost = f"RankLost [{victim}]"
+        return {
+            "gradients of DDP": sum(own) / 2,
+            "gradients of DDP with a hook of its own": None,  # it divides by the world size itself
+            "buffers of DDP": 10.0 + left[0],
+            "all_reduce SUM float": [float(sum(own))],
+            "all_reduce PRODUCT float": [float(own[0] * own[1])],
+            "all_reduce MIN float": [float(min(own))],
+            "all_reduce MAX float": [float(max(own))],
+            "all_reduce SUM int": [sum(own)],
+            "all_reduce PRODUCT int": [own[0] * own[1]],
+            "all_reduce MIN int": [min(own)],
+            "all_reduce MAX int": [max(own)],
+            "all_reduce in another group": 2.0,
+            "evaluation": 0.8,
+            "reduce to a survivor": float(sum(left)) if rank == left[0] else "done",
+            "reduce to the dead": lost,
+            "reduce_scatter": float(sum(10 * rank + one for one in left)),
+            "broadcast from a survivor": float(left[0]),
+            "broadcast from the dead": lost,
+            "scatter from a survivor": 10.0 + rank,
+            "scatter from the dead": lost,
+            "all_gather": lost,
+            "gather": lost,
+            "all_gather_object": lost,
+            "ZeroRedundancyOptimizer.step": lost,
+            "barrier": "done",
+            "survivors": left,
+        }
+
+    def test_every_collective_after_a_death_is_exact_or_names_it(self):
+        for victim in (0, 1):
+            job = self.script(3, AFTER_DEATH, victim)
+            job.wait(120)
+            lines = self.lines_by_member(job)
+            for rank in (one for one in range(3) if one != victim):
+                printed = dict(line.split(": ", 1) for line in lines[rank + 1] if ": " in line)
+                for what, expected in self.after_death(victim, rank).items():
+                    with self.subTest(victim=victim, rank=rank, what=what):
+                        if expected is not None:
+                            self.assertEqual(printed.get(what), str(expected), job.text())
+                        else:
+                            self.assertIn(what, printed)
+
+    def test_the_timeout_of_a_group_is_honoured(self):
+        program = """
+import datetime, os, signal, time, torch, torch.distributed as dist, orrery.ddp
+dist.init_process_group("orrery", timeout=datetime.timedelta(seconds=1))
+dist.barrier()
+if dist.get_rank() == 1:
+    os.kill(os.getpid(), signal.SIGSTOP)
+for _ in range(2):
+    try:
+        dist.all_reduce(torch.ones(1))
+    except RuntimeError as error:
+        print(type(error).__name__, error, flush=True)
+os._exit(3)
+"""
+        job = self.start("-n", 2, command=[sys.executable, "-c", program])
+        self.assertTrue(wait_for(lambda: job.text().count("CollectiveTimeout") == 2), job.text())
+        self.assertIn("has not ended within 1.00 s; rank 1 has not started it", job.text())
+        self.assertIn("no collective works after this", job.text())
+
+    def test_resizing_is_refused_at_once(self):
+        job = self.script(2, TRAINING, FOREVER, options=("--elastic", "1:4"))
+        self.wait_for_step(job, 10)
+        for size in (3, 1):
+            refused = job.call("resize", job.name, size)
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            self.assertIn("cannot be resized", refused.stderr)
+        self.assertEqual(len(job.events("started")), 2)
+        job.process.send_signal(signal.SIGTERM)
+        self.assertEqual(job.wait(), 0, job.text())
+
+    def test_replacements_and_spares_are_refused_at_once(self):
+        for options in (("--replace", "3"), ("--spares", "1")):
+            job = self.script(2, TRAINING, FOREVER, options=options)
+            self.assertEqual(job.wait(), 2, job.text())
+            self.assertIn("start it without spares and replacements", job.text())
+            self.assertNotIn("step 10 loss", job.text())
+
+    def test_scripts_for_torchrun_meet_by_themselves(self):
+        program = """
+import os, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+one = torch.ones(1)
+dist.all_reduce(one)
+print(one.item(), *(os.environ[name] for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "OMP_NUM_THREADS")), flush=True)
+"""
+        environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+        done = subprocess.run([ORRERY, "run", "-n", "2", "--quiet", "--", sys.executable, "-c", program], text=True,
+                              capture_output=True, check=False, timeout=60, env=environment)
+        self.assertEqual(sorted(done.stdout.splitlines()), ["[1] 2.0 0 0 2 1", "[2] 2.0 1 1 2 1"], done.stderr)
+
+    def test_the_library_is_found_beside_the_program(self):
+        program = "import orrery; orrery.init(samples=8, batch=2); print(orrery.step())"
+        environment = {name: value for name, value in os.environ.items() if name != "ORRERY_LIBRARY"}
+        done = subprocess.run([ORRERY, "run", "-n", "2", "--quiet", "--", sys.executable, "-c", program], text=True,
+                              capture_output=True, check=False, timeout=60, env=environment)
+        self.assertEqual(sorted(done.stdout.splitlines()), ["[1] 0", "[2] 0"], done.stderr)
+        alone = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True, check=False,
+                               timeout=60, env=environment)
+        self.assertEqual(alone.returncode, 1)
+        self.assertNotIn("OSError", alone.stderr)
+        self.assertIn("set ORRERY_LIBRARY", alone.stderr)
 
     def test_alone_a_script_is_a_job_of_one(self):
         done = subprocess.run([sys.executable, "-m", "orrery.ddp", str(TRAINING), "20"], capture_output=True, text=True,

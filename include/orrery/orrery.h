@@ -86,6 +86,9 @@ typedef struct orrery_training {
    * step only. Then members go on meanwhile; who joins takes part in all operations and commits, without samples, as a
    * shadow. The same on all members. */
   uint64_t lanes;
+  /* 1: no process can join later, for example because the program counts on the ranks it began with. The launcher is
+   * told, and refuses to resize the job and to replace processes. */
+  int fixed;
 } orrery_training;
 
 typedef struct orrery_range {
@@ -130,6 +133,10 @@ ORRERY_EXPORT orrery_status orrery_all_gather(orrery_worker* worker, const char*
 ORRERY_EXPORT orrery_status orrery_barrier(orrery_worker* worker, const char* name, orrery_ticket* ticket);
 /* Every ticket has to be waited for, once. */
 ORRERY_EXPORT orrery_status orrery_wait(orrery_worker* worker, orrery_ticket ticket);
+
+/* From now on waiting for other members fails with ORRERY_IO after so many seconds, in orrery_wait and in
+ * orrery_finish_step; the worker is of no further use then. 0: it may take for ever. */
+ORRERY_EXPORT void orrery_set_timeout(orrery_worker* worker, double seconds);
 
 /* `operations` is how the operations of the step ended. On all members or on none, `commit` is called. */
 ORRERY_EXPORT orrery_status orrery_finish_step(orrery_worker* worker, orrery_status operations,

@@ -4,26 +4,34 @@
 
 or `import orrery.ddp` in the script and `init_process_group("orrery")`.
 
-Every collective is a step of the job: it counts on all members or on none, and whoever is left repeats it. Ranks and the
-world size of torch stay what they were. Of processes that are gone, sums and means of floating-point numbers have nothing,
-but are scaled to the world size, so that a mean over the world size is the mean of those who are there.
+Every collective is a step of the job: it counts on all members or on none, and those that are left repeat it. Ranks and
+the world size of torch stay what they were. After a death
+
+- DistributedDataParallel averages gradients over the survivors, and takes buffers from the first of them;
+- all_reduce, reduce, reduce_scatter and barrier give the exact result over the survivors;
+- what needs something of a rank that is gone raises RankLost on every survivor, which names it and can be caught.
+
+survivors() tells which ranks are left.
 """
 
 from __future__ import annotations
 
 import atexit
 import collections
+import contextlib
+import inspect
 import os
 import runpy
 import struct
 import sys
 import tempfile
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import torch
 import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
-from orrery.library import Error, ViewChanged
+from orrery.library import Error, Status, ViewChanged
 from orrery.worker import Worker
 
 BACKEND = "orrery"
@@ -88,19 +96,90 @@ class _Staging:
             return torch.empty(size, dtype=torch.int8)
 
 
-class ProcessGroup(dist.ProcessGroup):
-    """All processes of the job that were there at first. Belongs to the thread that made it."""
+class RankLost(Error, RuntimeError):
+    """A collective needs something of ranks that are gone. Every survivor gets it, in the same collective."""
+
+    def __init__(self, operation: str, ranks: list[int], size: int):
+        self.ranks = ranks
+        some = f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))}"
+        super().__init__(f"{operation}: {some} of {size} died, and what it needs of {some} is gone")
+
+
+class CollectiveTimeout(Error, RuntimeError):
+    """Other ranks have not come within the group's timeout. No collective works afterwards."""
+
+
+class _Crew:
+    """The processes of the job, which all groups share. Belongs to the thread that made it."""
 
     def __init__(self, worker: Worker):
-        self._worker = worker
-        self._members: list[int] = []  # of the view, by rank there
+        self.worker = worker
+        self.members: list[int] = []  # of the view, by rank there
+        self.took_part = 0  # members in the last operation
+        self.staging, self.gathered = _Staging(worker), _Staging(worker)
+        self.lost: list[int] = []  # ranks that were gone when the last operation counted
+        self.founders: list[int] = []
         self._view = -1
-        self._took_part = 0  # members in the last operation
-        self._staging, self._gathered = _Staging(worker), _Staging(worker)
+        self._broken: str | None = None
+        self.together(lambda: None, None)
+        self.founders = list(self.members)
+        self.rank, self.size = self.founders.index(worker.member), len(self.founders)
+
+    def together(self, exchange: Callable[[], None], timeout_s: float | None) -> None:
+        """Lets all members exchange something, until it counts. What is lost then is the same on all of them."""
+        if self._broken is not None:
+            raise CollectiveTimeout(f"no collective works after this: {self._broken}")
+        worker = self.worker
+        worker.set_timeout(timeout_s)
+        try:
+            self._repeat(exchange)
+        except Error as error:
+            if error.status != Status.IO:
+                raise
+            self._broken = str(error)
+            raise CollectiveTimeout(self._broken) from None
+        if worker.ended:
+            _end_well()
+        lost = [rank for rank, member in enumerate(self.founders) if member not in self.members]
+        if lost != self.lost:
+            self.lost = lost
+            self._tell()
+
+    def _repeat(self, exchange: Callable[[], None]) -> None:
+        worker = self.worker
+        while True:
+            before, revoked = worker.step, False
+            try:
+                self._meet()
+                exchange()
+            except ViewChanged:
+                revoked = True
+            worker.finish_step(revoked)
+            if worker.ended or worker.step > before:
+                return
+
+    def _meet(self) -> None:
+        """Who is there, if that has changed."""
+        worker = self.worker
+        if self._view != worker.view:
+            ids = worker.allgather_bytes(struct.pack("=Q", worker.member), "members")
+            self.members, self._view = list(struct.unpack(f"={worker.size}Q", ids)), worker.view
+        self.took_part = worker.size
+
+    def _tell(self) -> None:
+        if self.members[0] == self.worker.member:
+            print(f"orrery: rank {', '.join(map(str, self.lost))} of {self.size} gone; {len(self.members)} left",
+                  file=sys.stderr, flush=True)
+
+
+class ProcessGroup(dist.ProcessGroup):
+    """All ranks of the job. Several such groups are alike but for their timeouts."""
+
+    def __init__(self, crew: _Crew, timeout_s: float | None):
+        super().__init__(crew.rank, crew.size)
+        self._crew, self._timeout_s = crew, timeout_s
+        self._takes_any_root = False
         self._works: collections.deque = collections.deque(maxlen=_WORKS_KEPT)
-        self._together(lambda: None)
-        self._founders = list(self._members)
-        super().__init__(self._founders.index(worker.member), len(self._founders))
 
     def getBackendName(self) -> str:
         return BACKEND
@@ -116,6 +195,7 @@ class ProcessGroup(dist.ProcessGroup):
         is_root = self.rank() == opts.rootRank
         for tensor in tensors:
             self._combine(tensor, opts, tensor.copy_ if is_root else lambda _: None)
+            self._need("reduce", [opts.rootRank])
         return self._done(tensors)
 
     def reduce_scatter(self, outputs: list[torch.Tensor], inputs: list[list[torch.Tensor]], opts: Any = None) -> Any:
@@ -127,25 +207,25 @@ class ProcessGroup(dist.ProcessGroup):
 
     def broadcast(self, tensors: list[torch.Tensor], opts: Any) -> dist._Work:
         for tensor in tensors:
-            self._broadcast(tensor, opts.rootRank)
+            self._broadcast("broadcast", tensor, opts.rootRank)
         return self._done(tensors)
 
     def scatter(self, outputs: list[torch.Tensor], inputs: list[list[torch.Tensor]], opts: Any) -> dist._Work:
         for i, output in enumerate(outputs):
             all_ = torch.stack(inputs[i]) if inputs else output.new_empty((self.size(), *output.shape))
-            self._broadcast(all_, opts.rootRank)
+            self._broadcast("scatter", all_, opts.rootRank)
             output.copy_(all_[self.rank()])
         return self._done(outputs)
 
     def allgather(self, outputs: list[list[torch.Tensor]], inputs: list[torch.Tensor], opts: Any = None) -> Any:
         for parts, own in zip(outputs, inputs):
-            self._gather(own, lambda rank, tensor: parts[rank].copy_(tensor))
+            self._gather("all_gather", own, lambda rank, tensor: parts[rank].copy_(tensor))
         return self._done(outputs)
 
     def gather(self, outputs: list[list[torch.Tensor]], inputs: list[torch.Tensor], opts: Any) -> dist._Work:
         for i, own in enumerate(inputs):
             parts = outputs[i] if outputs else None
-            self._gather(own, lambda rank, tensor: parts[rank].copy_(tensor) if parts is not None else None)
+            self._gather("gather", own, lambda rank, tensor: parts[rank].copy_(tensor) if parts is not None else None)
         return self._done(outputs)
 
     def barrier(self, opts: Any = None) -> dist._Work:
@@ -159,80 +239,124 @@ class ProcessGroup(dist.ProcessGroup):
         return self._works[-1]
 
     def _together(self, exchange: Callable[[], None]) -> None:
-        """Lets all members exchange something, until it counts."""
-        worker = self._worker
-        while True:
-            before, revoked = worker.step, False
-            try:
-                self._meet()
-                exchange()
-            except ViewChanged:
-                revoked = True
-            worker.finish_step(revoked)
-            if worker.ended:
-                _end_well()
-            if worker.step > before:
-                return
+        self._crew.together(exchange, self._timeout_s)
 
-    def _meet(self) -> None:
-        """Who is there, if that has changed."""
-        worker = self._worker
-        if self._view != worker.view:
-            ids = worker.allgather_bytes(struct.pack("=Q", worker.member), "members")
-            self._members, self._view = list(struct.unpack(f"={worker.size}Q", ids)), worker.view
-        self._took_part = worker.size
+    def _need(self, operation: str, ranks: list[int]) -> None:
+        """Asked after the operation counted, so that every survivor gets the same answer."""
+        lost = [rank for rank in ranks if rank in self._crew.lost]
+        if lost:
+            raise RankLost(operation, lost, self.size())
 
     def _combine(self, tensor: torch.Tensor, opts: Any, put: Callable[[torch.Tensor], Any]) -> None:
         name = _operation_of(opts)
         dtype = _WIDENED.get(tensor.dtype, tensor.dtype)
         if dtype not in _COMBINED:
             raise Error(f"elements of type {tensor.dtype} cannot be combined")
-        staging = self._staging.of(tensor.numel(), dtype)
+        crew = self._crew
+        staging = crew.staging.of(tensor.numel(), dtype)
 
         def exchange() -> None:
             staging.copy_(tensor.detach().reshape(-1))
-            self._worker.allreduce_async(staging, _SUMS[name], _NAME).wait()
+            crew.worker.allreduce_async(staging, _SUMS[name], _NAME).wait()
 
         self._together(exchange)
         if name == "AVG":
-            staging.div_(self._took_part) if dtype.is_floating_point else staging.floor_divide_(self._took_part)
-        elif name == "SUM" and dtype.is_floating_point and self._took_part < self.size():
-            staging.mul_(self.size() / self._took_part)
+            staging.div_(crew.took_part) if dtype.is_floating_point else staging.floor_divide_(crew.took_part)
         with torch.no_grad():
             put(staging.view(tensor.shape))
 
-    def _broadcast(self, tensor: torch.Tensor, root: int) -> None:
+    def _average(self, tensor: torch.Tensor) -> None:
+        """The mean over those that are there."""
+        self._combine(tensor, None, lambda total: tensor.copy_(total.div_(self._crew.took_part)))
+
+    @contextlib.contextmanager
+    def _any_root(self) -> Iterator[None]:
+        """Broadcasts of what all ranks have: if the root is gone, the first survivor takes its place."""
+        self._takes_any_root = True
+        try:
+            yield
+        finally:
+            self._takes_any_root = False
+
+    def _broadcast(self, operation: str, tensor: torch.Tensor, root: int) -> None:
+        crew = self._crew
         flat = tensor.detach().reshape(-1).contiguous()
-        staging = self._staging.of(flat.numel() * flat.element_size(), torch.int8)
+        staging = crew.staging.of(flat.numel() * flat.element_size(), torch.int8)
+        sender: int | None = None
 
         def exchange() -> None:
-            if self._founders[root] not in self._members:
-                raise Error(f"rank {root} has what is to be broadcast, and is gone")
-            if root == self.rank():
+            nonlocal sender
+            sender = crew.founders[root]
+            if sender not in crew.members:
+                sender = crew.members[0] if self._takes_any_root else None
+            if sender is None:
+                return
+            if sender == crew.worker.member:
                 staging.copy_(flat.view(torch.int8))
-            self._worker.broadcast_async(staging, self._members.index(self._founders[root]), _NAME).wait()
+            crew.worker.broadcast_async(staging, crew.members.index(sender), _NAME).wait()
 
         self._together(exchange)
-        if root != self.rank():
+        if sender is None:
+            self._need(operation, [root])
+        if sender != crew.worker.member:
             with torch.no_grad():
                 tensor.copy_(staging.view(tensor.dtype).view(tensor.shape))
 
-    def _gather(self, own: torch.Tensor, put: Callable[[int, torch.Tensor], Any]) -> None:
-        """Of processes that are gone nothing is put."""
+    def _gather(self, operation: str, own: torch.Tensor, put: Callable[[int, torch.Tensor], Any]) -> None:
+        crew = self._crew
         flat = own.detach().reshape(-1).contiguous()
         size = flat.numel() * flat.element_size()
-        staging = self._staging.of(size, torch.int8)
-        everyone = self._gathered.of(size * self.size(), torch.int8)
+        staging = crew.staging.of(size, torch.int8)
+        everyone = crew.gathered.of(size * self.size(), torch.int8)
 
         def exchange() -> None:
             staging.copy_(flat.view(torch.int8))
-            self._worker.allgather_async(staging, everyone[: size * self._took_part], _NAME).wait()
+            crew.worker.allgather_async(staging, everyone[: size * crew.took_part], _NAME).wait()
 
         self._together(exchange)
+        self._need(operation, list(range(self.size())))
         with torch.no_grad():
-            for i, member in enumerate(self._members):
-                part = everyone[i * size : (i + 1) * size]
-                put(self._founders.index(member), part.view(own.dtype).view(own.shape))
+            for rank in range(self.size()):
+                put(rank, everyone[rank * size : (rank + 1) * size].view(own.dtype).view(own.shape))
+
+
+# DistributedDataParallel divides by the world size, and takes buffers from rank 0. Here it averages over the survivors,
+# and takes buffers from the first of them, unless the script has a hook of its own.
+
+
+def _average_bucket(group, bucket):  # no annotations: torch inspects them
+    tensor = bucket.buffer()
+    group._average(tensor)
+    future: torch.futures.Future = torch.futures.Future()
+    future.set_result(tensor)
+    return future
+
+
+_ddp_forward = DistributedDataParallel.forward
+_ddp_broadcast = DistributedDataParallel._distributed_broadcast_coalesced
+
+
+def _mark_hook(name: str) -> None:
+    register = getattr(DistributedDataParallel, name)
+
+    def marked(self: Any, *args: Any, **options: Any) -> Any:
+        self.__dict__["_orrery_has_hook"] = True
+        return register(self, *args, **options)
+
+    setattr(DistributedDataParallel, name, marked)
+
+
+def _forward(self: Any, *args: Any, **options: Any) -> Any:
+    if isinstance(self.process_group, ProcessGroup) and "_orrery_has_hook" not in self.__dict__:
+        self.register_comm_hook(self.process_group, _average_bucket)
+    return _ddp_forward(self, *args, **options)
+
+
+def _broadcast_coalesced(self: Any, *args: Any, **options: Any) -> Any:
+    if not isinstance(self.process_group, ProcessGroup):
+        return _ddp_broadcast(self, *args, **options)
+    with self.process_group._any_root():
+        return _ddp_broadcast(self, *args, **options)
 
 
 def _end_well() -> None:
@@ -252,40 +376,46 @@ def _operation_of(opts: Any) -> str:
     raise Error(f"no operation {names[0] if names else wanted}; there is {', '.join(_SUMS)}")
 
 
-_group: ProcessGroup | None = None
+_crew: _Crew | None = None
 
 
-def _join() -> ProcessGroup:
-    """The one group of this process."""
-    global _group
-    if _group is None:
-        worker = Worker(samples=1 << 40, batch=1)
+def _join() -> _Crew:
+    """This process as one of its job."""
+    global _crew
+    if _crew is None:
+        worker = Worker(samples=1 << 40, batch=1, fixed=True)
         if worker.step > 0:
             raise Error("a script with DistributedDataParallel cannot be joined later; orrery.torch has one that can")
-        _group = ProcessGroup(worker)
-        host = {"LOCAL_RANK": _group.rank(), "LOCAL_WORLD_SIZE": _group.size()}
-        for name, value in {"RANK": _group.rank(), "WORLD_SIZE": _group.size(), **host}.items():
-            os.environ[name] = str(value)
-    return _group
+        _crew = _Crew(worker)
+        os.environ.update(RANK=str(_crew.rank), WORLD_SIZE=str(_crew.size))
+        os.environ.setdefault("LOCAL_RANK", str(_crew.rank))
+        os.environ.setdefault("LOCAL_WORLD_SIZE", str(_crew.size))
+    return _crew
+
+
+def survivors() -> list[int]:
+    """Ranks that were there in the last collective: the same on all of them."""
+    crew = _join()
+    return [rank for rank in range(crew.size) if rank not in crew.lost]
 
 
 def _make(store: Any, rank: int, size: int, timeout: Any) -> ProcessGroup:
-    group = _join()
-    if (rank, size) != (group.rank(), group.size()):
-        raise Error(f"rank {rank} of {size} in a job with rank {group.rank()} of {group.size()}: groups of some ranks only "
+    crew = _join()
+    if (rank, size) != (crew.rank, crew.size):
+        raise Error(f"rank {rank} of {size} in a job with rank {crew.rank} of {crew.size}: groups of some ranks only "
                     "are not there yet")
-    return group
+    return ProcessGroup(crew, timeout.total_seconds())
 
 
-def _shared_store(group: ProcessGroup) -> dist.Store:
+def _shared_store(crew: _Crew) -> dist.Store:
     """What torch itself needs to agree on the group. The file ends with the call that all have come through."""
     path = torch.zeros(4096, dtype=torch.int8)
-    if group.rank() == 0:
+    if crew.rank == 0:
         with tempfile.NamedTemporaryFile(prefix="orrery-store-", delete=False) as file:
             name = file.name.encode()
         path[: len(name)] = torch.frombuffer(bytearray(name), dtype=torch.int8)
-    group._broadcast(path, 0)
-    return dist.FileStore(bytes(path.numpy()).rstrip(b"\0").decode(), group.size())
+    ProcessGroup(crew, None)._broadcast("init_process_group", path, 0)
+    return dist.FileStore(bytes(path.numpy()).rstrip(b"\0").decode(), crew.size)
 
 
 _torch_init = dist.init_process_group
@@ -295,14 +425,20 @@ def _init_process_group(backend: str | None = None, *args: Any, **options: Any) 
     """init_process_group() of torch; with this backend ranks and the meeting point come from the job."""
     if backend != BACKEND and not _takes_every_backend:
         return _torch_init(backend, *args, **options)
-    group = _join()
-    _torch_init(BACKEND, store=_shared_store(group), rank=group.rank(), world_size=group.size())
+    given = inspect.signature(_torch_init).bind(backend, *args, **options).arguments
+    kept = {name: given[name] for name in ("timeout", "group_name") if name in given}
+    crew = _join()
+    _torch_init(BACKEND, store=_shared_store(crew), rank=crew.rank, world_size=crew.size, **kept)
 
 
 _takes_every_backend = False
 if __name__ != "__main__":  # else once more, below
     dist.Backend.register_backend(BACKEND, _make)
     dist.init_process_group = dist.distributed_c10d.init_process_group = _init_process_group
+    for _name in ("register_comm_hook", "_register_builtin_comm_hook"):
+        _mark_hook(_name)
+    DistributedDataParallel.forward = _forward
+    DistributedDataParallel._distributed_broadcast_coalesced = _broadcast_coalesced
 
 
 def main() -> None:

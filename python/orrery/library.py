@@ -6,6 +6,7 @@ import ctypes
 import enum
 import os
 import pathlib
+import shutil
 from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 
 INTERFACE = 1
@@ -15,6 +16,8 @@ SETTINGS_MAX, NAME_MAX = 8, 31
 
 class Error(Exception):
     """What Orrery refused, and why."""
+
+    status: Status | None = None  # of the library, if it was one of its calls
 
 
 class ViewChanged(Error):
@@ -72,6 +75,8 @@ class Training(Structure):
         ("commit", COMMIT),
         ("state", STATE),
         ("user", c_void_p),
+        ("lanes", c_uint64),
+        ("fixed", c_int),
     ]
 
 
@@ -134,6 +139,7 @@ _FUNCTIONS = {
     "all_gather": (c_int, [c_void_p, c_char_p, c_void_p, c_size_t, c_int, c_void_p, POINTER(Ticket)]),
     "barrier": (c_int, [c_void_p, c_char_p, POINTER(Ticket)]),
     "wait": (c_int, [c_void_p, Ticket]),
+    "set_timeout": (None, [c_void_p, c_double]),
     "finish_step": (c_int, [c_void_p, c_int, POINTER(c_int)]),
     "leave": (None, [c_void_p]),
     "stop": (None, [c_void_p]),
@@ -168,17 +174,32 @@ class Library:
         if status == Status.OK:
             return
         kind = ViewChanged if status == Status.UNAVAILABLE else Error
-        raise kind(self.message().decode(errors="replace"))
+        error = kind(self.message().decode(errors="replace"))
+        error.status = Status(status)
+        raise error
+
+
+def _candidates() -> list[str]:
+    """ORRERY_LIBRARY alone if that is set; else beside the package, beside the program `orrery`, where the loader looks."""
+    named = os.environ.get("ORRERY_LIBRARY")
+    if named:
+        return [named]
+    folders = [pathlib.Path(__file__).parent]
+    program = shutil.which("orrery")
+    if program:
+        folder = pathlib.Path(program).resolve().parent
+        folders += [folder, folder.parent / "lib"]
+    return [str(folder / NAME) for folder in folders if (folder / NAME).exists()] + [NAME]
 
 
 def _open() -> ctypes.CDLL:
-    """ORRERY_LIBRARY if that is set, otherwise beside the package, otherwise wherever the loader finds it."""
-    named = os.environ.get("ORRERY_LIBRARY")
-    beside = pathlib.Path(__file__).parent / NAME
-    path = named or (str(beside) if beside.exists() else NAME)
-    try:
-        return ctypes.CDLL(path)
-    except OSError as error:
-        raise Error(
-            f"{error}. Set ORRERY_LIBRARY to the path of {NAME}; a build has it in build/release/bin"
-        ) from error
+    problem = ""
+    for path in _candidates():
+        try:
+            return ctypes.CDLL(path)
+        except OSError as error:
+            problem = problem or str(error)
+    raise Error(
+        f"{problem}. `orrery run` tells programs where {NAME} is; without it, set ORRERY_LIBRARY to its path "
+        "or put the program `orrery` into PATH"
+    )

@@ -39,6 +39,7 @@ class Worker:
     samples: how many the data set has. batch: samples per step of the whole job. Both are those of the founders.
     commit(step): lets the results of a step take effect; on all members or on none.
     state: an array that is the model, or a function that returns it; those who join get its bytes from the others.
+    fixed: no process can join later; `orrery resize`, spares and replacements are then refused.
     Under `orrery run` a spare waits in here until it is needed.
     """
 
@@ -49,6 +50,7 @@ class Worker:
         seed: int = 0,
         commit: Callable[[int], None] | None = None,
         state: Any = None,
+        fixed: bool = False,
     ):
         if samples < 1 or batch < 1:
             raise Error(f"samples {samples} and batch {batch} must be at least 1")
@@ -67,7 +69,7 @@ class Worker:
         # The library must not keep this object alive, nor call it when it is gone.
         me = weakref.ref(self)
         self._callbacks = (COMMIT(lambda _, step: me()._on_commit(step)), STATE(lambda _, size: me()._on_state(size)))
-        training = Training(ctypes.sizeof(Training), samples, seed, batch, *self._callbacks, None)
+        training = Training(ctypes.sizeof(Training), samples, seed, batch, *self._callbacks, None, 0, int(fixed))
         self._check(self._library.start(ctypes.byref(training), ctypes.byref(self._handle)))
         self._raise_thrown()
 
@@ -229,6 +231,11 @@ class Worker:
             raise Error(f"a job has at least 1 member, not {size}")
         if self._library.request_size(self._own_handle(), size) != Status.OK:
             raise Error(self._library.message().decode(errors="replace"))
+
+    def set_timeout(self, seconds: float | None) -> None:
+        """From now on waiting for other members for so long is an Error (status IO), after which this worker is of no
+        further use. None: it may take for ever."""
+        self._library.set_timeout(self._own_handle(), seconds or 0)
 
     def set_parameter(self, name: str, value: float) -> None:
         self._library.check(self._library.set_parameter(self._own_handle(), name.encode(), value))

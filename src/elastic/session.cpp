@@ -177,7 +177,8 @@ Status Session::check_peers(const Operation& operation) {
   return {};
 }
 
-Status Session::drive(Operation& operation) {
+Status Session::drive(Operation& operation, Ticket ticket) {
+  std::optional<env::Deadline> since;
   for (std::uint32_t looks = 0; !operation.has_ended();) {
     ORRERY_TRY(const bool moved, progress());
     if (moved) {
@@ -186,6 +187,7 @@ Status Session::drive(Operation& operation) {
       continue;
     }
     ORRERY_TRY_VOID(check_peers(operation));
+    if (is_overdue(since)) return overdue_error(ticket);
     if (port_->would_sleep(looks)) {
       for (const auto& [key, other] : operations_) other->relieve(*port_);
     }
@@ -200,7 +202,7 @@ Status Session::drive(Operation& operation) {
 Status Session::wait(Ticket ticket) {
   Operation* const operation = find(ticket.key);
   if (operation == nullptr || !operation->is_awaited) return Error::invalid("the operation was waited for already");
-  Status status = drive(*operation);
+  Status status = drive(*operation, ticket);
   if (!status && !revoked()) port_->revoke();
   tickets_ -= 1;
   inline_bytes_ -= operation->inline_held(port_->limits().inline_bytes);

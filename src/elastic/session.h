@@ -71,7 +71,7 @@ class Session final : public Collectives {
   Result<bool> progress();
   bool announce_started();
   Result<bool> advance_queued();
-  Status drive(Operation& operation);
+  Status drive(Operation& operation, Ticket ticket);
   // An error once the epoch is over for `operation`; revokes it if somebody is gone for good.
   Status check_peers(const Operation& operation);
   Error revoked_error() const;

@@ -178,6 +178,11 @@ Status Worker::set_parameter_at_once(std::string name, double value) {
   return pump(Seconds(0));
 }
 
+void Worker::limit(std::optional<Seconds> longest) {
+  longest_ = longest;
+  if (session_ != nullptr) session_->limit(longest);
+}
+
 bool Worker::request_size(std::uint64_t size) {
   return options_.has_launcher && send_note(kLauncherName, AskLauncher{.wish = Wish::kResize, .size = size});
 }
@@ -195,6 +200,7 @@ void Worker::report() {
                 .pause_s = commit_epoch_ == view().epoch ? pause_s_ : 0,
                 .is_leaving = is_leaving_,
                 .has_committed = commit_epoch_ == view().epoch,
+                .is_fixed = options_.is_fixed,
                 .step_s = step_s_.value().value_or(0),
                 .vote_s = vote_s_.value().value_or(0)};
   for (const MemberRecord& member : view().members) report.members.push_back(member.id);
@@ -458,6 +464,7 @@ Status Worker::open_session() {
     return std::move(opened).error();
   }
   session_ = std::move(*opened);
+  session_->limit(longest_);
   all_came_ = true;
   post_->forget_losses();
   if (view().parameters.contains(kTopologyParameter)) ORRERY_TRY_VOID(session_->measure(kRemeasuringMax));
@@ -500,8 +507,13 @@ void Worker::model_transferred() {
 
 Result<StepOutcome> Worker::change_view(std::uint64_t epoch) {
   quorum_seen_ = now();
+  const Seconds begin = now();
   member_.release_requests();
   for (;;) {
+    if (longest_ && now() > begin + *longest_) {
+      return Error::io(fmt::format("job \"{}\": its members have not agreed on who is left within {}", options_.job,
+                                   format_seconds(*longest_)));
+    }
     if (session_ != nullptr && session_->revoked()) {
       if (member_.state() == MemberState::kActive) revoke(*options_.segment, session_->epoch());
       session_.reset();

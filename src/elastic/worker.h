@@ -62,6 +62,7 @@ struct WorkerOptions {
   std::function<std::span<std::byte>()> state{};
   // What is promised of the state, see model_transfer.h; the same on all members. 0: nothing.
   std::uint64_t lanes = 0;
+  bool is_fixed = false;  // no process can join later; the launcher is told, and refuses what would need one
   // Asked after every step: whether this process has to leave, because of a signal for example.
   std::function<bool()> must_leave{};
   Staged::Probe probe{};  // called at cut points; for tests
@@ -106,6 +107,9 @@ class Worker {
   void set_parameter(std::string name, double value);
   // Now: operations of all members end, and the step at hand is repeated in a new view.
   Status set_parameter_at_once(std::string name, double value);
+  // From now on waiting for other members ends with kIo after so long: in operations, votes and changes of the view.
+  // This process is then of no further use to its job. Nothing: it may take for ever.
+  void limit(std::optional<Seconds> longest);
   // Asks the launcher for another number of members. Whether there is one that heard it.
   bool request_size(std::uint64_t size);
   MemberId id() const { return self_.id; }
@@ -173,6 +177,7 @@ class Worker {
   bool all_came_;  // every member of the view was there at some time
   bool is_asked_ = false, is_leaving_ = false, is_stopping_ = false, last_report_sent_ = false;
   std::vector<ParameterWish> wishes_;
+  std::optional<Seconds> longest_;  // see limit()
   Random random_;
   Seconds next_tick_{0}, next_report_{0}, launcher_heard_{0};
   Seconds last_commit_{0}, last_piece_{0}, quorum_seen_{0};

@@ -80,6 +80,7 @@ Result<std::unique_ptr<orrery_worker>> start(const orrery_training& given) {
     return std::span(data, bytes);
   };
   options.lanes = given.lanes;
+  options.is_fixed = given.fixed != 0;
   auto made = std::make_unique<orrery_worker>();
   ORRERY_TRY(made->worker, elastic::Worker::start(std::move(options)));
   return made;
@@ -192,6 +193,10 @@ orrery_status orrery_all_gather(orrery_worker* worker, const char* name, const v
 orrery_status orrery_barrier(orrery_worker* worker, const char* name, orrery_ticket* ticket) {
   if (const Status open = check_session(worker); !open) return failed(open.error());
   return hand_over(worker->worker->session().barrier(name), ticket);
+}
+
+void orrery_set_timeout(orrery_worker* worker, double seconds) {
+  worker->worker->limit(seconds > 0 ? std::optional(Seconds(seconds)) : std::nullopt);
 }
 
 orrery_status orrery_wait(orrery_worker* worker, orrery_ticket ticket) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "base/text.h"
 
 namespace orrery::elastic {
 
@@ -104,6 +105,19 @@ Result<Ticket> Collectives::consensus(std::string_view name, std::span<const std
   const auto own = digest(bytes);
   return start(name, {Collective::kConsensus, DataType::kI8, ReduceOp::kSum, 0, own.size()}, {own.data(), nullptr},
                &agreed);
+}
+
+bool Collectives::is_overdue(std::optional<env::Deadline>& since) const {
+  if (!longest_) return false;
+  if (!since) since.emplace(*longest_);
+  return since->passed();
+}
+
+Error Collectives::overdue_error(Ticket ticket) const {
+  const std::vector<int> late = missing(ticket);
+  return Error::io(fmt::format("operation \"{}\" has not ended within {}{}", name_of(ticket.key),
+                               format_seconds(longest_.value_or(Seconds(0))),
+                               late.empty() ? "" : fmt::format("; rank {} has not started it", fmt::join(late, ", "))));
 }
 
 Result<OperationKey> Collectives::next_key(std::string_view name) {

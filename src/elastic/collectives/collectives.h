@@ -2,6 +2,7 @@
 // The collective operations of a session, whatever carries them: shared memory (elastic/session.h) or TCP
 // (elastic/net/session.h). Both say what holds for every operation.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "base/units.h"
 #include "elastic/collectives/buffers.h"
 #include "elastic/collectives/ticket.h"
+#include "env/posix.h"
 
 namespace orrery::elastic {
 
@@ -44,6 +46,10 @@ class Collectives {
   // Ranks that have not started the operation yet: whom everybody waits for.
   virtual std::vector<int> missing(Ticket ticket) const = 0;
 
+  // From now on an operation that has not ended after so long ends with kIo, and the epoch with it. Nothing: it may
+  // take for ever.
+  virtual void limit(std::optional<Seconds> longest) { longest_ = longest; }
+
   // Where there is a choice of ways: measures them, and takes the fastest from then on. Called by all ranks at the same
   // place in their programs, with no operation unfinished.
   virtual Status measure(Seconds /*budget*/) { return {}; }
@@ -60,6 +66,9 @@ class Collectives {
   // The next operation of a name. An error if another name has the same hash.
   Result<OperationKey> next_key(std::string_view name);
   const std::string& name_of(OperationKey key) const { return names_.at(key.name).text; }
+  // Whether a wait that found nothing to do since `since` has lasted too long. `since` is set by the first such look.
+  bool is_overdue(std::optional<env::Deadline>& since) const;
+  Error overdue_error(Ticket ticket) const;
 
  private:
   struct Name {
@@ -67,6 +76,7 @@ class Collectives {
     std::uint32_t started = 0;
   };
   std::unordered_map<std::uint64_t, Name> names_;  // by hash64
+  std::optional<Seconds> longest_;
 };
 
 Status check_root(int root, int ranks);

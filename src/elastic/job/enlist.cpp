@@ -1,5 +1,6 @@
 #include "elastic/job/enlist.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -64,6 +65,25 @@ Result<WorkerOptions> enlist_alone(const Training& training) {
 
 }  // namespace
 
+namespace {
+
+void add_as_torchrun(const Enlistment& enlistment, std::map<std::string, std::string>& variables) {
+  const std::vector<MemberRecord>& founders = enlistment.founders;
+  const auto own =
+      std::find_if(founders.begin(), founders.end(), [&](const auto& one) { return one.id == enlistment.self.id; });
+  const auto here = std::count_if(founders.begin(), founders.end(),
+                                  [&](const auto& one) { return one.host == enlistment.self.host; });
+  if (own != founders.end()) variables["RANK"] = std::to_string(own - founders.begin());
+  variables["WORLD_SIZE"] = std::to_string(founders.size());
+  variables["LOCAL_RANK"] = std::to_string(enlistment.self.slot);
+  variables["LOCAL_WORLD_SIZE"] = std::to_string(here);
+  if (enlistment.master_port == 0) return;
+  variables["MASTER_ADDR"] = enlistment.master_host;
+  variables["MASTER_PORT"] = std::to_string(enlistment.master_port);
+}
+
+}  // namespace
+
 std::map<std::string, std::string> to_variables(const Enlistment& enlistment) {
   std::vector<std::string> founders;
   for (const MemberRecord& founder : enlistment.founders) {
@@ -76,6 +96,7 @@ std::map<std::string, std::string> to_variables(const Enlistment& enlistment) {
                                                   {"ORRERY_MEMBER", std::to_string(enlistment.self.id)},
                                                   {"ORRERY_SLOT", std::to_string(enlistment.self.slot)},
                                                   {"ORRERY_FOUNDERS", fmt::format("{}", fmt::join(founders, ","))}};
+  add_as_torchrun(enlistment, variables);
   if (enlistment.self.address.empty()) return variables;
   variables["ORRERY_HOST"] = std::to_string(enlistment.self.host);
   variables["ORRERY_ADDRESS"] = enlistment.self.address;

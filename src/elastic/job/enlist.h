@@ -16,6 +16,10 @@
 //
 // and founders are "1:0:0:10.0.0.1:4711,…": member, slot, host, address.
 //
+// Besides, programs find what torchrun would give them, so that scripts run unchanged: RANK, WORLD_SIZE, LOCAL_RANK,
+// LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT, of the first view; a process that joins later has no RANK. LOCAL_RANK
+// is the slot.
+//
 // A program that was started without a launcher is a job of one.
 //
 //   ORRERY_TRY(WorkerOptions options, enlist(env.variables, {.samples = 60'000, .parameters = {{"batch", 64}}}));
@@ -44,6 +48,8 @@ struct Enlistment {
   std::vector<MemberRecord> founders{};
   std::string secret{};  // of a job on several hosts
   double fence_s = 30;
+  std::string master_host = "127.0.0.1";  // for programs that meet in another way
+  std::uint16_t master_port = 0;          // 0: none is given
   friend bool operator==(const Enlistment&, const Enlistment&) = default;
 };
 

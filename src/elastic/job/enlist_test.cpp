@@ -39,6 +39,24 @@ TEST(Enlist, AJobOnSeveralHostsHasAddresses) {
   }
 }
 
+TEST(Enlist, ScriptsForTorchrunFindTheirVariables) {
+  Enlistment given{"demo", "/proc/1/fd/3", {3, 1, 0, "b:2"}, {{1, 0, 0, "a:1"}, {2, 0, 1, "a:2"}, {3, 1, 0, "b:2"}}};
+  given.master_host = "a";
+  given.master_port = 29500;
+  const auto founder = to_variables(given);
+  for (const auto& [name, value] : std::map<std::string, std::string>{{"RANK", "2"},
+                                                                      {"WORLD_SIZE", "3"},
+                                                                      {"LOCAL_RANK", "0"},
+                                                                      {"LOCAL_WORLD_SIZE", "1"},
+                                                                      {"MASTER_ADDR", "a"},
+                                                                      {"MASTER_PORT", "29500"}}) {
+    ASSERT_TRUE(founder.contains(name)) << name;
+    EXPECT_EQ(founder.at(name), value) << name;
+  }
+  given.self = {9, 0, 2, "a:3"};
+  EXPECT_FALSE(to_variables(given).contains("RANK"));  // it joins: the ranks of the first view are taken
+}
+
 TEST(Enlist, WithoutALauncherAProcessIsAJobOfItsOwn) {
   const auto options = enlist(env::SimVariables(), {.samples = 10, .seed = 3, .parameters = {{"batch", 4}}});
   ASSERT_TRUE(options) << options.error().to_string();

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "elastic/job/host_variables.h"
 #include "elastic/job/note.h"
 #include "elastic/job/reap.h"
 #include "env/clock.h"
@@ -112,6 +113,7 @@ Result<std::int64_t> HostedJob::spawn(const StartOrder& order) {
   spec.argv = order.argv;
   spec.environment = order.environment;
   spec.environment["ORRERY_MEMORY"] = segment_->path();
+  add_host_variables(env_, spec.environment);
   spec.output = env::Output::kDescriptors;
   spec.descriptors = {ends.output.get(), ends.error.get()};
   spec.own_group = true;

@@ -20,9 +20,10 @@ JobStatus status_of_three() {
           .processes = {{5, 1234, ProcessState::kMember, 4, 16, 0.5, 0.125}}};
 }
 
-HttpWish ask(std::string_view text, const std::string& token = "") {
-  const auto read = net::read_http(text);
+HttpWish ask(std::string_view text, const std::string& token = "", bool is_our_user = true) {
+  auto read = net::read_http(text);
   EXPECT_TRUE(read.request) << text;
+  read.request->is_from_our_user = is_our_user;
   return read_wish(*read.request, status_of_three(), token);
 }
 
@@ -51,6 +52,13 @@ TEST(JobPages, WhatIsNoWishIsRefused) {
   EXPECT_EQ(code_of(ask("GET / HTTP/1.1\r\n\r\n")), 404);
   EXPECT_EQ(code_of(ask("GET /resize?size=4 HTTP/1.1\r\n\r\n")), 405);
   EXPECT_EQ(code_of(ask("POST /job HTTP/1.1\r\n\r\n")), 405);
+}
+
+TEST(JobPages, WithoutATokenOtherUsersMayLookOnly) {
+  EXPECT_EQ(code_of(ask("POST /drain HTTP/1.1\r\n\r\n", "", false)), 403);
+  EXPECT_EQ(code_of(ask("POST /resize?size=4 HTTP/1.1\r\n\r\n", "", false)), 403);
+  EXPECT_EQ(code_of(ask("GET /job HTTP/1.1\r\n\r\n", "", false)), 200);
+  EXPECT_EQ(code_of(ask("POST /drain HTTP/1.1\r\nAuthorization: Bearer abc\r\n\r\n", "abc", false)), 0);
 }
 
 TEST(JobPages, WebPagesAndStrangersAreSentAway) {

@@ -13,6 +13,7 @@
 #include "elastic/host/postbox.h"
 #include "elastic/host/watch.h"
 #include "elastic/job/enlist.h"
+#include "elastic/job/host_variables.h"
 #include "elastic/job/hosts.h"
 #include "elastic/job/job_pages.h"
 #include "elastic/job/jobs.h"
@@ -77,6 +78,17 @@ std::string new_secret() {
   return text;
 }
 
+// Where programs can meet that do so without us (MASTER_ADDR, MASTER_PORT). On this host the port is free now; on
+// others it is one of many, by the job's name.
+env::Address meeting_point(const LaunchOptions& options) {
+  constexpr std::uint16_t kFirst = 20'000, kPorts = 10'000;
+  if (!options.agents.empty()) {
+    return {options.agents.front().host, static_cast<std::uint16_t>(kFirst + hash64(options.roster.job) % kPorts)};
+  }
+  const auto listener = net::listen_on({"127.0.0.1", 0});
+  return {"127.0.0.1", listener ? net::local_address(listener->get()).port : std::uint16_t{0}};
+}
+
 class Launcher {
  public:
   Launcher(env::Env env, const LaunchOptions& options, std::shared_ptr<Segment> segment, Postbox postbox,
@@ -91,6 +103,7 @@ class Launcher {
         forwarder_(std::move(forwarder)),
         hosts_(std::move(hosts)),
         http_(std::move(http)),
+        master_(meeting_point(options)),
         secret_(new_secret()),
         roster_(options.roster) {}
 
@@ -219,6 +232,8 @@ class Launcher {
     Enlistment enlistment{name_on_host(options_.roster.job, member.host), "", member, roster_.founders()};
     enlistment.secret = secret_;
     enlistment.fence_s = options_.fence_max.value();
+    enlistment.master_host = master_.host;
+    enlistment.master_port = master_.port;
     hosts_->send(member.host, StartOrder{member.id, options_.argv, to_variables(enlistment)});
     return {};
   }
@@ -250,7 +265,10 @@ class Launcher {
     ORRERY_TRY(const PrintEnds ends, forwarder_->add(fmt::format("[{}] ", member.id)));
     env::ProcessSpec spec;
     spec.argv = options_.argv;
-    spec.environment = to_variables({options_.roster.job, segment_->path(), member, roster_.founders()});
+    Enlistment enlistment{options_.roster.job, segment_->path(), member, roster_.founders()};
+    enlistment.master_port = master_.port;
+    spec.environment = to_variables(enlistment);
+    add_host_variables(env_, spec.environment);
     spec.output = env::Output::kDescriptors;
     spec.descriptors = {ends.output.get(), ends.error.get()};
     spec.own_group = true;
@@ -378,7 +396,8 @@ class Launcher {
   std::unique_ptr<Forwarder> forwarder_;
   std::unique_ptr<Hosts> hosts_;  // none: everyone is on this one
   std::unique_ptr<net::HttpServer> http_;
-  std::string secret_;  // of the workers across hosts, for this run only
+  env::Address master_;  // see meeting_point()
+  std::string secret_;   // of the workers across hosts, for this run only
   std::map<MemberId, std::uint32_t> hosts_of_;
   Roster roster_;
   int signals_ = 0;

@@ -43,7 +43,7 @@ Json to_json(const Report& note) {
   return {{"note", "report"},        {"member", note.member},      {"epoch", note.epoch},
           {"step", note.step},       {"pass", note.pass},          {"members", note.members},
           {"pause_s", note.pause_s}, {"leaving", note.is_leaving}, {"committed", note.has_committed},
-          {"step_s", note.step_s},   {"vote_s", note.vote_s}};
+          {"fixed", note.is_fixed},  {"step_s", note.step_s},      {"vote_s", note.vote_s}};
 }
 Json to_json(const AskLauncher& note) {
   return {{"note", "ask"},         {"from", note.from},
@@ -257,6 +257,7 @@ Result<Note> decode_note(std::string_view bytes) {
     fields.read("pause_s", note.pause_s);
     fields.read("leaving", note.is_leaving);
     fields.read("committed", note.has_committed);
+    fields.read("fixed", note.is_fixed);
     fields.read("step_s", note.step_s);
     fields.read("vote_s", note.vote_s);
     return finished(std::move(note), fields);

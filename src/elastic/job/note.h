@@ -47,6 +47,7 @@ struct Report {  // "I am in this view, so far"
   double pause_s = 0;               // between the last step of the view before and the first of this; 0: not yet known
   bool is_leaving = false;          // by its own wish or as asked
   bool has_committed = false;       // a step in this view
+  bool is_fixed = false;            // no process can join this training later
   double step_s = 0, vote_s = 0;    // time of a step, and of it, waiting for votes; running means, 0: not yet known
   friend bool operator==(const Report&, const Report&) = default;
 };

@@ -21,10 +21,11 @@ TEST(Note, EveryKindComesBackAsItWas) {
                    .pause_s = 0.0042,
                    .is_draining = true,
                    .processes = {{5, 1234, ProcessState::kLeaving, 4, 17, 0.5, 0.25}}};
-  for (const Note& note : std::vector<Note>{JoinNow{{{1, 0, 0}, {2, 1, 3, "10.0.0.1:7000"}}}, LeaveNow{}, StopNow{},
-                                            Died{7}, Ready{9}, Report{3, 4, 5, 6, {3, 9}, 0.25, true, true, 0.5, 0.125},
-                                            AskLauncher{1ULL << 63, 2, Wish::kResize, 4, 0},
-                                            AskLauncher{0, 0, Wish::kDrain, 0, 12}, Answer{2, "no", status}}) {
+  for (const Note& note :
+       std::vector<Note>{JoinNow{{{1, 0, 0}, {2, 1, 3, "10.0.0.1:7000"}}}, LeaveNow{}, StopNow{}, Died{7}, Ready{9},
+                         Report{3, 4, 5, 6, {3, 9}, 0.25, true, true, true, 0.5, 0.125},
+                         AskLauncher{1ULL << 63, 2, Wish::kResize, 4, 0}, AskLauncher{0, 0, Wish::kDrain, 0, 12},
+                         Answer{2, "no", status}}) {
     const std::string bytes = encode(note);
     ASSERT_TRUE(is_note(bytes));
     const auto read = decode_note(bytes);
@@ -39,7 +40,7 @@ TEST(Note, IsNoMessageOfMembersAndTheOtherWayRound) {
 }
 
 RC_GTEST_PROP(Note, AnyBytesGiveANoteOrAnError, ()) {
-  std::string bytes = encode(Report{3, 4, 5, 6, {3, 9}, 0.25, true, true, 0.5, 0.125});
+  std::string bytes = encode(Report{3, 4, 5, 6, {3, 9}, 0.25, true, true, true, 0.5, 0.125});
   const auto at = *rc::gen::inRange<std::size_t>(0, bytes.size());
   bytes[at] = *rc::gen::arbitrary<char>();
   const auto read = decode_note(bytes);

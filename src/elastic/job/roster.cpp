@@ -12,6 +12,8 @@ namespace orrery::elastic {
 
 namespace {
 
+constexpr int kRefused = 2;  // exit code, as of a command that was given wrong options
+
 std::int64_t whole(std::uint64_t number) {
   return static_cast<std::int64_t>(number);
 }
@@ -176,11 +178,24 @@ void Roster::note_view(const Report& report) {
                            fmt::join(report.members, ", "), report.step, format_seconds(Seconds(report.pause_s)))});
 }
 
+void Roster::refuse_if_fixed(const Report& report) {
+  if (!report.is_fixed || is_fixed_) return;
+  is_fixed_ = true;
+  if (options_.spares == 0 && options_.replacements == 0) return;
+  is_refused_ = true;
+  actions_.push_back(Happened{"stopped",
+                              {},
+                              "no process can join this training later, as in a script with DistributedDataParallel: "
+                              "start it without spares and replacements"});
+  kill_all();
+}
+
 void Roster::on(const Report& note) {
   const auto found = entries_.find(note.member);
   if (found == entries_.end() || !found->second.lives()) return;
   Entry& entry = found->second;
   entry.last = note;
+  refuse_if_fixed(note);
   note_view(note);
   if (entry.state != ProcessState::kMember && entry.state != ProcessState::kLeaving) {
     entry.state = ProcessState::kMember;
@@ -295,6 +310,12 @@ Status Roster::resize(std::uint64_t size) {
         fmt::format("job \"{}\" can have {} to {} members, not {}; `orrery run --elastic` sets the bounds",
                     options_.job, options_.size_min, options_.size_max, size));
   }
+  if (is_fixed_ && size != static_cast<std::uint64_t>(wanted_)) {
+    return Error::unsupported(
+        fmt::format("job \"{}\" cannot be resized: no process can join its training later, as in a script with "
+                    "DistributedDataParallel",
+                    options_.job));
+  }
   wanted_ = static_cast<int>(size);
   balance();
   return {};
@@ -344,6 +365,7 @@ bool Roster::is_over() const {
 }
 
 int Roster::exit_code() const {
+  if (is_refused_) return kRefused;
   for (const MemberId id : failed_) {
     const bool was_member_at_the_end = std::find(view_.members.begin(), view_.members.end(), id) != view_.members.end();
     if (came_to_the_end_ && !is_too_small_ && !was_member_at_the_end && view_.epoch > 0) continue;

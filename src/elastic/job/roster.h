@@ -8,7 +8,9 @@
 //   2. Fewer than wanted: a spare is asked to join, the longest waiting first; without one a process is started.
 //   3. More than wanted: the youngest members are asked to leave.
 //   4. Spares that were used are started anew, once those who join have joined.
-//   5. Once a member has ended by itself with 0, the training is over: nobody is started or replaced any more. Without
+//   5. A training that no process can join later (it says so in its reports) is not resized, and is ended at once if it
+//      was to have spares or replacements.
+//   6. Once a member has ended by itself with 0, the training is over: nobody is started or replaced any more. Without
 //      members, spares are ended.
 //
 // On several hosts, processes are started where the fewest are. Those of a host that cannot be reached count for
@@ -124,6 +126,7 @@ class Roster {
   void found_again(Entry& entry);
   int count() const;
   std::vector<MemberRecord> contacts_for(MemberId member) const;
+  void refuse_if_fixed(const Report& report);
   void note_view(const Report& report);
   std::string members_text() const;
 
@@ -135,6 +138,8 @@ class Roster {
   MemberId next_ = 1;
   int replaced_ = 0;
   bool is_draining_ = false, is_finishing_ = false, is_too_small_ = false;
+  bool is_fixed_ = false;         // no process can join later
+  bool is_refused_ = false;       // for that reason
   bool came_to_the_end_ = false;  // someone, by itself
   Report view_{};                 // the latest in which anyone committed a step
   std::uint64_t step_ = 0, pass_ = 0;

@@ -61,6 +61,35 @@ struct Book {
 
 using Ids = std::vector<MemberId>;
 
+Report fixed(MemberId member) {
+  return {.member = member, .epoch = 1, .step = 1, .members = {1, 2}, .has_committed = true, .is_fixed = true};
+}
+
+TEST(Roster, ATrainingThatCannotBeJoinedIsNotResized) {
+  Book book(options(2, 4));
+  book.roster.on(fixed(1));
+  const Status refused = book.roster.resize(3);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("cannot be resized"), std::string::npos);
+  EXPECT_FALSE(book.roster.resize(1));
+  EXPECT_TRUE(book.roster.resize(2));
+  book.act();
+  EXPECT_EQ(book.started, (Ids{1, 2}));
+  EXPECT_EQ(book.ended, Ids{});
+}
+
+TEST(Roster, ATrainingThatCannotBeJoinedIsNotStartedWithSparesOrReplacements) {
+  for (const RosterOptions& how : {options(2, 4, 1), options(2, 4, 0, 3)}) {
+    Book book(how);
+    book.roster.on(fixed(1));
+    book.act();
+    EXPECT_EQ(std::set(book.ended.begin(), book.ended.end()), std::set(book.started.begin(), book.started.end()));
+    for (const MemberId member : book.started) book.end(member, kKilled);
+    EXPECT_TRUE(book.roster.is_over());
+    EXPECT_EQ(book.roster.exit_code(), 2);
+  }
+}
+
 TEST(Roster, FoundersAndSparesAreStarted) {
   Book book(options(2, 4, 1));
   EXPECT_EQ(book.started, (Ids{1, 2, 3}));

@@ -227,7 +227,13 @@ Status Session::wait_for(const std::function<bool()>& over, const std::function<
 Status Session::wait(Ticket ticket) {
   Operation* const operation = find(ticket.key);
   if (operation == nullptr || !operation->is_awaited) return Error::invalid("the operation was waited for already");
-  Status status = wait_for([&] { return operation->has_ended(); }, [&] { return check_peers(*operation); });
+  std::optional<env::Deadline> since;
+  Status status = wait_for([&] { return operation->has_ended(); },
+                           [&]() -> Status {
+                             if (is_overdue(since)) return overdue_error(ticket);
+                             return check_peers(*operation);
+                           });
+  if (!status && status.error().code() == ErrorCode::kIo) mesh_->revoke(status.error().message());
   tickets_ -= 1;
   operation->is_awaited = false;
   if (status) status = operation->outcome(name_of(ticket.key));

@@ -295,7 +295,13 @@ void TwoLevel::rest(std::uint32_t looks) {
   env::RealClock().sleep(microseconds(50));
 }
 
-Status TwoLevel::drive(Operation& operation) {
+void TwoLevel::limit(std::optional<Seconds> longest) {
+  Collectives::limit(longest);
+  if (local_ != nullptr) local_->limit(longest);
+}
+
+Status TwoLevel::drive(Operation& operation, Ticket ticket) {
+  std::optional<env::Deadline> since;
   // A member with nothing but simple operations has nothing to do between their parts.
   const bool is_simple = !leads() && std::none_of(operations_.begin(), operations_.end(),
                                                   [](const auto& one) { return one.second.then.has_value(); });
@@ -315,7 +321,9 @@ Status TwoLevel::drive(Operation& operation) {
     }
     ORRERY_TRY(const bool moved, advance_all());
     looks = moved ? 0 : looks + 1;
-    if (looks > 0) rest(looks);
+    if (looks == 0) continue;
+    if (is_overdue(since)) return overdue_error(ticket);
+    rest(looks);
   }
   return {};
 }
@@ -323,7 +331,7 @@ Status TwoLevel::drive(Operation& operation) {
 Status TwoLevel::wait(Ticket ticket) {
   const auto found = operations_.find({ticket.key.name, ticket.key.sequence});
   if (found == operations_.end()) return Error::invalid("the operation was waited for already");
-  const Status driven = drive(found->second);
+  const Status driven = drive(found->second, ticket);
   Status outcome = driven ? std::move(found->second.outcome) : Status(give_up(driven.error()));
   operations_.erase(found);
   return outcome;

@@ -52,6 +52,7 @@ class TwoLevel final : public Collectives {
   std::uint64_t epoch() const override { return local_->epoch(); }
 
   Status wait(Ticket ticket) override;
+  void limit(std::optional<Seconds> longest) override;
   Result<bool> poll(Ticket ticket) override;
   // Of other hosts, a leader knows at most that their leaders are missing, and others know nothing.
   std::vector<int> missing(Ticket ticket) const override;
@@ -109,7 +110,7 @@ class TwoLevel final : public Collectives {
   Result<bool> end_down(Operation& operation);
   Status begin_what_was_agreed(Operation& operation);
   Result<bool> advance_all();
-  Status drive(Operation& operation);
+  Status drive(Operation& operation, Ticket ticket);
   void rest(std::uint32_t looks);
   Error give_up(const Error& error);
 
