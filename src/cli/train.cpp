@@ -207,12 +207,23 @@ class Journal {
       ORRERY_TRY(const double share, accuracy(setup_, trainer_.parameters()));
       line["accuracy"] = share;
     }
-    return log_->append(line.dump() + "\n");
+    append(line.dump() + "\n");
+    return {};
   }
 
  private:
   Journal(const Setup& setup, const Trainer& trainer)
       : setup_(setup), trainer_(trainer), start_(setup.env.clock.monotonic()) {}
+
+  // A log that cannot be written is no reason to end a training.
+  void append(std::string line) {
+    if (cannot_write_) line.insert(0, "\n");  // the last one may be cut off
+    const Status appended = log_->append(line);
+    if (!appended && !std::exchange(cannot_write_, true)) {
+      setup_.env.terminal.write_error(fmt::format("orrery: {}; the training goes on\n", appended.error().to_string()));
+    }
+    cannot_write_ = !appended;
+  }
 
   // "step 20/30  pass 1", "step 20  pass 1/3".
   std::string place_of(const TrainedStep& step) const {
@@ -224,6 +235,7 @@ class Journal {
   const Setup& setup_;
   const Trainer& trainer_;
   std::unique_ptr<env::AppendLog> log_;
+  bool cannot_write_ = false;
   Seconds start_;
   std::uint64_t samples_ = 0;
 };

@@ -2,7 +2,9 @@
 // Files and what it takes for them to survive a crash. Paths are UTF-8 with '/'.
 //
 // What is durable (survives a crash of the machine):
-//   write_atomically   everything, when it returns: readers see the old content or the new, never a mixture
+//   write_atomically   everything, when it returns: readers see the old content or the new, never a mixture. Symbolic
+//                      links are followed, and rights and owner of an old file are kept. What is no regular file
+//                      (a device, a pipe, /dev/stdout) or has several names is written into as it is
 //   open_log           the file's name, when it returns; bytes after AppendLog::sync
 //   make_directory     the directory, when it returns
 //   rename, remove     after sync_directory of the directories involved
@@ -51,7 +53,8 @@ class Files {
   virtual Result<std::string> read(const std::string& path, Bytes limit) = 0;
   // Opens a regular file to read parts of it.
   virtual Result<std::unique_ptr<ReadHandle>> open(const std::string& path) = 0;
-  // Replaces or creates `path`. Its directory must exist. A crash may leave a `path`.tmp-* beside it.
+  // Replaces or creates `path`. Its directory must exist. A crash may leave a `path`.tmp-* beside it (or beside what a
+  // link points to).
   virtual Status write_atomically(const std::string& path, std::string_view content) = 0;
   // Opens `path` for appending; creates it empty if it is missing.
   virtual Result<std::unique_ptr<AppendLog>> open_log(const std::string& path) = 0;

@@ -2,10 +2,15 @@
 
 #include "env/files.h"
 
+#include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "env/posix.h"
 #include "env/real_files.h"
 #include "env/sim_files.h"
 
@@ -48,6 +53,69 @@ TEST_P(FilesTest, WritesAtomicallyAndReadsBack) {
   EXPECT_EQ(*files_->read(path("f"), kLimit), bytes);
   EXPECT_EQ(*files_->size(path("f")), Bytes(4));
   EXPECT_EQ(*files_->list(root_), std::vector<std::string>{"f"}) << "no temporary file is left";
+}
+
+// Of the machine only: a simulated disk has neither links nor devices.
+class RealFilesTest : public FilesTest {
+ protected:
+  static mode_t mode_of(const std::string& path) {
+    struct stat facts {};
+    EXPECT_EQ(::lstat(path.c_str(), &facts), 0) << path;
+    return facts.st_mode;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Machine, RealFilesTest, testing::Values(true));
+
+TEST_P(RealFilesTest, KeepsTheRightsOfAFileThatItReplaces) {
+  ASSERT_TRUE(files_->write_atomically(path("f"), "old"));
+  ASSERT_EQ(::chmod(path("f").c_str(), 0600), 0);
+  ASSERT_TRUE(files_->write_atomically(path("f"), "new"));
+  EXPECT_EQ(mode_of(path("f")) & 07777, 0600u);
+}
+
+TEST_P(RealFilesTest, FollowsLinksAlsoThoseThatPointNowhereYet) {
+  ASSERT_TRUE(files_->make_directory(path("d")));
+  std::filesystem::create_symlink("d/f", path("relative"));
+  std::filesystem::create_symlink(path("relative"), path("absolute"));
+  for (const char* content : {"first", "second"}) {
+    ASSERT_TRUE(files_->write_atomically(path("absolute"), content));
+    EXPECT_EQ(*files_->read(path("d/f"), kLimit), content);
+    EXPECT_TRUE(S_ISLNK(mode_of(path("absolute"))));
+    EXPECT_TRUE(S_ISLNK(mode_of(path("relative"))));
+    EXPECT_EQ(*files_->list(path("d")), std::vector<std::string>{"f"});
+  }
+  std::filesystem::create_symlink("circle", path("circle"));
+  EXPECT_FALSE(files_->write_atomically(path("circle"), "x"));
+}
+
+TEST_P(RealFilesTest, WritesIntoWhatHasSeveralNamesOrIsNoFile) {
+  ASSERT_TRUE(files_->write_atomically(path("f"), "a long old content"));
+  std::filesystem::create_hard_link(path("f"), path("g"));
+  ASSERT_TRUE(files_->write_atomically(path("f"), "new"));
+  EXPECT_EQ(*files_->read(path("g"), kLimit), "new");
+  // A pipe has a reader.
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const FileDescriptor reader(::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK));
+  ASSERT_TRUE(files_->write_atomically(path("pipe"), "through"));
+  std::string got(16, ' ');
+  EXPECT_EQ(::read(reader.get(), got.data(), got.size()), 7);
+  EXPECT_TRUE(S_ISFIFO(mode_of(path("pipe"))));
+  EXPECT_TRUE(files_->write_atomically("/dev/null", "nothing"));
+  EXPECT_TRUE(S_ISCHR(mode_of("/dev/null")));
+  EXPECT_FALSE(files_->write_atomically("/dev/full", "too much"));
+  EXPECT_FALSE(files_->write_atomically(root_, "a folder"));
+  EXPECT_TRUE(S_ISDIR(mode_of(root_)));
+}
+
+TEST_P(RealFilesTest, WritesIntoWhatIsOpenWhereTheNameIsOneOfTheKernels) {
+  const FileDescriptor open_file(::open(path("f").c_str(), O_RDWR | O_CREAT, 0644));
+  ASSERT_TRUE(files_->write_atomically(fmt::format("/proc/self/fd/{}", open_file.get()), "there"));
+  struct stat before {
+  }, after{};
+  ASSERT_EQ(::fstat(open_file.get(), &before), 0);
+  ASSERT_EQ(::stat(path("f").c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino);
+  EXPECT_EQ(*files_->read(path("f"), kLimit), "there");
 }
 
 TEST_P(FilesTest, ReadingMoreThanTheLimitIsAnError) {

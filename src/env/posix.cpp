@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <poll.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -41,6 +42,22 @@ bool Deadline::passed() const {
 int Deadline::poll_ms(int longest_ms) const {
   const double ms = std::ceil(left().value() * 1000);
   return static_cast<int>(std::clamp(ms, 0.0, static_cast<double>(longest_ms)));
+}
+
+bool write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {
+      // Somebody made our terminal or pipe one that does not wait.
+      pollfd look{descriptor, POLLOUT, 0};
+      ::poll(&look, 1, -1);
+      continue;
+    }
+    if (written < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
 }
 
 Error posix_error(int error_number, const std::string& what) {

@@ -2,6 +2,7 @@
 // What the POSIX implementations share. Included by the real_*.cpp files only.
 
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -25,6 +26,9 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+// Writes all of `bytes`, waiting where it must. False with errno if that fails; some of them may be written then.
+bool write_all(int descriptor, std::string_view bytes);
 
 // A moment in the future on the monotonic clock.
 class Deadline {

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <dirent.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,14 +31,9 @@ std::string parent_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-Status write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return posix_error(errno, cannot("write", path));
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
+Status write_bytes(int fd, std::string_view bytes, const std::string& path) {
+  if (write_all(fd, bytes)) return {};
+  return posix_error(errno, cannot("write", path));
 }
 
 // Opens a file that did not exist, beside `path`. The process id keeps two processes apart, the counter two threads.
@@ -51,10 +49,82 @@ Result<FileDescriptor> create_beside(const std::string& path, std::string& creat
       fmt::format("cannot create \"{}\": {} temporary files are in the way; remove \"{}.tmp-*\"", path, kTries, path));
 }
 
+// Devices, pipes and sockets cannot be synced, and need not be.
+Status sync_file(int fd, const std::string& path) {
+  if (::fsync(fd) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP) return {};
+  return posix_error(errno, cannot("sync", path));
+}
+
 Status write_and_sync(int fd, std::string_view content, const std::string& path) {
-  ORRERY_TRY_VOID(write_all(fd, content, path));
-  if (::fsync(fd) != 0) return posix_error(errno, cannot("sync", path));
-  return {};
+  ORRERY_TRY_VOID(write_bytes(fd, content, path));
+  return sync_file(fd, path);
+}
+
+// What a write to `path` is to do.
+struct Target {
+  std::string path;                  // behind symbolic links
+  bool is_replaced = true;           // by a rename; otherwise written into as it is
+  std::optional<struct stat> old{};  // of a file that is replaced
+};
+
+Result<Target> find_target(const std::string& path) {
+  constexpr int kLinksMax = 40;  // as the kernel
+  Target target{path};
+  for (int i = 0; i < kLinksMax; ++i) {
+    // Names that the kernel makes up, like /dev/stdout, stand for what is open, not for a file of that name.
+    if (target.path.starts_with("/proc/")) return Target{target.path, false};
+    std::error_code failure;
+    const std::filesystem::path next = std::filesystem::read_symlink(target.path, failure);
+    if (failure) break;
+    target.path =
+        next.is_absolute() ? next.string() : (std::filesystem::path(target.path).parent_path() / next).string();
+  }
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) {
+    // Nothing is there yet; a circle of links never ends.
+    return errno == ENOENT ? Result<Target>(target) : posix_error(errno, cannot("write", path));
+  }
+  // A file with several names stays one file.
+  if (!S_ISREG(facts.st_mode) || facts.st_nlink > 1) return Target{path, false};
+  target.old = facts;
+  return target;
+}
+
+// The descriptor N of ours that /proc/self/fd/N stands for, which is where /dev/stdout and /dev/fd/N lead.
+std::optional<int> own_descriptor(const std::string& path) {
+  for (const std::string& folder : {std::string("/proc/self/fd/"), fmt::format("/proc/{}/fd/", ::getpid())}) {
+    if (!path.starts_with(folder)) continue;
+    int number = -1;
+    const char* const end = path.data() + path.size();
+    const auto [stopped, failure] = std::from_chars(path.data() + folder.size(), end, number);
+    if (failure == std::errc() && stopped == end) return number;
+  }
+  return std::nullopt;
+}
+
+Status write_into(const Target& target, std::string_view content) {
+  const std::string& path = target.path;
+  // A second opening would write over what was written through the first.
+  const std::optional<int> own = own_descriptor(path);
+  const FileDescriptor fd(own ? ::dup(*own) : ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (!fd.open()) return posix_error(errno, cannot("write", path));
+  return write_and_sync(fd.get(), content, path);
+}
+
+Status replace(const Target& target, std::string_view content) {
+  std::string temporary;
+  ORRERY_TRY(const FileDescriptor fd, create_beside(target.path, temporary));
+  if (target.old) {
+    // Whoever may not give files away keeps the rights at least.
+    (void)!::fchown(fd.get(), target.old->st_uid, target.old->st_gid);
+    (void)!::fchmod(fd.get(), target.old->st_mode & 07777);
+  }
+  Status written = write_and_sync(fd.get(), content, target.path);
+  if (written && ::rename(temporary.c_str(), target.path.c_str()) != 0) {
+    written = posix_error(errno, cannot("replace", target.path));
+  }
+  if (!written) ::unlink(temporary.c_str());
+  return written;
 }
 
 Status require_file(const std::string& path, std::string_view verb, struct stat* facts) {
@@ -67,12 +137,9 @@ class RealAppendLog final : public AppendLog {
  public:
   RealAppendLog(FileDescriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
 
-  Status append(std::string_view bytes) override { return write_all(fd_.get(), bytes, path_); }
+  Status append(std::string_view bytes) override { return write_bytes(fd_.get(), bytes, path_); }
 
-  Status sync() override {
-    if (::fdatasync(fd_.get()) != 0) return posix_error(errno, cannot("sync", path_));
-    return {};
-  }
+  Status sync() override { return sync_file(fd_.get(), path_); }
 
  private:
   FileDescriptor fd_;
@@ -136,15 +203,10 @@ Result<std::unique_ptr<ReadHandle>> RealFiles::open(const std::string& path) {
 }
 
 Status RealFiles::write_atomically(const std::string& path, std::string_view content) {
-  std::string temporary;
-  ORRERY_TRY(const FileDescriptor fd, create_beside(path, temporary));
-  Status written = write_and_sync(fd.get(), content, path);
-  if (written && ::rename(temporary.c_str(), path.c_str()) != 0) written = posix_error(errno, cannot("replace", path));
-  if (!written) {
-    ::unlink(temporary.c_str());
-    return written;
-  }
-  return sync_directory(parent_of(path));
+  ORRERY_TRY(const Target target, find_target(path));
+  if (!target.is_replaced) return write_into(target, content);
+  ORRERY_TRY_VOID(replace(target, content));
+  return sync_directory(parent_of(target.path));
 }
 
 Result<std::unique_ptr<AppendLog>> RealFiles::open_log(const std::string& path) {

@@ -1,9 +1,10 @@
 #include "env/real_terminal.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "env/posix.h"
 
 namespace orrery::env {
 
@@ -23,7 +24,8 @@ bool RealTerminal::shows_errors() const {
 }
 
 void RealTerminal::write_error(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  // Nobody could be told that this failed.
+  (void)write_all(STDERR_FILENO, text);
 }
 
 std::optional<std::string> RealVariables::get(const std::string& name) const {

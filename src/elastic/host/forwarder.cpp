@@ -23,24 +23,16 @@ constexpr std::size_t kPrefixBytesMax = 64;
 constexpr std::size_t kLineBytesMax = 64 << 10;  // longer ones are cut
 constexpr Seconds kLastLinesMax{1};
 
-void write_all(int to, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(to, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    // Nobody reads any more; printers must not notice.
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 // One output of one process, as the forwarding process sees it.
 struct Stream {
   env::FileDescriptor pipe;
   int to = STDOUT_FILENO;
   std::string prefix{};
   std::string line{};  // without its end so far
+  bool lost_some = false;
 
-  void write_out(std::string_view text) const { write_all(to, text); }
+  // What could not be written is lost: printers must not notice.
+  bool write_out(std::string_view text) const { return env::write_all(to, text); }
 
   void take(std::string_view bytes) {
     std::string out;
@@ -50,7 +42,7 @@ struct Stream {
       out += prefix + line + "\n";
       line.clear();
     }
-    write_out(out);
+    lost_some = !write_out(out) || lost_some;
   }
 
   // False at the end.
@@ -101,7 +93,7 @@ bool receive_streams(int control, std::list<Stream>& into) {
   if (control != kControl) ::dup2(control, kControl);
   ::close_range(kControl + 1, ~0U, 0);
   std::list<Stream> streams;
-  bool is_open = true;
+  bool is_open = true, lost_some = false;
   while (is_open || !streams.empty()) {
     std::vector<pollfd> events;
     for (const Stream& stream : streams) events.push_back({stream.pipe.get(), POLLIN, 0});
@@ -110,17 +102,18 @@ bool receive_streams(int control, std::list<Stream>& into) {
     std::size_t at = 0;
     for (auto stream = streams.begin(); stream != streams.end(); ++at) {
       const bool goes_on = events[at].revents == 0 || stream->read_some();
+      lost_some = lost_some || stream->lost_some;
       stream = goes_on ? std::next(stream) : streams.erase(stream);
     }
     if (is_open && events[at].revents != 0) is_open = receive_streams(kControl, streams);
   }
-  ::_exit(0);
+  ::_exit(lost_some ? 1 : 0);
 }
 
 }  // namespace
 
-void print(std::string_view text, bool is_error) {
-  write_all(is_error ? STDERR_FILENO : STDOUT_FILENO, text);
+bool print(std::string_view text, bool is_error) {
+  return env::write_all(is_error ? STDERR_FILENO : STDOUT_FILENO, text);
 }
 
 Result<std::unique_ptr<Forwarder>> Forwarder::start(int output, int error) {
@@ -137,11 +130,19 @@ Result<std::unique_ptr<Forwarder>> Forwarder::start(int output, int error) {
 }
 
 Forwarder::~Forwarder() {
+  (void)close();
+}
+
+bool Forwarder::close() {
+  if (!control_.open()) return true;
   control_.close();
   const env::Deadline deadline(kLastLinesMax);
   env::RealClock clock;
+  int status = 0;
+  pid_t ended = 0;
   // Whoever still has our pipes, like a helper that a process left behind, keeps it; it ends with that one.
-  while (::waitpid(process_, nullptr, WNOHANG) == 0 && !deadline.passed()) clock.sleep(Seconds(0.001));
+  while ((ended = ::waitpid(process_, &status, WNOHANG)) == 0 && !deadline.passed()) clock.sleep(Seconds(0.001));
+  return ended != process_ || status == 0;
 }
 
 Result<PrintEnds> Forwarder::add(const std::string& prefix) {

@@ -18,17 +18,20 @@ struct PrintEnds {
   env::FileDescriptor output, error;
 };
 
-// Writes all of `text` to our standard output or error, if anyone reads that.
-void print(std::string_view text, bool is_error);
+// Writes all of `text` to our standard output or error. False if some of it could not be written.
+bool print(std::string_view text, bool is_error);
 
 class Forwarder {
  public:
   // Forks: the caller must have no other thread. Lines go to these descriptors, ours unless given.
   static Result<std::unique_ptr<Forwarder>> start(int output = 1, int error = 2);
-  // Waits, a moment at most, until everything that was printed so far is out.
   ~Forwarder();
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
+
+  // Waits, a moment at most, until everything that was printed so far is out. False if some of it could not be written:
+  // a full disk, a reader that is gone. Nothing can be added afterwards.
+  bool close();
 
   // Lines begin with `prefix`, at most 64 bytes.
   Result<PrintEnds> add(const std::string& prefix);

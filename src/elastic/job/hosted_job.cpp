@@ -173,7 +173,7 @@ void HostedJob::read_printed(env::FileDescriptor& pipe, bool is_error) {
     if (got == 0) return pipe.close();
     const std::string text(buffer.data(), static_cast<std::size_t>(got));
     if (stream_ == nullptr) {
-      print(text, is_error);
+      (void)print(text, is_error);
     } else if (stream_->has_room_for(2 * kPrintedBytes)) {
       if (dropped_ > 0) send(Printed{true, fmt::format("orrery: {} bytes of output were dropped\n", dropped_)});
       dropped_ = 0;

@@ -127,8 +127,11 @@ class Launcher {
       }
       endure(carry_out());
     }
-    forwarder_.reset();
+    if (forwarder_ != nullptr) printed_all_ = forwarder_->close() && printed_all_;
     close_hosts();
+    if (!printed_all_) {
+      env_.terminal.write_error("orrery: some of what the processes printed could not be written and is lost\n");
+    }
     const LaunchReport report{roster_.exit_code(), roster_.status(), roster_.summary()};
     record({"ended", {{"code", std::int64_t{report.exit_code}}}, report.summary});
     return report;
@@ -212,7 +215,7 @@ class Launcher {
     } else if (const auto* const ended = std::get_if<HasEnded>(&order)) {
       roster_.ended(ended->member, {static_cast<int>(ended->code), static_cast<int>(ended->signal)});
     } else if (const auto* const printed = std::get_if<Printed>(&order)) {
-      print(printed->text, printed->is_error);
+      printed_all_ = print(printed->text, printed->is_error) && printed_all_;
     } else if (const auto* const posted = std::get_if<Posted>(&order)) {
       read_note(posted->bytes, host);
     }
@@ -405,6 +408,7 @@ class Launcher {
   bool was_noticed_ = false;
   Seconds next_reminder_{0};
   std::set<std::string> complaints_;
+  bool printed_all_ = true;
   std::int64_t events_lost_ = 0;                                 // since the last one that could be written
   std::map<MemberId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use
 };
