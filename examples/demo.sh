@@ -4,8 +4,14 @@
 # Every command after a "$" can be copied. Pictures are written to build/demo.
 set -euo pipefail
 
-orrery=$(readlink -f "${1:-build/release/bin/orrery}")
-cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/..
+orrery=${1:-$here/build/release/bin/orrery}
+[[ -x $orrery && ! -d $orrery ]] || {
+  echo "demo.sh: there is no program $orrery; build it with ./dev build, or run ./dev demo, which does both" >&2
+  exit 2
+}
+orrery=$(readlink -f "$orrery")
+cd "$here"
 pictures=build/demo
 mkdir -p "$pictures"
 

@@ -23,6 +23,47 @@ nlohmann::json json_of(const std::string& line) {
   return nlohmann::json::parse(outcome.output);
 }
 
+TEST(Cli, HelpExplainsCommandsByName) {
+  EXPECT_EQ(call("help").output, call("--help").output);
+  for (const Command& command : all_commands()) {
+    EXPECT_EQ(call("help " + command.name).output, call(command.name + " --help").output) << command.name;
+    // Its name and its summary do not run together.
+    EXPECT_NE(call("--help").output.find(fmt::format("  {} ", command.name)), std::string::npos) << command.name;
+  }
+  EXPECT_NE(call("help model").output.find("orrery model show"), std::string::npos);
+  const Outcome unknown = call("help predct");
+  EXPECT_EQ(unknown.exit_code, kBadInput);
+  EXPECT_NE(unknown.errors.find("did you mean \"predict\"?"), std::string::npos);
+}
+
+TEST(Cli, ErrorsAreJsonWhereAnswersWouldBe) {
+  for (const auto& [line, code, exit_code] : std::vector<std::tuple<std::string, std::string, int>>{
+           {"predict resnet5O --json", "not_found", kBadInput},
+           {"predict resnet50 --devce V100 --json", "invalid_argument", kBadInput},
+           {"predct --json", "invalid_argument", kBadInput},
+           {"predict --json no-such-file.onnx", "not_found", kBadInput}}) {
+    const Outcome outcome = call(line);
+    EXPECT_EQ(outcome.exit_code, exit_code) << line;
+    EXPECT_EQ(outcome.output, "") << line;
+    const auto error = nlohmann::json::parse(outcome.errors, nullptr, false);
+    ASSERT_TRUE(error.is_object()) << line << ": " << outcome.errors;
+    EXPECT_EQ(error["error"]["code"], code) << line;
+    EXPECT_EQ(error["error"]["exit_code"], exit_code);
+    EXPECT_FALSE(error["error"]["message"].get<std::string>().empty());
+  }
+  // What comes after "--" is for another program.
+  EXPECT_TRUE(call("run -n 0 -- program --json").errors.starts_with("orrery run: "));
+}
+
+TEST(Cli, CompletionKnowsThreeShells) {
+  EXPECT_TRUE(call("completion zsh").output.starts_with("autoload"));
+  const std::string fish = call("completion fish").output;
+  EXPECT_NE(fish.find("complete -c orrery -f -n __orrery_first -a predict"), std::string::npos);
+  EXPECT_NE(fish.find("complete -c orrery -f -n '__orrery_second model' -a show"), std::string::npos);
+  EXPECT_NE(fish.find("complete -c orrery -n '__orrery_is predict' -l device"), std::string::npos);
+  EXPECT_EQ(call("completion fsh").exit_code, kBadInput);
+}
+
 TEST(CliTest, MistakesAreNamedWithTheNearestMatch) {
   struct Case {
     std::string line, message;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -89,15 +90,71 @@ complete -o default -F _orrery orrery
                      second_cases, value_cases());
 }
 
+// A text in single quotes, as fish reads it.
+std::string fish_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "'";
+}
+
+// Whether the words so far are those of a command, or of none yet.
+constexpr const char* kFishHelpers = R"(function __orrery_is
+  set -l words (commandline -opc)
+  set -e words[1]
+  test "$words[1..2]" = "$argv"; or test "$words[1]" = "$argv"
+end
+function __orrery_first
+  test (count (commandline -opc)) -eq 1
+end
+function __orrery_second
+  set -l words (commandline -opc)
+  test (count $words) -eq 2; and test "$words[2]" = "$argv"
+end
+)";
+
+std::string fish_option(const std::string& condition, const OptionRecord& record) {
+  std::string line = fmt::format("complete -c orrery -n {} -l {} -d {}", fish_quoted(condition), record.name,
+                                 fish_quoted(record.help));
+  if (record.type == OptionType::kFlag) return line + "\n";
+  if (record.name == "device") return fmt::format("{} -x -a {}\n", line, fish_quoted(names_of_devices()));
+  if (record.choices.empty()) return line + " -r\n";
+  return fmt::format("{} -x -a {}\n", line, fish_quoted(fmt::format("{}", fmt::join(record.choices, " "))));
+}
+
+std::string fish_script() {
+  std::string text = kFishHelpers;
+  std::set<std::string> first_words;
+  for (const Command& command : all_commands()) {
+    const auto parts = split(command.name, ' ');
+    const bool is_new = first_words.insert(parts[0]).second;
+    const std::string summary = parts.size() == 1 ? command.summary : "";
+    if (is_new)
+      text += fmt::format("complete -c orrery -f -n __orrery_first -a {} -d {}\n", parts[0], fish_quoted(summary));
+    if (parts.size() > 1) {
+      text += fmt::format("complete -c orrery -f -n '__orrery_second {}' -a {} -d {}\n", parts[0], parts[1],
+                          fish_quoted(command.summary));
+    }
+    const std::string condition = "__orrery_is " + command.name;
+    for (const OptionRecord& record : command.options) text += fish_option(condition, record);
+    if (command.words.starts_with("MODEL")) {
+      text += fmt::format("complete -c orrery -n '{}' -a {}\n", condition, fish_quoted(names_of_models()));
+    }
+  }
+  return text + "complete -c orrery -f -n __orrery_first -a help -d 'explain a command'\n";
+}
+
 Status run_completion(Context& context, const Arguments& arguments) {
   const std::string& shell = arguments.words[0];
-  if (shell == "zsh")
-    context.print("autoload -U +X bashcompinit && bashcompinit\n");
-  else if (shell != "bash") {
-    const std::vector<std::string> shells = {"bash", "zsh"};
-    return Error::invalid(fmt::format("unknown shell \"{}\"{} (bash or zsh)", shell, did_you_mean(shell, shells)));
+  const std::vector<std::string> shells = {"bash", "zsh", "fish"};
+  if (std::find(shells.begin(), shells.end(), shell) == shells.end()) {
+    return Error::invalid(
+        fmt::format("unknown shell {}{} (bash, zsh or fish)", quote(shell), did_you_mean(shell, shells)));
   }
-  context.print(bash_script());
+  if (shell == "zsh") context.print("autoload -U +X bashcompinit && bashcompinit\n");
+  context.print(shell == "fish" ? fish_script() : bash_script());
   return {};
 }
 
@@ -108,9 +165,10 @@ Command completion_command() {
           "SHELL",
           1,
           1,
-          "print completion for bash or zsh",
+          "print completion for bash, zsh or fish",
           {},
-          {"orrery completion bash > /etc/bash_completion.d/orrery", "source <(orrery completion zsh)"},
+          {"orrery completion bash > /etc/bash_completion.d/orrery", "source <(orrery completion zsh)",
+           "orrery completion fish > ~/.config/fish/completions/orrery.fish"},
           run_completion};
 }
 

@@ -1,6 +1,8 @@
 #include "cli/main.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <orrery_version.h>
 
 #include "base/text.h"
@@ -14,9 +16,13 @@ std::string overview() {
   std::string text =
       "orrery: a working model of a deep-learning training cluster\n\n"
       "usage: orrery COMMAND [options]\n\ncommands:\n";
-  for (const Command& command : all_commands()) text += fmt::format("  {:<18}{}\n", command.name, command.summary);
+  std::size_t width = 0;
+  for (const Command& command : all_commands()) width = std::max(width, command.name.size());
+  for (const Command& command : all_commands()) {
+    text += fmt::format("  {:<{}}  {}\n", command.name, width, command.summary);
+  }
   text +=
-      "\n`orrery COMMAND --help` explains one. Try:\n"
+      "\n`orrery help COMMAND` explains one. Try:\n"
       "  orrery predict resnet50 --device V100 --batch 64\n"
       "  orrery compare gpt2 --steps 100000\n";
   return text;
@@ -40,10 +46,27 @@ const Command* find_command(const std::vector<std::string>& words) {
   return found;
 }
 
-Outcome failure(const Error& error, std::string_view command) {
+// The words before "--": what comes after them is for another program.
+bool has_word(const std::vector<std::string>& words, std::string_view wanted) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::find(words.begin(), end, wanted) != end;
+}
+
+// On standard error, as JSON if --json asks for that: standard output is for answers.
+Outcome failure(const Error& error, std::string_view command, const std::vector<std::string>& words,
+                std::string_view advice = "") {
   const bool bad_input = error.code() == ErrorCode::kInvalidArgument || error.code() == ErrorCode::kNotFound;
+  const int exit_code = bad_input ? kBadInput : kFailed;
+  if (has_word(words, "--json")) {
+    const nlohmann::ordered_json json = {{"error",
+                                          {{"code", to_string(error.code())},
+                                           {"message", error.to_string()},
+                                           {"command", command},
+                                           {"exit_code", exit_code}}}};
+    return {exit_code, "", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
+  }
   const std::string prefix = command.empty() ? "orrery" : fmt::format("orrery {}", command);
-  return {bad_input ? kBadInput : kFailed, "", fmt::format("{}: {}\n", prefix, error.to_string())};
+  return {exit_code, "", fmt::format("{}: {}\n{}", prefix, error.to_string(), advice)};
 }
 
 Outcome unknown_command(const std::vector<std::string>& words) {
@@ -54,27 +77,37 @@ Outcome unknown_command(const std::vector<std::string>& words) {
     if (command.name.starts_with(words[0] + " ")) {
       return failure(Error::invalid(fmt::format("incomplete command \"{}\"; try `orrery {} {}`", words[0], command.name,
                                                 command.words)),
-                     "");
+                     "", words);
     }
   }
   const std::string hint = did_you_mean(words[0], names);
   return failure(Error::invalid(fmt::format("unknown command \"{}\"{}", words[0],
                                             hint.empty() ? "; `orrery --help` lists them" : hint)),
-                 "");
+                 "", words);
 }
 
 bool asks_for_help(const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    if (word == "--") return false;
-    if (word == "--help" || word == "-h") return true;
+  return has_word(words, "--help") || has_word(words, "-h");
+}
+
+// "orrery help", "orrery help model show"; a first word of several commands, like "model", shows all of them.
+Outcome help_on(const std::vector<std::string>& words) {
+  if (words.empty()) return {kDone, overview(), ""};
+  if (const Command* const command = find_command(words)) return {kDone, command_help(*command), ""};
+  std::string text;
+  for (const Command& command : all_commands()) {
+    if (words.size() > 1 || !command.name.starts_with(words[0] + " ")) continue;
+    text += (text.empty() ? "" : "\n") + command_help(command);
   }
-  return false;
+  if (text.empty()) return unknown_command(words);
+  return {kDone, text, ""};
 }
 
 }  // namespace
 
 Outcome run(const std::vector<std::string>& words, env::Env environment) {
-  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") return {kDone, overview(), ""};
+  if (words.empty() || words[0] == "--help" || words[0] == "-h") return help_on({});
+  if (words[0] == "help") return help_on({words.begin() + 1, words.end()});
   if (words[0] == "--version") return {kDone, fmt::format("orrery {}\n", kVersion), ""};
   const Command* command = find_command(words);
   if (command == nullptr) return unknown_command(words);
@@ -84,15 +117,14 @@ Outcome run(const std::vector<std::string>& words, env::Env environment) {
                                       words.end());
   const auto arguments = parse_arguments(*command, rest);
   if (!arguments) {
-    Outcome outcome = failure(arguments.error(), command->name);
-    outcome.errors += fmt::format("`orrery {} --help` shows what it takes.\n", command->name);
-    return outcome;
+    return failure(arguments.error(), command->name, words,
+                   fmt::format("`orrery {} --help` shows what it takes.\n", command->name));
   }
   std::string output;
   Context context(environment, output);
   const Status status = command->run(context, *arguments);
   if (!status) {
-    Outcome outcome = failure(status.error(), command->name);
+    Outcome outcome = failure(status.error(), command->name, words);
     outcome.output = std::move(output);
     return outcome;
   }

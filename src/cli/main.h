@@ -13,7 +13,8 @@ enum ExitCode { kDone = 0, kFailed = 1, kBadInput = 2 };
 struct Outcome {
   int exit_code = kDone;
   std::string output;  // for standard output
-  std::string errors;  // for standard error
+  std::string
+      errors;  // for standard error; with --json one line: {"error": {"code", "message", "command", "exit_code"}}
 };
 
 // Runs one command line (without the program's name).

@@ -70,7 +70,7 @@ Command observe_command() {
           join(join(join(placement_options(), training_options()),
                     {optional_duration("measured", "what one iteration took: 82ms, 1.4s"), predictor_option()}),
                table_options()),
-          {"orrery observe runs.jsonl resnet50 --device V100 --batch 64 --measured 190ms"},
+          {"orrery observe observed.jsonl resnet50 --device V100 --batch 64 --measured 190ms"},
           run_observe};
 }
 

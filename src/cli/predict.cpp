@@ -202,7 +202,7 @@ Command predict_command() {
        "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
        "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
        "orrery predict resnet18 --device CPU --batch 8 --with cpu.model",
-       "orrery predict resnet50 --device V100 --batch 128 --observed runs.jsonl",
+       "orrery predict resnet50 --device V100 --batch 128 --observed observed.jsonl",
        "orrery predict resnet18 --device T4 --batch 32 --trace predicted.trace.json",
        "orrery predict job.yaml --device H100"},
       run_predict};

@@ -293,8 +293,8 @@ Command simulate_command() {
       {"orrery simulate jobs.csv --cluster 32x8 --policy fifo,srtf,las,optimus",
        "orrery simulate philly.csv.gz --cluster 64x4 --policy fifo,srtf --report report.html",
        "orrery simulate cases.csv --cluster A100=10x1,V100=20x1 --policy allox,hydra,edf",
-       "orrery simulate jobs.csv --policy las,srtf --prediction-error 0.3 --seeds 20 --sweep runs.jsonl",
-       "orrery simulate jobs.csv --policy las,srtf --mtbf 10d --seeds 200 --sweep runs.jsonl --slurm",
+       "orrery simulate jobs.csv --policy las,srtf --prediction-error 0.3 --seeds 20 --sweep sweep.jsonl",
+       "orrery simulate jobs.csv --policy las,srtf --mtbf 10d --seeds 200 --sweep sweep.jsonl --slurm",
        "orrery simulate jobs.csv --policy srtf,gandiva --explain job-7",
        "orrery simulate --oracle ../shared/oracles/sched_tiresias_sim --json"},
       run_simulate};
