@@ -218,7 +218,7 @@ class RunTest(JobTest):
         run = [ORRERY, "run", "-n", "1", "--http", "0.0.0.0:0", "--", "true"]
         result = subprocess.run(run, capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("without --http-token-file it listens on 127.0.0.1 only", result.stderr)
+        self.assertIn("give it a token (--http-token-file), or let it listen on 127.0.0.1", result.stderr)
 
     def test_resize_by_http(self):
         token = pathlib.Path(self.folder) / "token"
