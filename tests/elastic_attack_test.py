@@ -251,10 +251,14 @@ print(message())
         self.assertIn("127.0.0.1:", said[0])  # the port of a worker: this order is the right one
 
     def test_a_name_that_starts_like_loopback_is_not(self):
+        hosts = pathlib.Path(self.folder) / "hosts"
+        hosts.write_text("0.0.0.0 127.evil.example\n")
+        as_root = ["unshare", "-m", "sh", "-c", f'mount --bind {hosts} /etc/hosts && exec "$0" "$@"']
         for host in ("127.evil.example", "0.0.0.0"):
-            result = subprocess.run([ORRERY, "agent", "--listen", f"{host}:0"], capture_output=True, text=True,
-                                    check=False, timeout=60)
+            result = subprocess.run([*as_root, ORRERY, "agent", "--listen", f"{host}:0"], capture_output=True, text=True,
+                                    check=False, timeout=20)
             self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("is reached from other machines", result.stderr)
         result = subprocess.run([ORRERY, "run", "-n", "1", "--http", "0.0.0.0:0", "--", "true"], capture_output=True,
                                 text=True, check=False, timeout=60)
         self.assertEqual(result.returncode, 2, result.stderr)
