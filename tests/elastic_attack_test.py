@@ -5,6 +5,7 @@ Needs root, to become that user and to mount a small file system.
 """
 
 import contextlib
+import http.client
 import os
 import pathlib
 import shutil
@@ -13,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -291,6 +293,25 @@ print(message())
         self.wait_for_steps(20)
         self.assertEqual(status(0, "POST /drain"), 200)
         self.assertEqual(job.wait(), 0)
+
+    def test_idle_connections_to_the_page_of_a_job_do_not_keep_others_from_it(self):
+        port = free_port()
+        job = self.train("-n", "2", "--http", str(port), before="ulimit -n 26")
+        self.intrude(port, -1, count=100, hold_s=600)
+
+        def used_s():
+            fields = pathlib.Path(f"/proc/{job.process.pid}/stat").read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        before = used_s()
+        time.sleep(2)
+        self.assertLess(used_s() - before, 1, "the launcher looks without end at what it cannot accept")
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("GET", "/job")
+        self.assertEqual(connection.getresponse().status, 200)
+        connection.close()
+        self.wait_for_steps(20)
+        self.stop(job)
 
     # The launcher's own faults
 

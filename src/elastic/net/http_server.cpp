@@ -25,7 +25,7 @@ env::Address HttpServer::address() const {
 
 void HttpServer::add_descriptors(std::vector<int>& descriptors) const {
   // A full house has no door.
-  if (visitors_.size() < kVisitorsMax) descriptors.push_back(listener_.get());
+  if (visitors_.size() < kVisitorsMax && !is_full_) descriptors.push_back(listener_.get());
   for (const Visitor& visitor : visitors_) {
     if (visitor.said.empty()) descriptors.push_back(visitor.socket.get());
   }
@@ -36,8 +36,14 @@ bool HttpServer::has_output() const {
 }
 
 void HttpServer::let_in() {
+  is_full_ = false;
+  const auto drop_oldest = [this] {
+    is_full_ = visitors_.empty();
+    if (!is_full_) visitors_.erase(visitors_.begin());
+    return !is_full_;
+  };
   while (visitors_.size() < kVisitorsMax) {
-    auto socket = accept_from(listener_.get());
+    auto socket = accept_or_drop(listener_.get(), drop_oldest);
     if (!socket || !*socket) return;
     visitors_.push_back({.socket = std::move(**socket), .until = clock_.monotonic() + kVisitMax});
   }

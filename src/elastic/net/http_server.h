@@ -45,7 +45,8 @@ class HttpServer {
 
   env::FileDescriptor listener_;
   env::Clock& clock_;
-  std::vector<Visitor> visitors_;
+  std::vector<Visitor> visitors_;  // the oldest first
+  bool is_full_ = false;           // no descriptor is left for a visitor: one that waits would wake us without end
 };
 
 }  // namespace orrery::elastic::net
