@@ -102,7 +102,7 @@ class RankLost(Error, RuntimeError):
     def __init__(self, operation: str, ranks: list[int], size: int):
         self.ranks = ranks
         some = f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))}"
-        super().__init__(f"{operation}: {some} of {size} died, and what it needs of {some} is gone")
+        super().__init__(f"{operation} needs something of {some} of {size}, which died or left")
 
 
 class CollectiveTimeout(Error, RuntimeError):
