@@ -79,5 +79,26 @@ TEST(GavelWorld, ByHand) {
   EXPECT_FALSE(simulate_gavel(jobs, *speeds, "nobody", {.gpus = {1}}).has_value());
 }
 
+// b comes to the policy after c, because its tenant has its quota, but stands before c in the trace: the pair of both
+// starts with b.
+TEST(Gavel, PairsStartWhicheverOfThemCameFirst) {
+  Workload workload = workload_of({job_of(0, 700, 2), job_of(57, 5000, 2), job_of(57, 3110, 2)});
+  workload.tenants = {"t3", "t2"};
+  const double used[] = {0.4, 0.5, 0.5}, memory[] = {0.4, 0.5, 0.3};
+  for (std::size_t j = 0; j < 3; ++j) {
+    workload.jobs[j].facts.gpu_utilisation = used[j];
+    workload.jobs[j].facts.gpu_memory_share = memory[j];
+  }
+  workload.jobs[2].facts.tenant = 1;
+  RunSetup setup = setup_of(2, 1);
+  setup.engine.tenant_quota = 2;
+  setup.engine.keep_log = true;
+  const RunResult result = run(workload, setup, "gavel-packed");
+  const bool packed = std::any_of(result.log.begin(), result.log.end(), [](const LoggedDecision& entry) {
+    return entry.decision.action == schedule::Action::kPack && entry.decision.job == 2 && entry.decision.other == 1;
+  });
+  EXPECT_TRUE(packed);
+}
+
 }  // namespace
 }  // namespace orrery::simulate

@@ -232,20 +232,29 @@ class Gavel : public Policy {
     // Larger gangs first, so that they stay together.
     std::stable_sort(starts.begin(), starts.end(),
                      [this](JobIndex a, JobIndex b) { return view_->facts(a).gpus > view_->facts(b).gpus; });
-    for (const JobIndex job : starts) start(job, free, decisions);
+    // Of a pair the lower index takes the GPUs, whichever came first, and the other joins it when all have theirs.
+    for (const JobIndex job : starts) {
+      if (!joins(job)) start(job, free, decisions);
+    }
+    for (const JobIndex job : starts) {
+      if (!joins(job)) continue;
+      decisions.push_back(
+          {.action = Action::kPack, .job = job, .other = targets_.at(job).partner, .reason = reason_of(job)});
+    }
   }
+
+  bool joins(JobIndex job) const {
+    const JobIndex partner = targets_.at(job).partner;
+    return partner != kNoJob && partner < job;
+  }
+  Reason reason_of(JobIndex job) const { return {Why::kShareDue, targets_.at(job).share, targets_.at(job).priority}; }
 
   void start(JobIndex job, FreeGpus& free, std::vector<Decision>& decisions) {
     const Target& target = targets_.at(job);
-    const Reason reason = {Why::kShareDue, target.share, target.priority};
-    if (target.partner != kNoJob && target.partner < job) {
-      decisions.push_back({.action = Action::kPack, .job = job, .other = target.partner, .reason = reason});
-      return;
-    }
     const FreeGpus there = view_->is_typed() ? free.of_type(*view_, static_cast<std::int32_t>(target.type)) : free;
     const Allocation allocation = *placer_->place(*view_, there, job, view_->facts(job).gpus);
     free.take(allocation);
-    decisions.push_back({.action = Action::kStart, .job = job, .allocation = allocation, .reason = reason});
+    decisions.push_back({.action = Action::kStart, .job = job, .allocation = allocation, .reason = reason_of(job)});
   }
 
   struct Past {

@@ -21,7 +21,7 @@
 
 namespace orrery::schedule {
 
-// A job, or two on the same GPUs, the lower index first.
+// A job, or two on the same GPUs, in the order in which they came.
 struct RoundUnit {
   JobIndex first = kNoJob;
   JobIndex second = kNoJob;
