@@ -24,9 +24,16 @@ double merit(const ClusterView& view, JobIndex job) {
   return weight_of(view.facts(job)) / (left * view.facts(job).gpus);
 }
 
-int largest_machine(const ClusterView& view) {
+bool runs_on(const ClusterView& view, JobIndex job, const MachineView& machine) {
+  return machine.up && (!view.is_typed() || view.speed_on(job, machine.device) > 0);
+}
+
+// Of those that are up and of a type the job runs on: a plan has no others for it.
+int largest_machine(const ClusterView& view, JobIndex job) {
   int most = 0;
-  for (const MachineView& machine : view.machines()) most = std::max(most, static_cast<int>(machine.gpus));
+  for (const MachineView& machine : view.machines()) {
+    if (runs_on(view, job, machine)) most = std::max(most, static_cast<int>(machine.gpus));
+  }
   return std::min(most, kVmGpusMax);
 }
 
@@ -34,8 +41,9 @@ int largest_machine(const ClusterView& view) {
 schedule::Allocation spread(const ClusterView& view, JobIndex job, const std::vector<int>& free) {
   std::vector<std::pair<int, std::int32_t>> machines;
   for (std::size_t m = 0; m < free.size(); ++m) {
-    const bool runs_it = !view.is_typed() || view.speed_on(job, view.machines()[m].device) > 0;
-    if (free[m] > 0 && view.machines()[m].up && runs_it) machines.emplace_back(-free[m], static_cast<std::int32_t>(m));
+    if (free[m] > 0 && runs_on(view, job, view.machines()[m])) {
+      machines.emplace_back(-free[m], static_cast<std::int32_t>(m));
+    }
   }
   std::sort(machines.begin(), machines.end());
   schedule::Allocation allocation;
@@ -53,7 +61,7 @@ schedule::Allocation spread(const ClusterView& view, JobIndex job, const std::ve
 }  // namespace
 
 bool ClusterDesk::is_gang(const ClusterView& view, JobIndex job) const {
-  return view.facts(job).gpus > largest_machine(view) ||
+  return view.facts(job).gpus > largest_machine(view, job) ||
          (view.is_running(job) && view.progress(job).allocation.size() > 1);
 }
 

@@ -9,9 +9,9 @@
 // pinned.
 //
 // The merit of a job is its weight, divided by the time left and the GPUs it asks for. Jobs that fit on no single
-// machine are not planned: one of more merit than all others that wait starts on whatever is free, machines with most
-// free GPUs first; until there are enough, nothing else is started. It is not suspended. Of the others at most
-// `jobs_max` that wait are looked at, those of most merit.
+// machine that is up are not planned: one of more merit than all others that wait starts on whatever is free, machines
+// with most free GPUs first; until there are enough, nothing else is started. It is not suspended. Of the others at
+// most `jobs_max` that wait are looked at, those of most merit.
 
 #include <map>
 

@@ -11,6 +11,7 @@
 // With one GPU it is shortest first; with s(k) = k^p it is heSRPT (Berg, Vesilo, Harchol-Balter 2020).
 // A job may count for more than one (`weight`): |A| is then the sum of weights. O(jobs x GPUs).
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -22,8 +23,9 @@ class Speedup {
   explicit Speedup(std::vector<double> speeds);
 
   int most() const { return static_cast<int>(speeds_.size()) - 1; }
-  double at(int gpus) const { return speeds_[static_cast<std::size_t>(gpus)]; }  // 0 <= gpus <= most()
-  double gain(int gpus) const { return at(gpus) - at(gpus - 1); }                // of the last of them
+  // More than most() are as good as most(): a job may hold more than are known to help it now.
+  double at(int gpus) const { return speeds_[static_cast<std::size_t>(std::min(gpus, most()))]; }
+  double gain(int gpus) const { return at(gpus) - at(gpus - 1); }  // of the last of them
 
  private:
   std::vector<double> speeds_;  // by GPUs, from 0 on

@@ -12,6 +12,13 @@ using schedule::FreeGpus;
 using schedule::JobIndex;
 using schedule::Slice;
 
+AgedJobs::AgedJobs(schedule::ClusterLedger& ledger) : ledger_(ledger), placer_(schedule::make_consolidated_placer()) {
+  gpus_of_type_.resize(static_cast<std::size_t>(ledger.types()));
+  for (const schedule::MachineView& machine : ledger.machines()) {
+    gpus_of_type_[static_cast<std::size_t>(machine.device)] += machine.gpus;
+  }
+}
+
 void AgedJobs::give_back() {
   for (const Slice& slice : kept_) ledger_.give_back(slice);
   kept_.clear();
@@ -39,6 +46,8 @@ std::optional<AgedJobs::Ready> AgedJobs::next() {
     if (type_ < 0) {
       int most = -1;
       for (const std::int32_t type : ledger_.types_of(job)) {
+        // A type with fewer GPUs than it asks for would be kept for ever.
+        if (gpus_of_type_[static_cast<std::size_t>(type)] < ledger_.facts(job).gpus) continue;
         const int there = free.of_type(ledger_, type).total();
         if (there > most) type_ = type;
         most = std::max(most, there);

@@ -2,8 +2,9 @@
 // Jobs that have waited too long: each leaves the policy and gets the next GPUs that become free.
 //
 // 1. Aged jobs stand in the order in which they became so.
-// 2. The first keeps free GPUs as they come (of one type of device, where types differ: the one with most of them free
-//    when it became the first; of equal ones its fastest). The policy does not see them any more.
+// 2. The first keeps free GPUs as they come (of one type of device, where types differ: of those that have enough GPUs
+//    the one with most of them free when it became the first; of equal ones its fastest). The policy does not see them
+//    any more.
 // 3. When it has enough it starts, and runs to its end. Then the GPUs are the policy's again.
 // So nobody waits for ever, under any policy.
 
@@ -17,8 +18,8 @@ namespace orrery::simulate {
 
 class AgedJobs {
  public:
-  // The ledger is borrowed.
-  explicit AgedJobs(schedule::ClusterLedger& ledger) : ledger_(ledger), placer_(schedule::make_consolidated_placer()) {}
+  // The ledger is borrowed, with all its machines up and free.
+  explicit AgedJobs(schedule::ClusterLedger& ledger);
 
   bool empty() const { return waiting_.empty(); }
   void add(schedule::JobIndex job) { waiting_.push_back(job); }
@@ -42,6 +43,7 @@ class AgedJobs {
   std::deque<schedule::JobIndex> waiting_;
   schedule::Allocation kept_;  // for the first
   std::int32_t type_ = -1;     // of the devices it waits for; -1: not chosen, or any
+  std::vector<int> gpus_of_type_;
 };
 
 }  // namespace orrery::simulate

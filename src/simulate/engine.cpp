@@ -5,6 +5,7 @@
 #include <cmath>
 #include <deque>
 #include <fmt/format.h>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/random.h"
@@ -39,7 +40,7 @@ class Engine {
     ledger_.set_min_run(options.min_run_ns);
     capacities_.resize(static_cast<std::size_t>(ledger_.types()));
     for (const schedule::MachineView& machine : machines) {
-      capacity_ += machine.gpus;
+      machine_gpus_.push_back(machine.gpus);
       capacities_[static_cast<std::size_t>(machine.device)] += machine.gpus;
     }
     result_.jobs.resize(count);
@@ -86,6 +87,7 @@ class Engine {
       if (options_.check_invariants) ORRERY_TRY_VOID(check_invariants());
     }
     finish();
+    ORRERY_TRY_VOID(check_liveness());
     return std::move(result_);
   }
 
@@ -285,7 +287,7 @@ class Engine {
       const auto job = static_cast<JobIndex>(arrived_);
       ++result_.events;
       const bool beyond_quota = options_.tenant_quota > 0 && facts.gpus > options_.tenant_quota;
-      if (facts.gpus > capacity_for(job) || beyond_quota) {
+      if (facts.gpus > capacity_for(job, capacities_) || beyond_quota) {
         result_.too_large.push_back(job);
         continue;
       }
@@ -331,12 +333,12 @@ class Engine {
     admit_within(quota);
   }
 
-  // GPUs that a job could get with every machine up: all, or those of one type it runs on.
-  int capacity_for(JobIndex job) const {
-    if (!ledger_.is_typed()) return capacity_;
+  // GPUs that a job could get of so many of each type: all, or those of one type it runs on.
+  int capacity_for(JobIndex job, const std::vector<int>& by_type) const {
+    if (!ledger_.is_typed()) return std::accumulate(by_type.begin(), by_type.end(), 0);
     int most = 0;
     for (const std::int32_t type : ledger_.types_of(job)) {
-      most = std::max(most, capacities_[static_cast<std::size_t>(type)]);
+      most = std::max(most, by_type[static_cast<std::size_t>(type)]);
     }
     return most;
   }
@@ -471,6 +473,30 @@ class Engine {
     result_.use = std::move(use_).take();
   }
 
+  // Of the jobs that did not end, one that the machines which are up cannot run excuses the others: they may have to
+  // wait behind it. Without one, the policy left them behind.
+  Status check_liveness() const {
+    if (result_.unfinished.empty()) return {};
+    std::vector<int> up(capacities_.size(), 0);
+    for (std::size_t m = 0; m < machine_gpus_.size(); ++m) {
+      const schedule::MachineView& machine = ledger_.machines()[m];
+      if (machine.up) up[static_cast<std::size_t>(machine.device)] += machine_gpus_[m];
+    }
+    for (const JobIndex job : result_.unfinished) {
+      if (ledger_.facts(job).gpus > capacity_for(job, up)) return {};
+    }
+    constexpr std::size_t kNamed = 5;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(kNamed, result_.unfinished.size()); ++i) {
+      names += (i == 0 ? "" : ", ") + workload_.jobs[static_cast<std::size_t>(result_.unfinished[i])].id;
+    }
+    if (result_.unfinished.size() > kNamed) names += ", …";
+    const std::size_t count = result_.unfinished.size();
+    return Error::internal(fmt::format(
+        "{} left {} of {} behind that the machines can run ({}): a defect of the policy, so it has no figures",
+        result_.policy, count == 1 ? "1 job" : fmt::format("{} jobs", count), result_.jobs.size(), names));
+  }
+
   const Workload& workload_;
   const SpeedModel& speed_;
   const EngineOptions& options_;
@@ -480,10 +506,10 @@ class Engine {
   EndQueue ends_;
   EndQueue ages_;  // when waiting jobs will have waited too long, if that is limited
   AgedJobs aged_;
-  std::deque<TimeNs> protected_;  // ends of minimum run times
-  int capacity_ = 0;              // GPUs, with every machine up
-  std::vector<int> capacities_;   // by type of device
-  std::size_t price_ = 0;         // of EngineOptions::prices, that holds now
+  std::deque<TimeNs> protected_;   // ends of minimum run times
+  std::vector<int> machine_gpus_;  // by machine, whatever was withheld of them since
+  std::vector<int> capacities_;    // by type of device, with every machine up
+  std::size_t price_ = 0;          // of EngineOptions::prices, that holds now
   std::vector<MachineChange> outages_;
   std::size_t change_ = 0;
   TimeNs round_ns_ = 0;

@@ -79,7 +79,7 @@ struct EngineOptions {
 
 struct JobOutcome {
   TimeNs first_start_ns = kNever;
-  TimeNs end_ns = kNever;  // kNever: see RunResult::never_ran
+  TimeNs end_ns = kNever;  // kNever: see RunResult::too_large and unfinished
   TimeNs executed_ns = 0;
   std::int32_t starts = 0;
   std::int32_t moves = 0;  // migrations and resizings
@@ -110,7 +110,7 @@ struct RunResult {
   std::string policy;
   std::vector<JobOutcome> jobs;      // as in the workload
   std::vector<JobIndex> too_large;   // ask for more GPUs than the cluster has of a type they run on, or their quota
-  std::vector<JobIndex> unfinished;  // the policy left them waiting when nothing else was to come
+  std::vector<JobIndex> unfinished;  // wait for machines that never return, or behind jobs that do
   std::vector<LoggedDecision> log;
   std::vector<Holding> holdings;  // in the order of their ends
   std::vector<UsePoint> use;      // thinned out: at most a few thousand points
@@ -124,7 +124,9 @@ struct RunResult {
 };
 
 // `machines` as at the start, all GPUs free. `policy` makes the policy, which may look at the view while the run lasts.
-// An error is a decision that cannot be carried out.
+// An error is a decision that cannot be carried out, or jobs left behind: when nothing else is to come, every job ends
+// that the machines which are up can run. A policy under which one does not has a defect, and its figures, which would
+// be of fewer jobs than those of other policies, are not given.
 Result<RunResult> simulate(
     const Workload& workload, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,
     const std::function<Result<std::unique_ptr<schedule::Policy>>(const schedule::ClusterView&)>& policy,

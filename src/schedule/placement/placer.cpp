@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -13,6 +14,7 @@ void FreeGpus::assign(const ClusterView& view) {
   free_.clear();
   free_.reserve(view.machines().size());
   total_ = 0;
+  device_ = -1;
   for (const MachineView& machine : view.machines()) {
     free_.push_back(machine.up ? machine.free : 0);
     total_ += free_.back();
@@ -27,6 +29,7 @@ FreeGpus FreeGpus::of_type(const ClusterView& view, std::int32_t device) const {
     result.total_ -= result.free_[m];
     result.free_[m] = 0;
   }
+  result.device_ = device;
   return result;
 }
 
@@ -113,30 +116,46 @@ class BestFitPlacer : public Placer {
  public:
   std::string_view name() const override { return "best-fit"; }
 
-  std::optional<Allocation> place(const ClusterView& view, const FreeGpus& free, JobIndex, int gpus) override {
+  std::optional<Allocation> place(const ClusterView& view, const FreeGpus& free, JobIndex job, int gpus) override {
     const std::int32_t one = tightest(free.by_machine(), gpus);
     if (one >= 0) return Allocation{{one, gpus}};
-    int largest = 0;
-    for (const MachineView& machine : view.machines()) largest = std::max(largest, machine.gpus);
-    if (gpus <= largest) return std::nullopt;
-    // Larger than any machine: whole empty ones, and the rest where it fits best.
+    if (gpus <= largest_for(view, free, job)) return std::nullopt;
+    // Larger than any machine: whole empty ones, the largest first, and the rest where it fits best.
     left_.assign(free.by_machine().begin(), free.by_machine().end());
     Allocation result;
-    for (std::size_t m = 0; m < left_.size() && gpus >= largest; ++m) {
-      if (left_[m] != largest) continue;
-      result.push_back({static_cast<std::int32_t>(m), largest});
-      left_[m] = 0;
-      gpus -= largest;
+    while (true) {
+      if (const std::int32_t rest = tightest(left_, gpus); rest >= 0) {
+        result.push_back({rest, gpus});
+        return result;
+      }
+      const std::int32_t whole = largest_empty(view);
+      if (whole < 0) return std::nullopt;
+      result.push_back({whole, std::exchange(left_[static_cast<std::size_t>(whole)], 0)});
+      gpus -= result.back().gpus;
     }
-    if (gpus >= largest) return std::nullopt;
-    if (gpus == 0) return result;
-    const std::int32_t rest = tightest(left_, gpus);
-    if (rest < 0) return std::nullopt;
-    result.push_back({rest, gpus});
-    return result;
   }
 
  private:
+  // Of the machines that are up and of a type the job runs on and may get: others it would wait for in vain.
+  static int largest_for(const ClusterView& view, const FreeGpus& free, JobIndex job) {
+    int largest = 0;
+    for (const MachineView& machine : view.machines()) {
+      const bool suits = machine.up && free.is_of(machine.device) && view.speed_on(job, machine.device) > 0;
+      if (suits) largest = std::max(largest, machine.gpus);
+    }
+    return largest;
+  }
+
+  // The first of the largest machines of which all GPUs are left; -1 without any.
+  std::int32_t largest_empty(const ClusterView& view) const {
+    std::int32_t best = -1;
+    for (std::size_t m = 0; m < left_.size(); ++m) {
+      if (left_[m] == 0 || left_[m] != view.machines()[m].gpus) continue;
+      if (best < 0 || left_[m] > left_[static_cast<std::size_t>(best)]) best = static_cast<std::int32_t>(m);
+    }
+    return best;
+  }
+
   std::vector<std::int32_t> left_;
 };
 

@@ -26,12 +26,15 @@ class FreeGpus {
   std::span<const std::int32_t> by_machine() const { return free_; }
   // Only those of machines with this type of device.
   FreeGpus of_type(const ClusterView& view, std::int32_t device) const;
+  // Whether GPUs of this type are looked at, be they free or not.
+  bool is_of(std::int32_t device) const { return device_ < 0 || device_ == device; }
   void take(const Allocation& allocation);
   void give(const Allocation& allocation);
 
  private:
   std::vector<std::int32_t> free_;
   int total_ = 0;
+  std::int32_t device_ = -1;  // -1: of every type
 };
 
 class Placer {
@@ -50,7 +53,8 @@ std::unique_ptr<Placer> make_most_free_placer();
 // As few machines as possible: the fullest machine the job fits on alone, else whole machines from the emptiest on and
 // the rest best fit. Always succeeds if enough GPUs are free.
 std::unique_ptr<Placer> make_consolidated_placer();
-// Only on one machine (or on whole empty machines for larger jobs), the fullest that has room; else the job waits.
+// Only on one machine, the fullest that has room; else the job waits. A job larger than any machine that is up, of the
+// type that is looked at, takes whole empty ones, the largest first, and the rest of it fits best.
 std::unique_ptr<Placer> make_best_fit_placer();
 // Like consolidated, but prefers machines of one rack.
 std::unique_ptr<Placer> make_rack_placer();

@@ -20,7 +20,8 @@ struct FlowJob {
   double alone_s = 0;        // still, on one GPU
   double value = 0;          // of a step
   double change = 0;         // share of the speed that a change costs
-  int held = 0;              // by itself
+  int has = 0;               // GPUs, by itself
+  int held = 0;              // the same, but no more than are known to help it, unless it must keep them
   JobIndex beside = kNoJob;  // the one whose GPUs it shares
   int granted = 0;
   bool fixed = false;
@@ -108,14 +109,18 @@ class Flow : public Policy {
     }
     if (!may_share_) return;
     for (std::size_t j = 0; j < jobs_.size(); ++j) place_.emplace(jobs_[j].job, j);
-    // Somebody who must stay beside another needs it there.
+    // Somebody who must stay beside another needs it there, with the GPUs it has.
     for (const FlowJob& job : jobs_) {
-      if (job.fixed && job.beside != kNoJob) jobs_[place_.at(job.beside)].fixed = true;
+      if (!job.fixed || job.beside == kNoJob) continue;
+      FlowJob& host = jobs_[place_.at(job.beside)];
+      host.fixed = true;
+      host.held = host.has;
     }
   }
 
   FlowJob seen(const ClusterView& view, JobIndex job, double alone_s) {
-    FlowJob entry{.job = job, .speedup = &speedup_of(job), .alone_s = alone_s, .held = held_gpus(view, job)};
+    FlowJob entry{.job = job, .speedup = &speedup_of(job), .alone_s = alone_s};
+    entry.has = entry.held = held_gpus(view, job);
     entry.fixed = view.is_protected(job);
     entry.is_new = view.progress(job).starts == 0;
     if (view.is_running(job) && entry.held == 0) {
@@ -210,7 +215,7 @@ class Flow : public Policy {
       one = {job.speedup, job.value, job.is_new ? 0 : job.change, kinds_.at(job.job), job.granted};
       if (job.beside == kNoJob) continue;
       const FlowJob& host = jobs_[place_.at(job.beside)];
-      if (host.granted == host.held) one.beside = static_cast<int>(place_.at(job.beside));
+      if (host.granted == host.has) one.beside = static_cast<int>(place_.at(job.beside));
       one.must_stay = job.fixed;
     }
     hosts_ = share_gpus(jobs, table_);
@@ -220,7 +225,7 @@ class Flow : public Policy {
   bool stays(std::size_t place) const {
     if (hosts_[place] < 0) return false;
     const FlowJob& host = jobs_[static_cast<std::size_t>(hosts_[place])];
-    return host.job == jobs_[place].beside && host.granted == host.held;
+    return host.job == jobs_[place].beside && host.granted == host.has;
   }
 
   void place(const ClusterView& view, std::vector<Decision>& decisions) {

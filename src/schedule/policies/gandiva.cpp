@@ -170,11 +170,13 @@ class Gandiva : public Policy {
     growth_.grow(*view_, alone_, others, free_, *out_);
   }
 
-  // Suspended jobs of a server that is down go elsewhere.
+  // Suspended jobs of a server that is down go elsewhere, those of several servers with them.
   void leave_dead_servers() {
     for (GandivaServer& server : servers_.all()) {
       if (server.up) continue;
-      for (const JobIndex job : std::vector<JobIndex>(server.ring.begin(), server.ring.end())) {
+      std::vector<JobIndex> jobs(server.ring.begin(), server.ring.end());
+      if (server.large != kNoJob) jobs.push_back(server.large);
+      for (const JobIndex job : jobs) {
         leave(job);
         come(job);
       }
@@ -203,17 +205,21 @@ class Gandiva : public Policy {
     out_->push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kTimeSlice, ran}});
   }
 
-  // Starts jobs of a server that wait and fit, without disturbing anybody.
+  // Starts jobs of a server that wait and fit, without disturbing anybody. A job whose turn has just ended is passed
+  // over, which leaves the server to be looked at again.
   void fill(std::int32_t s) {
     GandivaServer& server = servers_.at(s);
     if (!server.changed || !server.up) return;
     server.changed = false;
     if (server.large != kNoJob) fill_large(server.large);
     if (server.large != kNoJob && entry(server.large).runs) return;
+    server.changed = server.large != kNoJob && entry(server.large).changed == call_;
     // Starting takes a job out of the ring, so its place is looked at again.
     for (std::size_t i = 0; i < server.ring.size() && free_.on(s) > 0;) {
       const JobIndex job = server.ring[i];
-      if (entry(job).changed == call_ || gpus(job) > free_.on(s)) {
+      const bool passed_over = entry(job).changed == call_;
+      server.changed = server.changed || passed_over;
+      if (passed_over || gpus(job) > free_.on(s)) {
         ++i;
         continue;
       }
@@ -230,7 +236,8 @@ class Gandiva : public Policy {
     for (const std::int32_t server : e.servers) {
       const int taken = std::min(left, free_.on(server));
       if (taken < std::min(left, servers_.at(server).gpus)) return;
-      allocation.push_back({server, taken});
+      // All GPUs of a server can be withheld for a job that aged.
+      if (taken > 0) allocation.push_back({server, taken});
       left -= taken;
     }
     if (left == 0) start(job, allocation, {Why::kNextInOrder, to_seconds(view_->facts(job).submit_ns)});
@@ -463,9 +470,17 @@ class Gandiva : public Policy {
     return target;
   }
 
+  // Whoever waits on a server that is up has its turn at the end of a slice, so slices go on while anybody does. The
+  // load of a server does not tell: a job that has just lost its turn waits also where the others have left.
+  bool needs_slices(const GandivaServer& server) {
+    if (!server.up) return false;
+    const bool large_waits = server.large != kNoJob && !entry(server.large).runs;
+    return large_waits || !server.ring.empty() || server.over_subscribed();
+  }
+
   void schedule_slice() {
     const bool needed = std::any_of(servers_.all().begin(), servers_.all().end(),
-                                    [](const GandivaServer& server) { return server.over_subscribed(); });
+                                    [&](const GandivaServer& server) { return needs_slices(server); });
     if (needed && (!slicing_ || view_->now() >= slice_ns_)) slice_ns_ = (view_->now() / quantum_ns_ + 1) * quantum_ns_;
     slicing_ = needed;
   }

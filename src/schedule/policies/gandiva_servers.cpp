@@ -32,9 +32,12 @@ void GandivaServers::update(const ClusterView& view) {
   const auto machines = view.machines();
   servers_.resize(machines.size());
   for (std::size_t m = 0; m < machines.size(); ++m) {
-    servers_[m].gpus = machines[m].gpus;
-    servers_[m].type = machines[m].device;
-    servers_[m].up = machines[m].up;
+    GandivaServer& server = servers_[m];
+    // Whoever waits there may fit now.
+    server.changed = server.changed || server.gpus != machines[m].gpus || server.up != machines[m].up;
+    server.gpus = machines[m].gpus;
+    server.type = machines[m].device;
+    server.up = machines[m].up;
   }
 }
 
