@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -158,9 +159,28 @@ void print_problems(Context& context, const OptionValues& options, const simulat
   if (const std::string text = problems_text(file, 5); !text.empty()) context.print("\n" + text);
   for (const Summary& summary : summaries) {
     if (summary.too_large == 0 && summary.unfinished == 0) continue;
-    context.print(fmt::format("\n{}: {} jobs ask for more GPUs than there are, {} were left waiting\n", summary.policy,
-                              summary.too_large, summary.unfinished));
+    context.print(
+        fmt::format("\n{}: {} jobs ask for more GPUs than there are or their quota has, {} wait for machines that "
+                    "never return; the "
+                    "figures are of the others\n",
+                    summary.policy, summary.too_large, summary.unfinished));
   }
+}
+
+// What runs without figures make of the command: nothing without any; otherwise an error that names them, after the
+// figures of the others were given.
+Status failure_of(const std::vector<simulate::SweepFailure>& failures, std::size_t runs) {
+  if (failures.empty()) return {};
+  const simulate::SweepFailure& first = failures.front();
+  std::vector<std::string> texts;
+  for (const simulate::SweepFailure& failure : failures) {
+    std::string text = failure.error.to_string();
+    if (!text.starts_with(failure.policy)) text = fmt::format("{}: {}", failure.policy, text);
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+  }
+  if (runs == 1) return Error(first.error.code(), texts.front());
+  return Error(first.error.code(),
+               fmt::format("{} of {} runs gave no figures:\n  {}", failures.size(), runs, fmt::join(texts, "\n  ")));
 }
 
 // Every policy with every seed; nothing but figures is kept of a run.
@@ -195,13 +215,17 @@ Status run_sweep(Context& context, const std::string& trace, const OptionValues&
              simulate::run_sweep(input, context.env.files, [&] { progress.advance(1); }));
   progress.finish();
   print_heading(context, options, file, cluster);
-  if (!for_people(options)) return context.print_table(simulate::to_table(sweep.rows), options);
+  const Status failure = failure_of(sweep.failures, sweep.rows.size() + sweep.failures.size());
+  if (!for_people(options)) {
+    ORRERY_TRY_VOID(context.print_table(simulate::to_table(sweep.rows), options));
+    return failure;
+  }
   ORRERY_TRY_VOID(context.print_table(simulate::spread_table(sweep.rows), options));
   if (sweep.kept > 0)
     context.print(
         fmt::format("\n{} of {} runs were kept in {}\n", sweep.kept, sweep.rows.size(), options.text("sweep")));
   print_problems(context, options, file, sweep.rows);
-  return {};
+  return failure;
 }
 
 Status run_simulate(Context& context, const Arguments& arguments) {
@@ -211,6 +235,7 @@ Status run_simulate(Context& context, const Arguments& arguments) {
     return run_oracle(context, options);
   }
   if (arguments.words.empty()) return Error::invalid("TRACE is missing; or --oracle DIR");
+  ORRERY_TRY_VOID(simulate::check_policies(options.texts("policy")));
   ORRERY_TRY(const simulate::WorkloadFile file, load_workload(context, arguments.words[0], options));
   ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
   ORRERY_TRY(const SimulationSetup setups, load_setup(context, options, cluster, file.workload));
@@ -229,10 +254,20 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   const std::vector<std::string> policies = options.texts("policy");
   Progress progress("simulating", static_cast<std::int64_t>(policies.size()),
                     progress_options(context.env, "policies"));
-  ORRERY_TRY(const std::vector<RunResult> runs,
-             simulate::run_policies(file.workload, setup, policies, static_cast<int>(options.integer("threads")),
-                                    [&] { progress.advance(1); }));
+  std::vector<Result<RunResult>> results = simulate::run_policies(
+      file.workload, setup, policies, static_cast<int>(options.integer("threads")), [&] { progress.advance(1); });
   progress.finish();
+  std::vector<RunResult> runs;
+  std::vector<simulate::SweepFailure> failures;
+  for (std::size_t i = 0; i < policies.size(); ++i) {
+    if (results[i]) {
+      runs.push_back(std::move(*results[i]));
+    } else {
+      failures.push_back({policies[i], setup.engine.seed, std::move(results[i]).error()});
+    }
+  }
+  const Status failure = failure_of(failures, policies.size());
+  if (runs.empty()) return failure;
   std::vector<Summary> summaries;
   for (const RunResult& run : runs) {
     summaries.push_back(simulate::summarise(file.workload, run, cluster.gpus, options.number("gpu-price")));
@@ -250,7 +285,9 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   const std::string command =
       fmt::format("orrery simulate {} --cluster {} --policy {} --placement {}", file.workload.name,
                   options.text("cluster"), fmt::join(policies, ","), options.text("placement"));
-  return write_files(context, {file, runs, summaries, cluster.text, command, cluster.gpus}, setup.machines, options);
+  ORRERY_TRY_VOID(
+      write_files(context, {file, runs, summaries, cluster.text, command, cluster.gpus}, setup.machines, options));
+  return failure;
 }
 
 std::string policy_names() {

@@ -38,6 +38,26 @@ TEST_F(SimulateTest, ExplainsWhatWasDecidedAboutAJob) {
   EXPECT_EQ(call("simulate jobs.csv --explain c --seeds 2").exit_code, kBadInput);
 }
 
+// A policy that refuses the trace takes nothing from the others, and the command does not look like a success.
+TEST_F(SimulateTest, OnePolicyThatRefusesLeavesTheResultsOfTheOthers) {
+  write("typed.csv", "id,submit_s,duration_s,gpus,duration_s.V100,duration_s.T4\na,0,,1,10,30\n");
+  for (const std::string more : {"", " --prediction-error 0.1 --seeds 2", " --sweep runs.jsonl"}) {
+    const Outcome outcome = call("simulate typed.csv --cluster V100=1x1,T4=1x1 --policy fifo,flow,srtf --json" + more);
+    EXPECT_NE(outcome.exit_code, kDone) << more;
+    EXPECT_NE(outcome.errors.find("flow"), std::string::npos) << outcome.errors;
+    const auto rows = nlohmann::json::parse(outcome.output, nullptr, false);
+    ASSERT_TRUE(rows.is_array()) << more << outcome.errors;
+    EXPECT_EQ(rows.front()["policy"], "fifo");
+    EXPECT_EQ(rows.back()["policy"], "srtf");
+  }
+  const Outcome changes = call("simulate whatif typed.csv --cluster V100=1x1,T4=1x1 policy=flow policy=srtf --json");
+  EXPECT_NE(changes.exit_code, kDone);
+  EXPECT_NE(changes.errors.find("policy=flow"), std::string::npos) << changes.errors;
+  const auto rows = nlohmann::json::parse(changes.output, nullptr, false);
+  ASSERT_TRUE(rows.is_array()) << changes.errors;
+  EXPECT_EQ(rows.size(), 2u);
+}
+
 TEST_F(SimulateTest, SlurmKeepsItsRunsInASweep) {
   write_trace();
   const Outcome outcome = call("simulate jobs.csv --cluster 1x2 --slurm --seeds 3");

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <mutex>
+#include <optional>
 
 #include "base/parallel.h"
 #include "base/text.h"
@@ -28,6 +29,7 @@ struct Variant {
   ClusterChoice cluster;
   SimulationSetup setups;
   std::vector<Summary> summaries{};  // by seed
+  std::optional<Error> failure{};    // of the first seed that has no figures
 };
 
 Result<Change> make_change(const OptionValues& now, const std::string& text) {
@@ -68,8 +70,8 @@ std::vector<std::string> usual_questions(const OptionValues& options) {
   return changes;
 }
 
-Status run_variants(Context& context, const simulate::Workload& workload, const OptionValues& options,
-                    std::vector<Variant>& variants) {
+void run_variants(Context& context, const simulate::Workload& workload, const OptionValues& options,
+                  std::vector<Variant>& variants) {
   const auto seeds = static_cast<std::size_t>(options.integer("seeds"));
   const auto first = static_cast<std::uint64_t>(options.integer("seed"));
   Progress progress("simulating", static_cast<std::int64_t>(variants.size() * seeds),
@@ -81,17 +83,35 @@ Status run_variants(Context& context, const simulate::Workload& workload, const 
     Variant& variant = variants[i / seeds];
     const OptionValues& how = variant.change.options;
     auto run = simulate::run_policy(workload, variant.setups.with_seed(first + i % seeds), how.text("policy"));
-    if (!run) {
+    if (run) {
+      variant.summaries[i % seeds] = simulate::summarise(workload, *run, variant.cluster.gpus, how.number("gpu-price"));
+    } else {
       done[i] = std::move(run).error().with_context(variant.change.text);
-      return;
     }
-    variant.summaries[i % seeds] = simulate::summarise(workload, *run, variant.cluster.gpus, how.number("gpu-price"));
     const std::lock_guard lock(reporting);
     progress.advance(1);
   });
   progress.finish();
-  for (const Status& status : done) ORRERY_TRY_VOID(status);
-  return {};
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    std::optional<Error>& failure = variants[i / seeds].failure;
+    if (!done[i] && !failure) failure = std::move(done[i]).error();
+  }
+}
+
+// Takes out changes that have no figures, which takes nothing from the others; the error names them.
+Status without_failed(std::vector<Variant>& variants) {
+  std::vector<std::string> texts;
+  std::optional<ErrorCode> code;
+  for (const Variant& variant : variants) {
+    if (!variant.failure) continue;
+    texts.push_back(variant.failure->to_string());
+    if (!code) code = variant.failure->code();
+  }
+  if (!code) return {};
+  const std::size_t all = variants.size();
+  std::erase_if(variants, [](const Variant& variant) { return variant.failure.has_value(); });
+  return Error(*code,
+               fmt::format("{} of {} changes have no figures:\n  {}", texts.size(), all, fmt::join(texts, "\n  ")));
 }
 
 double mean_of(const Variant& variant, double Summary::*figure) {
@@ -153,6 +173,8 @@ Status run_whatif(Context& context, const Arguments& arguments) {
   std::vector<Variant> variants;
   bool has_price = false;
   for (Change& change : changes) {
+    Status known = simulate::check_policies({change.options.text("policy")});
+    if (!known) return std::move(known).error().with_context(change.text);
     auto cluster = load_cluster(context, change.options.text("cluster"));
     if (!cluster) return std::move(cluster).error().with_context(change.text);
     auto setups = load_setup(context, change.options, *cluster, file.workload);
@@ -160,7 +182,9 @@ Status run_whatif(Context& context, const Arguments& arguments) {
     has_price = has_price || change.options.number("gpu-price") > 0 || change.options.has("prices");
     variants.push_back({std::move(change), std::move(*cluster), std::move(*setups)});
   }
-  ORRERY_TRY_VOID(run_variants(context, file.workload, options, variants));
+  run_variants(context, file.workload, options, variants);
+  if (variants.front().failure) return *variants.front().failure;
+  const Status failure = without_failed(variants);
   if (for_people(options)) {
     context.print(fmt::format("{} jobs of {} ({}) on {} under {}\n\n",
                               format_whole(static_cast<double>(file.workload.jobs.size())), file.workload.name,
@@ -168,7 +192,7 @@ Status run_whatif(Context& context, const Arguments& arguments) {
   }
   ORRERY_TRY_VOID(context.print_table(table_of(variants, has_price), options));
   if (const std::string text = problems_text(file, 5); for_people(options) && !text.empty()) context.print("\n" + text);
-  return {};
+  return failure;
 }
 
 }  // namespace

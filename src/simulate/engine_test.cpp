@@ -220,10 +220,10 @@ TEST(Engine, ThreadsDoNotChangeDecisions) {
   const std::vector<std::string> policies = {"fifo", "srtf", "las", "gandiva", "optimus", "tiresias"};
   const auto one = run_policies(workload, setup, policies, 1, {}),
              four = run_policies(workload, setup, policies, 4, {});
-  ASSERT_TRUE(one.has_value() && four.has_value());
   for (std::size_t p = 0; p < policies.size(); ++p) {
-    EXPECT_EQ((*one)[p].decision_hash, (*four)[p].decision_hash) << policies[p];
-    EXPECT_NE((*one)[p].decision_hash, 0u);
+    ASSERT_TRUE(one[p].has_value() && four[p].has_value()) << policies[p];
+    EXPECT_EQ(one[p]->decision_hash, four[p]->decision_hash) << policies[p];
+    EXPECT_NE(one[p]->decision_hash, 0u);
   }
 }
 

@@ -1,10 +1,12 @@
 #include "simulate/runner.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <mutex>
 #include <optional>
 
 #include "base/parallel.h"
+#include "base/text.h"
 #include "hardware/offer.h"
 #include "plan/cluster_desk.h"
 #include "plan/milp_policy.h"
@@ -114,7 +116,18 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
   return simulate(made_elastic(workload, setup.elastic), setup.machines, speed, make, engine);
 }
 
-Result<std::vector<RunResult>> run_policies(const Workload& workload, const RunSetup& setup,
+Status check_policies(const std::vector<std::string>& policies) {
+  std::vector<std::string> names;
+  for (const schedule::PolicyInfo& policy : runnable_policies()) names.push_back(policy.name);
+  for (const std::string& policy : policies) {
+    if (std::find(names.begin(), names.end(), policy) != names.end()) continue;
+    return Error::not_found(fmt::format("no policy {}{} (policies: {})", quote(policy), did_you_mean(policy, names),
+                                        fmt::join(names, ", ")));
+  }
+  return {};
+}
+
+std::vector<Result<RunResult>> run_policies(const Workload& workload, const RunSetup& setup,
                                             const std::vector<std::string>& policies, int threads,
                                             const std::function<void()>& done) {
   std::vector<std::optional<Result<RunResult>>> results(policies.size());
@@ -124,11 +137,8 @@ Result<std::vector<RunResult>> run_policies(const Workload& workload, const RunS
     const std::lock_guard<std::mutex> guard(lock);
     if (done) done();
   });
-  std::vector<RunResult> runs;
-  for (std::optional<Result<RunResult>>& result : results) {
-    if (!*result) return std::move(*result).error();
-    runs.push_back(std::move(**result));
-  }
+  std::vector<Result<RunResult>> runs;
+  for (std::optional<Result<RunResult>>& result : results) runs.push_back(std::move(*result));
   return runs;
 }
 

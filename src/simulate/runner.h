@@ -36,9 +36,12 @@ std::vector<schedule::PolicyInfo> runnable_policies();
 // The sample of past GPU times that gittins needs is taken from the workload itself: at most 1000 quantiles of it.
 Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, std::string_view policy);
 
-// Results in the order of `policies`, whatever the number of threads. The first error wins. `done` is called under a
-// lock, from the thread of the run.
-Result<std::vector<RunResult>> run_policies(const Workload& workload, const RunSetup& setup,
+// The error names the first that does not exist, and its nearest match.
+Status check_policies(const std::vector<std::string>& policies);
+
+// Results in the order of `policies`, whatever the number of threads: one that refuses the workload takes nothing from
+// the others. `done` is called under a lock, from the thread of the run.
+std::vector<Result<RunResult>> run_policies(const Workload& workload, const RunSetup& setup,
                                             const std::vector<std::string>& policies, int threads,
                                             const std::function<void()>& done);
 

@@ -93,7 +93,8 @@ Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const 
     if (done) done();
   }
   std::mutex lock;
-  std::optional<Error> failed;
+  std::optional<Error> failed;  // to keep a row
+  std::vector<std::optional<Error>> refused(count);
   run_parallel(missing.size(), input.threads, [&](std::size_t m) {
     {
       const std::lock_guard<std::mutex> guard(lock);
@@ -105,7 +106,8 @@ Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const 
     auto run = run_policy(input.workload, setup, input.policies[i / seeds]);
     const std::lock_guard<std::mutex> guard(lock);
     if (!run) {
-      if (!failed) failed = std::move(run).error();
+      refused[i] = std::move(run).error();
+      if (done) done();
       return;
     }
     int gpus = 0;
@@ -120,7 +122,12 @@ Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const 
     if (done) done();
   });
   if (failed) return std::move(*failed);
-  for (std::optional<Summary>& row : rows) result.rows.push_back(std::move(*row));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (rows[i]) result.rows.push_back(std::move(*rows[i]));
+    if (refused[i]) {
+      result.failures.push_back({input.policies[i / seeds], input.first_seed + i % seeds, std::move(*refused[i])});
+    }
+  }
   return result;
 }
 

@@ -29,12 +29,20 @@ struct SweepInput {
   std::string file{};         // empty: nothing is kept
 };
 
-struct SweepResult {
-  std::vector<Summary> rows;  // by policy, then seed
-  std::size_t kept = 0;       // of them, from the file
+// A run without figures: its policy refuses the workload, or left jobs behind.
+struct SweepFailure {
+  std::string policy;
+  std::uint64_t seed = 0;
+  Error error;
 };
 
-// `done` is called for every run, under a lock; those from the file at once.
+struct SweepResult {
+  std::vector<Summary> rows;  // by policy, then seed; without those that failed
+  std::size_t kept = 0;       // of them, from the file
+  std::vector<SweepFailure> failures{};
+};
+
+// `done` is called for every run, under a lock; those from the file at once. An error is of the file.
 Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const std::function<void()>& done);
 
 struct SweepRun {

@@ -166,10 +166,10 @@ Result<std::vector<PolicyCell>> run_policy_table(const std::vector<RealTrace>& t
       cell.trace = trace.name;
       cell.gpus = static_cast<int>(setup.machines.size()) * kGpusPerMachine;
       cell.load = load;
-      auto runs = run_policies(workload, setup, policies, options.threads, done);
-      if (!runs) return std::move(runs).error().with_context(trace.name);
+      std::vector<Result<RunResult>> runs = run_policies(workload, setup, policies, options.threads, done);
       for (std::size_t p = 0; p < policies.size(); ++p) {
-        cell.runs.push_back(summarise(workload, (*runs)[p], cell.gpus, 0));
+        if (!runs[p]) return std::move(runs[p]).error().with_context(trace.name);
+        cell.runs.push_back(summarise(workload, *runs[p], cell.gpus, 0));
         cell.runs.back().policy = policies[p];
       }
       cell.least_mean_s = least_mean_s(workload, setup, cell.gpus);
