@@ -33,12 +33,16 @@ struct Queue {
   simulate::Workload workload;
   std::vector<QueuedJob> jobs;
   std::optional<simulate::Workload> history{};
+  std::size_t ended = 0;   // jobs of the file that have left the queue
+  std::string problems{};  // of its rows, for people
 };
 
 // Durations of a trace by the names of its tenants, which the queue numbers differently.
 simulate::DurationHistory durations_of(const simulate::Workload& trace, const std::vector<std::string>& tenants) {
   simulate::DurationHistory history;
   for (const simulate::TraceJob& job : trace.jobs) {
+    // What it has run so far is not how long it runs.
+    if (job.state == simulate::QueueState::kRuns) continue;
     simulate::JobFacts facts = job.facts;
     const std::string& tenant = trace.tenants[static_cast<std::size_t>(facts.tenant)];
     const auto found = std::find(tenants.begin(), tenants.end(), tenant);
@@ -49,13 +53,15 @@ simulate::DurationHistory durations_of(const simulate::Workload& trace, const st
 }
 
 Result<Queue> load_queue(Context& context, const std::string& path, const OptionValues& options) {
-  ORRERY_TRY(simulate::WorkloadFile file, load_workload(context, path, options));
-  Queue queue{std::move(file.workload), {}};
+  ORRERY_TRY(simulate::WorkloadFile file, load_workload(context, path, options, true));
+  constexpr std::size_t kProblemsShown = 5;
+  const std::string problems = problems_text(file, kProblemsShown);
+  Queue queue{.workload = std::move(file.workload), .jobs = {}, .ended = file.ended, .problems = problems};
   std::optional<simulate::DurationHistory> history;
   if (options.has("history")) {
     ORRERY_TRY(simulate::WorkloadFile past, load_workload(context, options.text("history"), options));
-    if (past.workload.jobs.empty()) return Error::invalid("--history has no jobs");
     history = durations_of(past.workload, queue.workload.tenants);
+    if (history->empty()) return Error::invalid("--history has no job that has ended");
     queue.history = std::move(past.workload);
   }
   for (const simulate::TraceJob& job : queue.workload.jobs) {
@@ -66,6 +72,11 @@ Result<Queue> load_queue(Context& context, const std::string& path, const Option
     history->add_running(facts, schedule::to_seconds(job.executed_ns));
   }
   for (const simulate::TraceJob& job : queue.workload.jobs) {
+    if (!history && job.facts.work_ns == 0) {
+      return Error::invalid(
+          fmt::format("{}: nothing says how long job {} runs; add Timelimit to sacct's --format, or give --history",
+                      path, quote(job.id)));
+    }
     QueuedJob queued{job, schedule::to_seconds(job.executed_ns), nullptr};
     queued.times = history ? history->alike(job.facts)
                            : spread_around(schedule::to_seconds(job.facts.work_ns), options.number("error"));
@@ -74,18 +85,25 @@ Result<Queue> load_queue(Context& context, const std::string& path, const Option
   return queue;
 }
 
+// Jobs that run hold GPUs of the cluster, so they cannot hold more than it has.
+Status check_running(const Queue& queue, const ClusterChoice& cluster) {
+  std::int64_t held = 0;
+  for (const QueuedJob& job : queue.jobs) held += job.executed_s > 0 ? job.job.facts.gpus : 0;
+  if (held <= cluster.gpus) return {};
+  return Error::invalid(
+      fmt::format("the jobs that run hold {} GPUs, {} has {}; give the cluster they run on with --cluster", held,
+                  cluster.text, cluster.gpus));
+}
+
 std::string time_text(double seconds) {
   return format_seconds(Seconds(seconds));
-}
-std::string time_text(simulate::TimeNs time) {
-  return time_text(schedule::to_seconds(time));
 }
 
 std::string span_text(const simulate::Quantiles& times) {
   return fmt::format("in {} ({} to {})", time_text(times.middle), time_text(times.low), time_text(times.high));
 }
 
-// What would let a job start earlier, each tried in one run with median run times.
+// What would let a job start earlier, each estimated as the queue itself is.
 struct Remedy {
   std::string what;
   std::vector<QueuedJob> jobs;
@@ -103,6 +121,9 @@ std::vector<Remedy> remedies(const Queue& queue, const simulate::RunSetup& setup
     smaller.jobs[job].job.facts.gpus = gpus / 2;
     simulate::RunTimes twice = *queue.jobs[job].times;
     for (double& duration : twice.all) duration *= 2;
+    for (std::vector<double>& stretch : twice.stretches) {
+      for (double& duration : stretch) duration *= 2;
+    }
     smaller.jobs[job].times = std::make_shared<const simulate::RunTimes>(std::move(twice));
     all.push_back(std::move(smaller));
   }
@@ -114,83 +135,6 @@ std::vector<Remedy> remedies(const Queue& queue, const simulate::RunSetup& setup
     if (policy != other) all.push_back({fmt::format("policy {}", other), queue.jobs, setup, other});
   }
   return all;
-}
-
-Status explain(Context& context, const Queue& queue, const simulate::RunSetup& setup, const std::string& policy,
-               std::size_t job, const StartEstimate& estimate) {
-  const QueuedJob& asked = queue.jobs[job];
-  int busy = 0, all = 0, waiting_before = 0, waiting_gpus = 0;
-  for (const schedule::MachineView& machine : setup.machines) all += machine.gpus;
-  for (std::size_t j = 0; j < queue.jobs.size(); ++j) {
-    const int gpus = queue.jobs[j].job.facts.gpus;
-    if (queue.jobs[j].executed_s > 0) {
-      busy += gpus;
-    } else if (j < job) {
-      ++waiting_before;
-      waiting_gpus += gpus;
-    }
-  }
-  context.print(
-      fmt::format("\n{} asks for {} GPUs; {} of {} are free, and {} jobs that ask for {} GPUs came before it.\n",
-                  asked.job.id, asked.job.facts.gpus, std::max(0, all - busy), all, waiting_before, waiting_gpus));
-  if (asked.executed_s > 0) {
-    context.print(fmt::format("It runs, and ends {}.\n", span_text(estimate.end_s)));
-    return {};
-  }
-  if (estimate.never) {
-    context.print("It never starts: no set of GPUs of this cluster is large enough, or its policy does not take it.\n");
-    return {};
-  }
-  context.print(fmt::format("It starts {}, and ends {}.\n", span_text(estimate.start_s), span_text(estimate.end_s)));
-  constexpr double kMedian = 0.5;
-  ORRERY_TRY(const simulate::RunResult run, simulate::run_queue(queue.jobs, queue.workload, setup, policy, kMedian));
-  const simulate::TimeNs start = run.jobs[job].first_start_ns;
-  // The last ends before it starts are what it waits for.
-  std::vector<std::size_t> blockers;
-  for (std::size_t j = 0; j < queue.jobs.size(); ++j) {
-    if (j != job && run.jobs[j].end_ns <= start) blockers.push_back(j);
-  }
-  std::ranges::sort(blockers, std::greater(), [&](std::size_t j) { return run.jobs[j].end_ns; });
-  constexpr std::size_t kShown = 3;
-  for (std::size_t i = 0; i < std::min(kShown, blockers.size()); ++i) {
-    const QueuedJob& blocker = queue.jobs[blockers[i]];
-    context.print(fmt::format("  it waits for {} ({} GPUs, {}), which ends in {}\n", blocker.job.id,
-                              blocker.job.facts.gpus, blocker.executed_s > 0 ? "running" : "waiting",
-                              time_text(run.jobs[blockers[i]].end_ns)));
-  }
-  for (const Remedy& remedy : remedies(queue, setup, policy, job)) {
-    const auto tried = simulate::run_queue(remedy.jobs, queue.workload, remedy.setup, remedy.policy, kMedian);
-    if (!tried || tried->jobs[job].first_start_ns >= start) continue;
-    context.print(fmt::format("  with {} it would start in {} instead of {}\n", remedy.what,
-                              time_text(tried->jobs[job].first_start_ns), time_text(start)));
-  }
-  return {};
-}
-
-Table table_of(const Queue& queue, const std::vector<StartEstimate>& estimates) {
-  Table table({{"job", "job"},
-               {"gpus", "GPUs", CellFormat::kInteger},
-               {"state", "state"},
-               {"start_s", "starts in", CellFormat::kSeconds},
-               {"start_low_s", "from", CellFormat::kSeconds},
-               {"start_high_s", "to", CellFormat::kSeconds},
-               {"end_s", "ends in", CellFormat::kSeconds},
-               {"end_low_s", "from", CellFormat::kSeconds},
-               {"end_high_s", "to", CellFormat::kSeconds}});
-  for (std::size_t j = 0; j < estimates.size(); ++j) {
-    const QueuedJob& job = queue.jobs[j];
-    const StartEstimate& one = estimates[j];
-    const bool runs = job.executed_s > 0;
-    const auto start = [&](double seconds) { return runs || one.never ? Cell() : Cell(seconds); };
-    const auto end = [&](double seconds) { return one.never ? Cell() : Cell(seconds); };
-    table.add({job.job.id, std::int64_t{job.job.facts.gpus},
-               runs        ? "runs"
-               : one.never ? "never starts"
-                           : "waits",
-               start(one.start_s.middle), start(one.start_s.low), start(one.start_s.high), end(one.end_s.middle),
-               end(one.end_s.low), end(one.end_s.high)});
-  }
-  return table;
 }
 
 simulate::EstimateOptions estimate_options(const OptionValues& options) {
@@ -222,27 +166,114 @@ std::vector<simulate::QueuePace> paces_of(const Queue& queue) {
 
 // What a replay of the history says about estimates: how far to believe the pace of the queue, and how much wider than
 // the draws say intervals have to be.
-void learn_from(const Queue& queue, const simulate::RunSetup& setup, const OptionValues& options,
-                std::vector<StartEstimate>& estimates) {
+struct Lesson {
+  std::optional<simulate::PaceMixer> mixer{};  // empty: nothing was learned
+  double stretch = 1;
+  std::vector<simulate::QueuePace> paces{};
+};
+
+Lesson learned_from(const Queue& queue, const simulate::RunSetup& setup, const OptionValues& options) {
+  if (!queue.history) return {};
   constexpr std::size_t kCases = 200;
   const auto cases =
       simulate::replay_starts(*queue.history, setup, options.text("policy"), kCases, estimate_options(options));
   // Where nobody waited, or jobs were suspended, nothing can be learned.
-  if (!cases) return;
-  const simulate::PaceMixer mixer = simulate::mixer_of(*cases);
-  const double stretch = std::max(1.0, simulate::stretch_of(*cases, simulate::EstimateOptions{}.level));
-  const std::vector<simulate::QueuePace> paces = paces_of(queue);
+  if (!cases) return {};
+  return {simulate::mixer_of(*cases), std::max(1.0, simulate::stretch_of(*cases, simulate::EstimateOptions{}.level)),
+          paces_of(queue)};
+}
+
+void apply(const Lesson& lesson, const Queue& queue, std::vector<StartEstimate>& estimates) {
+  if (!lesson.mixer) return;
+  const double level = simulate::EstimateOptions{}.level;
   for (std::size_t j = 0; j < estimates.size(); ++j) {
     StartEstimate& one = estimates[j];
     if (one.never) continue;
-    const double before_s = one.start_s.middle;
-    if (queue.jobs[j].executed_s == 0) one.start_s = mixer.mixed(one.start_s, paces[j]);
-    // It runs as long as it did, from when it starts.
-    const double later_s = one.start_s.middle - before_s;
-    one.end_s = {std::max(0.0, one.end_s.low + later_s), one.end_s.middle + later_s, one.end_s.high + later_s};
-    one.start_s = simulate::stretched(one.start_s, stretch);
-    one.end_s = simulate::stretched(one.end_s, stretch);
+    if (queue.jobs[j].executed_s > 0) {
+      one.end_s = simulate::stretched(one.end_s, lesson.stretch);
+      continue;
+    }
+    const double by = lesson.mixer->shift(one.start_s.middle, lesson.paces[j]);
+    const double middle_s = simulate::PaceMixer::moved_s(one.start_s.middle, by);
+    simulate::move_starts(one, level, [&](double start_s) {
+      return simulate::stretched_wait_s(simulate::PaceMixer::moved_s(start_s, by), middle_s, lesson.stretch);
+    });
   }
+}
+
+Status explain(Context& context, const Queue& queue, const simulate::RunSetup& setup, const OptionValues& options,
+               const Lesson& lesson, std::size_t job, const std::vector<StartEstimate>& estimates,
+               const std::vector<simulate::WaitedFor>& blockers) {
+  const StartEstimate& estimate = estimates[job];
+  const QueuedJob& asked = queue.jobs[job];
+  const std::string& policy = options.text("policy");
+  int busy = 0, all = 0, waiting_before = 0, waiting_gpus = 0;
+  for (const schedule::MachineView& machine : setup.machines) all += machine.gpus;
+  for (std::size_t j = 0; j < queue.jobs.size(); ++j) {
+    const int gpus = queue.jobs[j].job.facts.gpus;
+    if (queue.jobs[j].executed_s > 0) {
+      busy += gpus;
+    } else if (j < job) {
+      ++waiting_before;
+      waiting_gpus += gpus;
+    }
+  }
+  context.print(
+      fmt::format("\n{} asks for {} GPUs; {} of {} are free, and {} jobs that ask for {} GPUs came before it.\n",
+                  asked.job.id, asked.job.facts.gpus, std::max(0, all - busy), all, waiting_before, waiting_gpus));
+  if (asked.executed_s > 0) {
+    context.print(fmt::format("It runs, and ends {}.\n", span_text(estimate.end_s)));
+    return {};
+  }
+  if (estimate.never) {
+    context.print("It never starts: no set of GPUs of this cluster is large enough, or its policy does not take it.\n");
+    return {};
+  }
+  context.print(fmt::format("It starts {}, and ends {}.\n", span_text(estimate.start_s), span_text(estimate.end_s)));
+  for (const simulate::WaitedFor& one : blockers) {
+    const QueuedJob& blocker = queue.jobs[one.job];
+    context.print(fmt::format(
+        "  it waits for {} ({} GPUs, {}), which ends {}: in {:.0f} % of the simulations the last to end before\n",
+        blocker.job.id, blocker.job.facts.gpus, blocker.executed_s > 0 ? "running" : "waiting",
+        span_text(estimates[one.job].end_s), 100 * one.share));
+  }
+  for (const Remedy& remedy : remedies(queue, setup, policy, job)) {
+    auto tried =
+        simulate::estimate_starts(remedy.jobs, queue.workload, remedy.setup, remedy.policy, estimate_options(options));
+    if (!tried) continue;
+    apply(lesson, queue, *tried);
+    const StartEstimate& then = (*tried)[job];
+    if (then.never || then.start_s.middle >= estimate.start_s.middle) continue;
+    context.print(fmt::format("  with {} it would start in {} instead of {}\n", remedy.what,
+                              time_text(then.start_s.middle), time_text(estimate.start_s.middle)));
+  }
+  return {};
+}
+
+Table table_of(const Queue& queue, const std::vector<StartEstimate>& estimates) {
+  Table table({{"job", "job"},
+               {"gpus", "GPUs", CellFormat::kInteger},
+               {"state", "state"},
+               {"start_s", "starts in", CellFormat::kSeconds},
+               {"start_low_s", "from", CellFormat::kSeconds},
+               {"start_high_s", "to", CellFormat::kSeconds},
+               {"end_s", "ends in", CellFormat::kSeconds},
+               {"end_low_s", "from", CellFormat::kSeconds},
+               {"end_high_s", "to", CellFormat::kSeconds}});
+  for (std::size_t j = 0; j < estimates.size(); ++j) {
+    const QueuedJob& job = queue.jobs[j];
+    const StartEstimate& one = estimates[j];
+    const bool runs = job.executed_s > 0;
+    const auto start = [&](double seconds) { return runs || one.never ? Cell() : Cell(seconds); };
+    const auto end = [&](double seconds) { return one.never ? Cell() : Cell(seconds); };
+    table.add({job.job.id, std::int64_t{job.job.facts.gpus},
+               runs        ? "runs"
+               : one.never ? "never starts"
+                           : "waits",
+               start(one.start_s.middle), start(one.start_s.low), start(one.start_s.high), end(one.end_s.middle),
+               end(one.end_s.low), end(one.end_s.high)});
+  }
+  return table;
 }
 
 Status run_replay(Context& context, const std::string& path, const OptionValues& options) {
@@ -278,6 +309,7 @@ Status run_estimate(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const Queue queue, load_queue(context, arguments.words[0], options));
   ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
   ORRERY_TRY(const SimulationSetup setups, load_setup(context, options, cluster, queue.workload));
+  ORRERY_TRY_VOID(check_running(queue, cluster));
   const std::string& policy = options.text("policy");
   std::optional<std::size_t> asked;
   if (options.has("explain")) {
@@ -288,14 +320,26 @@ Status run_estimate(Context& context, const Arguments& arguments) {
   }
   ORRERY_TRY(std::vector<StartEstimate> estimates,
              simulate::estimate_starts(queue.jobs, queue.workload, setups.base, policy, estimate_options(options)));
-  if (queue.history) learn_from(queue, setups.base, options, estimates);
+  // Before what was learned moves starts and ends apart.
+  constexpr std::size_t kShown = 3;
+  std::vector<simulate::WaitedFor> blockers;
+  if (asked) blockers = simulate::waits_for(estimates, *asked, kShown);
+  const Lesson lesson = learned_from(queue, setups.base, options);
+  apply(lesson, queue, estimates);
   if (for_people(options)) {
     context.print(
-        fmt::format("{} jobs on {} under {}; intervals are to hold 80 %\n\n", queue.jobs.size(), cluster.text, policy));
+        fmt::format("{} jobs on {} under {}; intervals are to hold 80 %\n", queue.jobs.size(), cluster.text, policy));
+    if (queue.ended > 0) {
+      context.print(fmt::format("{} jobs of the file have ended and are left out; --history learns from them\n",
+                                format_whole(static_cast<double>(queue.ended))));
+    }
+    context.print("\n");
   }
   ORRERY_TRY_VOID(context.print_table(table_of(queue, estimates), options));
-  if (!asked || !for_people(options)) return {};
-  return explain(context, queue, setups.base, policy, *asked, estimates[*asked]);
+  if (!for_people(options)) return {};
+  if (!queue.problems.empty()) context.print("\n" + queue.problems);
+  if (!asked) return {};
+  return explain(context, queue, setups.base, options, lesson, *asked, estimates, blockers);
 }
 
 }  // namespace

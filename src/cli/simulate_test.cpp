@@ -130,6 +130,78 @@ TEST_F(SimulateTest, EstimatesStartsOfAQueueAndExplainsThem) {
   EXPECT_NE(call("simulate estimate queue.csv --cluster 1x2 --replay 5 --explain b").exit_code, kDone);
 }
 
+// As sacct shows a queue: one job has ended, one runs, two wait, one of them with a limit that is said otherwise.
+TEST_F(SimulateTest, EstimatesReadAQueueOfSlurm) {
+  const std::string header = "JobID|User|State|Submit|Start|End|Elapsed|Timelimit|ReqTRES|AllocTRES\n";
+  const std::string rows =
+      "10|ann|COMPLETED|2026-05-01T08:00:00|2026-05-01T08:00:00|2026-05-01T09:00:00|01:00:00|02:00:00|gres/gpu=8|gres/"
+      "gpu=8\n"
+      "10.batch||COMPLETED|2026-05-01T08:00:00|2026-05-01T08:00:00|2026-05-01T09:00:00|01:00:00||gres/gpu=8|gres/"
+      "gpu=8\n"
+      "11|ann|RUNNING|2026-05-01T08:10:00|2026-05-01T09:00:00|Unknown|00:30:00|01:00:00|gres/gpu=8|gres/gpu=8\n"
+      "12|bob|PENDING|2026-05-01T09:10:00|Unknown|Unknown|00:00:00|02:00:00|gres/gpu=8|\n"
+      "13|bob|CANCELLED by 7|2026-05-01T09:11:00|Unknown|2026-05-01T09:12:00|00:00:00|02:00:00|gres/gpu=8|\n"
+      "14|bob|PENDING|2026-05-01T09:20:00|Unknown|Unknown|00:00:00|1-00:00:00|gres/gpu=4|\n";
+  write("queue.txt", header + rows);
+  const auto jobs = json_of("simulate estimate queue.txt --cluster 1x8 --error 0.05");
+  ASSERT_EQ(jobs.size(), 3u) << jobs;
+  EXPECT_EQ(jobs[0]["job"], "11");
+  EXPECT_EQ(jobs[0]["state"], "runs");
+  EXPECT_NEAR(jobs[0]["end_s"].get<double>(), 1800, 200);
+  EXPECT_EQ(jobs[1]["state"], "waits");
+  EXPECT_NEAR(jobs[1]["start_s"].get<double>(), 1800, 200);
+  EXPECT_NEAR(jobs[2]["start_s"].get<double>(), 9000, 900);
+  const Outcome why = call("simulate estimate queue.txt --cluster 1x8 --explain 12");
+  EXPECT_EQ(why.exit_code, kDone) << why.errors;
+  EXPECT_NE(why.output.find("it waits for 11 (8 GPUs, running)"), std::string::npos) << why.output;
+  EXPECT_NE(why.output.find("2 jobs of the file have ended"), std::string::npos) << why.output;
+  // Its history is what has ended in it; as a trace, what waits is no job.
+  EXPECT_EQ(json_of("simulate estimate queue.txt --cluster 1x8 --history queue.txt").size(), 3u);
+  EXPECT_NE(call("workload show queue.txt").output.find("it has not run yet"), std::string::npos);
+  // Nothing says how long job 12 runs.
+  write("short.txt", "JobID|State|Submit|Elapsed|ReqTRES\n12|PENDING|2026-05-01T09:10:00|00:00:00|gres/gpu=8\n");
+  EXPECT_NE(call("simulate estimate short.txt --cluster 1x8").errors.find("Timelimit"), std::string::npos);
+  write("short.txt", "JobID|State|Submit|Elapsed|ReqTRES\n12|ASLEEP|2026-05-01T09:10:00|00:00:00|gres/gpu=8\n");
+  EXPECT_NE(call("simulate estimate short.txt --cluster 1x8").errors.find("State"), std::string::npos);
+}
+
+TEST_F(SimulateTest, EstimatesRefuseMoreGpusInUseThanThereAre) {
+  write("queue.csv", "id,submit_s,duration_s,gpus,executed_s\na,0,10,8,5\nb,1,10,4,5\nc,2,10,1,\n");
+  const Outcome outcome = call("simulate estimate queue.csv --cluster 1x8");
+  EXPECT_EQ(outcome.exit_code, kBadInput);
+  EXPECT_NE(outcome.errors.find("12 GPUs"), std::string::npos) << outcome.errors;
+}
+
+// What is said of a job beside the table is what the table says.
+TEST_F(SimulateTest, ExplanationsGiveTheTimesOfTheTable) {
+  write("queue.csv",
+        "id,submit_s,duration_s,gpus,executed_s\na,0,7200,8,3600\nb,60,3600,4,1800\nc,90,1800,8,\nd,120,600,4,\n");
+  const std::string line = "simulate estimate queue.csv --cluster 2x8";
+  const auto rows = json_of(line);
+  const auto text_of = [&](std::size_t row, const char* key) {
+    return format_seconds(Seconds(rows[row][key].get<double>()));
+  };
+  const std::string said = call(line + " --explain c").output;
+  EXPECT_NE(said.find("which ends in " + text_of(1, "end_s")), std::string::npos) << said;
+  EXPECT_NE(said.find("instead of " + text_of(2, "start_s")), std::string::npos) << said;
+}
+
+TEST_F(SimulateTest, NoEndIsBeforeItsStartWithAHistoryEither) {
+  ASSERT_EQ(call("workload generate --jobs 600 --rate 90 --out past.csv").exit_code, kDone);
+  std::string queue = "id,submit_s,duration_s,gpus,executed_s\nr,0,1,16,600\n";
+  for (int j = 0; j < 20; ++j) queue += "w" + std::to_string(j) + "," + std::to_string(10 + j) + ",1,4,\n";
+  write("queue.csv", queue);
+  const auto rows = json_of("simulate estimate queue.csv --cluster 2x8 --history past.csv --draws 50");
+  ASSERT_EQ(rows.size(), 21u);
+  for (const auto& row : rows) {
+    if (row["state"] != "waits") continue;
+    EXPECT_GE(row["end_low_s"].get<double>(), row["start_low_s"].get<double>()) << row;
+    EXPECT_GE(row["end_s"].get<double>(), row["start_s"].get<double>()) << row;
+    EXPECT_GE(row["end_high_s"].get<double>(), row["start_high_s"].get<double>()) << row;
+    EXPECT_LE(row["start_low_s"].get<double>(), row["start_s"].get<double>()) << row;
+  }
+}
+
 TEST_F(SimulateTest, EstimatesLearnFromAHistory) {
   ASSERT_EQ(call("workload generate --jobs 400 --rate 60 --out past.csv").exit_code, kDone);
   write("queue.csv", "id,submit_s,duration_s,gpus,executed_s\na,0,1,16,60\nb,1,1,16,\n");

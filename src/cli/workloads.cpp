@@ -42,7 +42,13 @@ constexpr int kMachinesMax = 1 << 20;
 }  // namespace
 
 Result<WorkloadFile> load_workload(Context& context, const std::string& path, const OptionValues& options) {
+  return load_workload(context, path, options, false);
+}
+
+Result<WorkloadFile> load_workload(Context& context, const std::string& path, const OptionValues& options,
+                                   bool is_queue) {
   simulate::ReadOptions read;
+  read.queue = is_queue;
   read.format = options.text("format");
   read.strict = options.flag("strict");
   read.predict_speeds = options.text("missing-speeds") == "predict";

@@ -11,6 +11,9 @@ namespace orrery::cli {
 std::vector<OptionRecord> workload_options();
 
 Result<simulate::WorkloadFile> load_workload(Context& context, const std::string& path, const OptionValues& options);
+// `is_queue`: jobs as they wait and run now (ReadOptions::queue).
+Result<simulate::WorkloadFile> load_workload(Context& context, const std::string& path, const OptionValues& options,
+                                             bool is_queue);
 
 // How many rows were skipped and why, for people.
 std::string problems_text(const simulate::WorkloadFile& file, std::size_t shown);

@@ -14,12 +14,16 @@ using schedule::JobIndex;
 using schedule::kNever;
 using schedule::TimeNs;
 
+// Of a job in a queue, where its file says so.
+enum class QueueState : std::uint8_t { kNotSaid, kWaits, kRuns, kEnded };
+
 struct TraceJob {
   std::string id;
   std::string model;  // what it trains; empty: not said
-  // Its work_ns is how long the job really runs on the GPUs it asks for.
+  // Its work_ns is how long the job really runs on the GPUs it asks for; 0, in queues only: not known.
   JobFacts facts;
   TimeNs executed_ns = 0;  // in a snapshot of a queue: how long it has been running; 0: it waits
+  QueueState state = QueueState::kNotSaid;
 };
 
 struct Workload {

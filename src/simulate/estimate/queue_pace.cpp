@@ -58,17 +58,24 @@ double PaceMixer::weight(std::size_t voice) const {
   return std::pow(sum / count + kMissMin, -2);
 }
 
-Quantiles PaceMixer::mixed(const Quantiles& simulated, const QueuePace& pace) const {
-  const auto voices = voices_of(simulated.middle, pace);
+double PaceMixer::moved_s(double wait_s, double shift) {
+  return wait_of(log_of(wait_s) + shift);
+}
+
+double PaceMixer::shift(double simulated_middle_s, const QueuePace& pace) const {
+  const auto voices = voices_of(simulated_middle_s, pace);
   double sum = 0, weights = 0;
   for (std::size_t v = 0; v < kVoices; ++v) {
     if (!voices[v]) continue;
     sum += weight(v) * log_of(*voices[v]);
     weights += weight(v);
   }
-  const double shift = sum / weights - log_of(simulated.middle);
-  const auto moved = [&](double wait_s) { return wait_of(log_of(wait_s) + shift); };
-  return {moved(simulated.low), moved(simulated.middle), moved(simulated.high)};
+  return sum / weights - log_of(simulated_middle_s);
+}
+
+Quantiles PaceMixer::mixed(const Quantiles& simulated, const QueuePace& pace) const {
+  const double by = shift(simulated.middle, pace);
+  return {moved_s(simulated.low, by), moved_s(simulated.middle, by), moved_s(simulated.high, by)};
 }
 
 }  // namespace orrery::simulate

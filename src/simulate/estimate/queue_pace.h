@@ -37,6 +37,9 @@ class PaceMixer {
   // A case that has happened.
   void learn(double simulated_s, const QueuePace& pace, double waited_s);
   // The interval of a simulation, moved to where all three together see its middle.
+  // By how much a wait moves in logarithms with the middle of the simulated ones, and where it is then.
+  double shift(double simulated_middle_s, const QueuePace& pace) const;
+  static double moved_s(double wait_s, double shift);
   Quantiles mixed(const Quantiles& simulated, const QueuePace& pace) const;
 
  private:

@@ -156,10 +156,14 @@ double stretch_of(std::span<const StartCase> cases, double level) {
   return quantile(distances, std::min(1.0, share));
 }
 
+double stretched_wait_s(double wait_s, double middle_s, double stretch) {
+  const double middle = log_wait(middle_s);
+  return std::max(0.0, std::expm1(middle + stretch * (log_wait(wait_s) - middle)));
+}
+
 Quantiles stretched(const Quantiles& interval, double stretch) {
-  const double middle = log_wait(interval.middle);
-  return {std::expm1(middle - stretch * (middle - log_wait(interval.low))), interval.middle,
-          std::expm1(middle + stretch * (log_wait(interval.high) - middle))};
+  return {stretched_wait_s(interval.low, interval.middle, stretch), interval.middle,
+          stretched_wait_s(interval.high, interval.middle, stretch)};
 }
 
 Result<std::vector<StartCase>> replay_starts(const Workload& workload, const RunSetup& setup, const std::string& policy,

@@ -50,6 +50,8 @@ PaceMixer mixer_of(std::span<const StartCase> cases);
 // The factor by which intervals like those of the cases have to be stretched to hold `level`; 1 without cases enough.
 double stretch_of(std::span<const StartCase> cases, double level);
 Quantiles stretched(const Quantiles& interval, double stretch);
+// A wait after the interval around `middle_s` was stretched; never below 0.
+double stretched_wait_s(double wait_s, double middle_s, double stretch);
 // Precondition: there is a case.
 StartScore score_of(const std::vector<StartCase>& cases);
 

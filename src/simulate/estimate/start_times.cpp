@@ -1,6 +1,8 @@
 #include "simulate/estimate/start_times.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "base/parallel.h"
 #include "base/random.h"
@@ -106,10 +108,40 @@ Result<std::vector<StartEstimate>> estimate_starts(const std::vector<QueuedJob>&
       ends[draw] = schedule::to_seconds(outcome.end_ns);
     }
     if (estimates[j].never) continue;
+    estimates[j].starts_s = starts;
+    estimates[j].ends_s = ends;
     estimates[j].start_s = quantiles_of(starts, options.level);
     estimates[j].end_s = quantiles_of(ends, options.level);
   }
   return estimates;
+}
+
+std::vector<WaitedFor> waits_for(const std::vector<StartEstimate>& estimates, std::size_t job, std::size_t most) {
+  const std::vector<double>& starts = estimates[job].starts_s;
+  std::map<std::size_t, double> draws;  // in which the job was the last
+  for (std::size_t draw = 0; draw < starts.size(); ++draw) {
+    std::optional<std::size_t> last;
+    for (std::size_t j = 0; j < estimates.size(); ++j) {
+      if (j == job || estimates[j].ends_s.empty() || estimates[j].ends_s[draw] > starts[draw]) continue;
+      if (!last || estimates[j].ends_s[draw] > estimates[*last].ends_s[draw]) last = j;
+    }
+    if (last) ++draws[*last];
+  }
+  std::vector<WaitedFor> all;
+  for (const auto& [other, count] : draws) all.push_back({other, count / static_cast<double>(starts.size())});
+  std::stable_sort(all.begin(), all.end(), [](const WaitedFor& a, const WaitedFor& b) { return a.share > b.share; });
+  all.resize(std::min(all.size(), most));
+  return all;
+}
+
+void move_starts(StartEstimate& estimate, double level, const std::function<double(double)>& later) {
+  for (std::size_t draw = 0; draw < estimate.starts_s.size(); ++draw) {
+    const double moved = later(estimate.starts_s[draw]);
+    estimate.ends_s[draw] += moved - estimate.starts_s[draw];
+    estimate.starts_s[draw] = moved;
+  }
+  estimate.start_s = quantiles_of(estimate.starts_s, level);
+  estimate.end_s = quantiles_of(estimate.ends_s, level);
 }
 
 }  // namespace orrery::simulate

@@ -7,6 +7,7 @@
 // 3. Over all draws the quantiles of starts and ends are the answer.
 // Nobody is submitted later: under policies that let later jobs pass, starts are earlier here than they will be.
 
+#include <functional>
 #include <vector>
 
 #include "simulate/estimate/duration_history.h"
@@ -28,7 +29,23 @@ struct Quantiles {
 struct StartEstimate {
   Quantiles start_s, end_s;  // from now on; of a running job the start is 0
   bool never = false;        // it does not fit
+  // By draw, of which the quantiles above are; empty if it never starts.
+  std::vector<double> starts_s{}, ends_s{};
 };
+
+// Another job whose end let one start.
+struct WaitedFor {
+  std::size_t job = 0;
+  double share = 0;  // of the draws in which it was the last to end before
+};
+
+// Which ends a job waits for, by the draws of `estimates`: those most often the last before its start, at most `most`
+// of them. Empty for a job that starts at once, runs or never starts.
+std::vector<WaitedFor> waits_for(const std::vector<StartEstimate>& estimates, std::size_t job, std::size_t most);
+
+// The quantiles of the draws at `level`, after `later` was applied to every start: it never falls, and an end follows
+// its start by as much as before. So no interval of ends begins before that of starts.
+void move_starts(StartEstimate& estimate, double level, const std::function<double(double)>& later);
 
 struct EstimateOptions {
   int draws = 100;

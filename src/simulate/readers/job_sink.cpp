@@ -26,7 +26,7 @@ std::string stages_fault(const schedule::StageTimes& stages) {
 }
 
 // What is wrong with a job; empty if nothing is.
-std::string fault_of(const RawJob& job) {
+std::string fault_of(const RawJob& job, bool may_lack_length) {
   const auto out_of_range = [](std::string_view field, double value, std::string_view expected) {
     return fmt::format("{}: expected {} instead of {:g}", field, expected, value);
   };
@@ -34,7 +34,7 @@ std::string fault_of(const RawJob& job) {
   if (!is_printable(job.model) || !is_printable(job.tenant)) return "model or tenant: not printable";
   if (!(std::abs(job.submit_s) <= schedule::kSecondsMax)) return out_of_range("submit", job.submit_s, "seconds");
   if (!(job.duration_s >= 0)) return out_of_range("duration", job.duration_s, "a time that does not go backwards");
-  if (job.duration_s == 0) return "duration: the job has no length";
+  if (job.duration_s == 0 && !may_lack_length) return "duration: the job has no length";
   if (job.duration_s > schedule::kSecondsMax) return out_of_range("duration", job.duration_s, "at most 146 years");
   for (const TypedDuration& typed : job.typed) {
     if (typed.device.empty() || !is_printable(typed.device)) return "type of device: missing or not printable";
@@ -66,7 +66,16 @@ std::string fault_of(const RawJob& job) {
 }  // namespace
 
 Status JobSink::add(std::size_t line, const RawJob& job) {
-  if (std::string fault = fault_of(job); !fault.empty()) return skip(line, std::move(fault));
+  if (queue_ && job.state == QueueState::kEnded) {
+    ignore();
+    ++file_.ended;
+    return {};
+  }
+  if (!queue_ && job.state == QueueState::kWaits) {
+    return skip(line, "state: it has not run yet; `orrery simulate estimate` says when it will");
+  }
+  const bool may_lack_length = queue_ && job.state != QueueState::kNotSaid;
+  if (std::string fault = fault_of(job, may_lack_length); !fault.empty()) return skip(line, std::move(fault));
   if (job.typed.size() + file_.workload.devices.size() > kDevicesMax) {
     return skip(line, fmt::format("more than {} types of devices", kDevicesMax));
   }
@@ -79,7 +88,7 @@ Status JobSink::add(std::size_t line, const RawJob& job) {
   added.id = job.id;
   added.model = job.model;
   added.facts.submit_ns = schedule::from_seconds(job.submit_s);
-  added.facts.work_ns = std::max<TimeNs>(1, schedule::from_seconds(job.duration_s));
+  added.facts.work_ns = job.duration_s > 0 ? std::max<TimeNs>(1, schedule::from_seconds(job.duration_s)) : 0;
   added.facts.gpus = static_cast<std::int32_t>(job.gpus);
   added.facts.gpus_max = static_cast<std::int32_t>(job.gpus_max);
   added.facts.priority = job.priority;
@@ -91,6 +100,7 @@ Status JobSink::add(std::size_t line, const RawJob& job) {
   added.facts.stages = stages_of(job.stages);
   added.facts.tenant = tenant_of(job.tenant);
   added.executed_ns = schedule::from_seconds(job.executed_s);
+  added.state = job.state;
   if (!job.typed.empty()) added.facts.speed_class = class_of(job.typed, job.duration_s);
   const std::size_t count = file_.workload.jobs.size();
   if (count > 1 && added.facts.submit_ns < file_.workload.jobs[count - 2].facts.submit_ns) file_.out_of_order = true;

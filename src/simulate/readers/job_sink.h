@@ -35,6 +35,7 @@ struct RawJob {
   double cpus = 0, memory = 0;
   double gpu_utilisation = 1, gpu_memory_share = 1;
   double executed_s = 0;
+  QueueState state = QueueState::kNotSaid;
   schedule::StageTimes stages{};
 
   // The duration becomes that on the fastest type.
@@ -46,8 +47,11 @@ struct RawJob {
 
 class JobSink {
  public:
-  JobSink(WorkloadFile& file, const std::string& name, bool strict) : file_(file), name_(name), strict_(strict) {}
+  JobSink(WorkloadFile& file, const std::string& name, const ReadOptions& options)
+      : file_(file), name_(name), strict_(options.strict), queue_(options.queue) {}
 
+  // Whether a queue is read, and not a trace.
+  bool is_queue() const { return queue_; }
   // A row that is a job, if nothing is wrong with it. An error only if reading is strict.
   Status add(std::size_t line, const RawJob& job);
   Status skip(std::size_t line, std::string what);
@@ -66,7 +70,7 @@ class JobSink {
 
   WorkloadFile& file_;
   std::string name_;
-  bool strict_;
+  bool strict_, queue_;
   std::unordered_set<std::string> ids_;
   std::unordered_map<std::string, std::int32_t> tenants_;
   std::map<schedule::StageTimes, schedule::SharedStages> stages_;

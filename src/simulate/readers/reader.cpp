@@ -152,7 +152,7 @@ Result<WorkloadFile> read_workload(std::string_view text, const std::string& fil
                                         did_you_mean(options.format, names), fmt::join(names, ", ")));
   }
   WorkloadFile result;
-  JobSink sink(result, file, options.strict);
+  JobSink sink(result, file, options);
   const TextForm* form = options.format == "auto" ? looks_like(text) : nullptr;
   for (const TextForm& known : kTextForms) {
     if (known.name == options.format) form = &known;

@@ -30,6 +30,7 @@ struct WorkloadFile {
   std::size_t predicted = 0;             // jobs whose speed was not in the table and was predicted
   std::vector<ReadProblem> predictions;  // the first kProblemsMax of them: what was missing
   bool out_of_order = false;             // submissions went backwards and were sorted
+  std::size_t ended = 0;  // of the rows that are no jobs: jobs that have left the queue that was asked for
 };
 
 inline constexpr std::size_t kProblemsMax = 1000;
@@ -41,6 +42,9 @@ struct ReadOptions {
   // A speed that is not in the table is predicted from others in it, and named; otherwise the row is a bad one.
   bool predict_speeds = false;
   bool strict = false;  // the first bad row is an error
+  // The jobs of a queue as it is: those that have ended are left out, and a length may be missing. Otherwise jobs that
+  // still wait are bad rows, and those that run have run for as long as they have so far.
+  bool queue = false;
 };
 
 struct WorkloadFormat {

@@ -1,7 +1,10 @@
 #include "simulate/readers/text_forms.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/text.h"
 #include "simulate/readers/columns.h"
@@ -54,6 +57,43 @@ double gpus_in_tres(std::string_view tres) {
   return typed;
 }
 
+// What Slurm says a job does (man sacct, "JOB STATE CODES"); nothing for a word that is none of them. Where the column
+// is missing, dates tell.
+std::optional<QueueState> sacct_state(const RowReader& row) {
+  constexpr std::string_view kWaiting[] = {"PENDING",      "REQUEUED",     "REQUEUE_FED",
+                                           "REQUEUE_HOLD", "SPECIAL_EXIT", "SUSPENDED"};
+  constexpr std::string_view kRunning[] = {"RUNNING",   "COMPLETING", "CONFIGURING", "RESIZING",
+                                           "SIGNALING", "STAGE_OUT",  "STOPPED"};
+  constexpr std::string_view kEnded[] = {"BOOT_FAIL", "CANCELLED",     "COMPLETED", "DEADLINE", "FAILED",
+                                         "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED",  "TIMEOUT"};
+  const std::string_view text = row.text("State");
+  const std::string_view word = text.substr(0, text.find_first_of(" +"));  // "CANCELLED by 1000"
+  const auto is_one = [&](const auto& words) {
+    return std::find(std::begin(words), std::end(words), word) != std::end(words);
+  };
+  if (is_one(kWaiting)) return QueueState::kWaits;
+  if (is_one(kRunning)) return QueueState::kRuns;
+  if (is_one(kEnded)) return QueueState::kEnded;
+  if (!word.empty()) return std::nullopt;
+  const bool has_dates = row.columns().has("Start") && row.columns().has("End");
+  if (!has_dates) return QueueState::kNotSaid;
+  if (!parse_date_s(row.text("Start"))) return QueueState::kWaits;
+  return parse_date_s(row.text("End")) ? QueueState::kEnded : QueueState::kRuns;
+}
+
+// How long it may run, which is all that is known of how long it will; 0 without a limit.
+double sacct_limit_s(const RowReader& row) {
+  if (const auto minutes = parse_number(row.text("TimelimitRaw"))) return 60 * *minutes;
+  return parse_elapsed_s(row.text("Timelimit")).value_or(0);
+}
+
+// How long it has run; nothing if the row does not say.
+std::optional<double> sacct_elapsed_s(const RowReader& row) {
+  if (const auto elapsed = parse_elapsed_s(row.text("Elapsed"))) return elapsed;
+  const auto start = parse_date_s(row.text("Start")), end = parse_date_s(row.text("End"));
+  return start && end ? std::optional(*end - *start) : std::nullopt;
+}
+
 Status add_sacct_row(std::size_t line, RowReader row, JobSink& sink) {
   RawJob job;
   job.id = row.text("JobID");
@@ -71,13 +111,15 @@ Status add_sacct_row(std::size_t line, RowReader row, JobSink& sink) {
     return {};
   }
   job.submit_s = row.date("Submit");
-  if (const auto elapsed = parse_elapsed_s(row.text("Elapsed"))) {
-    job.duration_s = *elapsed;
-  } else {
-    const auto start = parse_date_s(row.text("Start")), end = parse_date_s(row.text("End"));
-    if (!start || !end) row.fail("Start, End", "no time at which the job ran");
-    job.duration_s = end.value_or(0) - start.value_or(0);
-  }
+  const auto state = sacct_state(row);
+  if (!state) row.fail("State", "no state of a job of Slurm");
+  job.state = state.value_or(QueueState::kNotSaid);
+  const auto elapsed_s = sacct_elapsed_s(row);
+  const bool waits = job.state == QueueState::kWaits, runs = job.state == QueueState::kRuns;
+  if (!waits && !elapsed_s) row.fail("Elapsed", "missing, and no Start and End: no time for which the job ran");
+  // Slurm counts whole seconds; one that has just started runs.
+  if (runs && sink.is_queue()) job.executed_s = std::max(1.0, elapsed_s.value_or(0));
+  job.duration_s = sink.is_queue() && (waits || runs) ? sacct_limit_s(row) : elapsed_s.value_or(0);
   if (!row.fault().empty()) return sink.skip(line, row.fault());
   return sink.add(line, job);
 }
