@@ -67,7 +67,11 @@ Status run_show(Context& context, const Arguments& arguments) {
                               format_seconds(Seconds(schedule::to_seconds(workload.jobs.back().facts.submit_ns)))));
   }
   ORRERY_TRY_VOID(context.print_table(size_table(file.workload), options));
-  if (for_people(options)) context.print(problems_text(file, 5));
+  if (!for_people(options)) return {};
+  if (!file.unread.empty()) {
+    context.print(fmt::format("columns that form {} has no use for: {}\n", file.format, fmt::join(file.unread, ", ")));
+  }
+  context.print(problems_text(file, 5));
   return {};
 }
 

@@ -14,9 +14,23 @@ std::optional<std::size_t> Columns::place(std::string_view name) const {
   return std::nullopt;
 }
 
+void Columns::mark_read(std::size_t place) const {
+  if (read_.empty()) read_.resize(names_.size());
+  read_[place] = true;
+}
+
+std::vector<std::string> Columns::unread() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (read_.empty() || !read_[i]) names.push_back(names_[i]);
+  }
+  return names;
+}
+
 std::string_view RowReader::text(std::string_view column) const {
   const auto at = columns_.place(column);
   if (!at || *at >= fields_.size()) return {};
+  columns_.mark_read(*at);
   return trim(fields_[*at]);
 }
 

@@ -18,9 +18,13 @@ class Columns {
   std::size_t count() const { return names_.size(); }
   const std::vector<std::string>& names() const { return names_; }
   std::optional<std::size_t> place(std::string_view name) const;
+  // Columns of which no field was read.
+  std::vector<std::string> unread() const;
+  void mark_read(std::size_t place) const;
 
  private:
   std::vector<std::string> names_;
+  mutable std::vector<bool> read_{};  // by column
 };
 
 // Collects the first thing that is wrong, so that a reader can ask for all fields and look once.

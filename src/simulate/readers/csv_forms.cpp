@@ -82,6 +82,9 @@ bool read_alibaba_2023(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.submit_s = row.number("creation_time");
   const double start = row.number_or("scheduled_time", job.submit_s), end = row.number("deletion_time");
   job.duration_s = end - start;
+  if (job.gpus != 0 && row.columns().has("scheduled_time") && row.text("scheduled_time").empty()) {
+    row.fail("scheduled_time", "missing: the pod was never scheduled");
+  }
   job.cpus = row.number_or("cpu_milli", 0) / 1000;
   job.memory = row.number_or("memory_mib", 0) / 1024;
   job.tenant = row.text("qos");
@@ -156,6 +159,13 @@ bool read_tiresias(RowReader& row, const SpeedLookup&, RawJob& job) {
   return true;
 }
 
+// Columns of the Tiresias simulator and a deadline, in seconds after time 0.
+bool read_elasticflow(RowReader& row, const SpeedLookup& speeds, RawJob& job) {
+  read_tiresias(row, speeds, job);
+  job.deadline_s = row.number_or("ddl", -1);
+  return true;
+}
+
 bool read_tiresias_seconds(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.id = row.text("job_id");
   job.submit_s = row.number("submit_time_s");
@@ -207,6 +217,10 @@ const std::vector<CsvForm>& forms() {
        "Chronus: Philly jobs with deadlines",
        {"job_id", "num_gpu", "submit_time", "duration", "expect_time_list", "job_type"},
        read_chronus},
+      {"elasticflow",
+       "ElasticFlow: jobs with deadlines",
+       {"job_id", "num_gpu", "submit_time", "duration", "ddl"},
+       read_elasticflow},
       {"tiresias", "Tiresias simulator", {"job_id", "num_gpu", "submit_time", "duration"}, read_tiresias},
       {"tiresias-s",
        "Tiresias simulator, times named with their unit",

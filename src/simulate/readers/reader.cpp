@@ -130,7 +130,9 @@ Status read_csv(std::string_view text, const std::string& file, const ReadOption
     }
   }
   result.format = form->name;
-  return read_rows(reader, columns, *form, options, sink);
+  ORRERY_TRY_VOID(read_rows(reader, columns, *form, options, sink));
+  result.unread = columns.unread();
+  return {};
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct WorkloadFile {
   std::size_t predicted = 0;             // jobs whose speed was not in the table and was predicted
   std::vector<ReadProblem> predictions;  // the first kProblemsMax of them: what was missing
   bool out_of_order = false;             // submissions went backwards and were sorted
+  std::vector<std::string> unread{};     // columns that its form has no use for
   std::size_t ended = 0;  // of the rows that are no jobs: jobs that have left the queue that was asked for
 };
 

@@ -43,6 +43,10 @@ TEST(Readers, RecogniseEveryForm) {
        "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval,iteration_time,resource_time_0,"
        "resource_time_1,resource_time_2,priority\n0,8,0,100,gpt2,4,5095000,91000,437,0.6,419,49,0\n",
        8, 43.7},
+      {"elasticflow",
+       "job_id,submit_time,real_iteration,model_name,ddl,batch_size,num_gpu,real_duration,duration,iteration\n"
+       "1,0,26446831,vgg16,2065619,64,4,1792395,1792395,26446831\n",
+       4, 1'792'395},
       {"tiresias", "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n0,1,0,606,vgg19,164,30\n", 1,
        164},
       {"tiresias-s", "job_id,num_gpu,submit_time_s,duration_s\n0,4,0,104628\n", 4, 104628},
@@ -64,6 +68,28 @@ TEST(Readers, RecogniseEveryForm) {
     EXPECT_EQ(file.skipped, 0u) << sample.format;
     EXPECT_EQ(submit_s(file, 0), 0) << sample.format;
   }
+}
+
+TEST(Readers, DeadlinesOfElasticFlowAreRead) {
+  const WorkloadFile file = read(
+      "job_id,submit_time,real_iteration,model_name,ddl,batch_size,num_gpu,real_duration,duration,iteration\n"
+      "0,100,10,vgg16,700,256,1,500,500,10\n1,300,10,vgg16,,256,1,500,500,10\n");
+  ASSERT_EQ(file.workload.jobs.size(), 2u);
+  // Times begin at the first submission.
+  EXPECT_EQ(file.workload.jobs[0].facts.deadline_ns, schedule::from_seconds(600));
+  EXPECT_EQ(file.workload.jobs[1].facts.deadline_ns, kNever);
+  EXPECT_EQ(file.unread, (std::vector<std::string>{"real_iteration", "batch_size", "real_duration", "iteration"}));
+}
+
+TEST(Readers, PodsThatWereNeverScheduledAreNoJobs) {
+  const WorkloadFile file = read(
+      "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+      "p1,6000,12288,1,460,,LS,Running,10,90,30\np2,6000,12288,1,1000,,BE,Pending,10,90,\n"
+      "p3,6000,12288,0,0,,BE,Pending,10,90,\n");
+  ASSERT_EQ(file.workload.jobs.size(), 1u);
+  EXPECT_EQ(file.skipped, 1u);
+  EXPECT_EQ(file.not_jobs, 1u);
+  EXPECT_NE(file.problems.at(0).what.find("never scheduled"), std::string::npos);
 }
 
 TEST(Readers, GavelNeedsSpeedsAndNamesMissingOnes) {
