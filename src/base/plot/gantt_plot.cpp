@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <cmath>
+#include <iterator>
+#include <limits>
 #include <map>
 
 #include "base/plot/figure.h"
@@ -9,7 +10,9 @@ namespace orrery::plot {
 namespace {
 
 constexpr double kRowHeight = 26;
-constexpr double kLongestRowName = 180;
+constexpr double kLevelHeight = 17;     // of slices of a row that lie above each other: a label fits
+constexpr std::size_t kLevelsMax = 16;  // more at once would leave too little of each
+constexpr double kRowNameShare = 0.4;   // of the figure's width, at most
 constexpr double kSmallestReadableRow = 10;
 constexpr double kThinnest = 0.6;  // of a slice, in pixels; thinner ones would vanish
 constexpr double kThinnestWithTooltip = 2;
@@ -55,11 +58,35 @@ class PixelGroup {
   std::map<std::size_t, double> busy_;  // time by kind
 };
 
-std::vector<GanttSlice> merged(const GanttRow& row, const Scale& x) {
+using Level = std::vector<GanttSlice>;  // slices of which none overlaps another, in the order of time
+
+// The slices of a row, so that those at the same time lie above each other: each is put on the first level that is free
+// when it begins, or that becomes free first where there are too many at once.
+std::vector<Level> levels_of(const GanttRow& row, double span) {
+  Level all;
+  std::copy_if(row.slices.begin(), row.slices.end(), std::back_inserter(all), drawable);
+  std::stable_sort(all.begin(), all.end(), [](const GanttSlice& a, const GanttSlice& b) { return a.start < b.start; });
+  const double touching = 1e-9 * span;  // ends and starts that are the same but for rounding
+  std::vector<Level> levels(1);
+  std::vector<double> ends(1, -std::numeric_limits<double>::infinity());
+  for (GanttSlice& slice : all) {
+    auto free = std::find_if(ends.begin(), ends.end(), [&](double end) { return end <= slice.start + touching; });
+    if (free == ends.end() && levels.size() < kLevelsMax) {
+      levels.emplace_back();
+      free = ends.insert(ends.end(), slice.end);
+    } else if (free == ends.end()) {
+      free = std::min_element(ends.begin(), ends.end());
+    }
+    *free = std::max(*free, slice.end);
+    levels[static_cast<std::size_t>(free - ends.begin())].push_back(std::move(slice));
+  }
+  return levels;
+}
+
+std::vector<GanttSlice> merged(const Level& level, const Scale& x) {
   std::vector<GanttSlice> slices;
   PixelGroup group(x);
-  for (const GanttSlice& slice : row.slices) {
-    if (!drawable(slice)) continue;
+  for (const GanttSlice& slice : level) {
     if (group.takes(slice)) {
       group.add(slice);
       continue;
@@ -71,9 +98,9 @@ std::vector<GanttSlice> merged(const GanttRow& row, const Scale& x) {
   return slices;
 }
 
-void draw_row(Svg& svg, const GanttRow& row, const Scale& x, double top, double height) {
+void draw_level(Svg& svg, const Level& level, const Scale& x, double top, double height) {
   const double inset = std::min(4.0, height * 0.15);
-  for (const GanttSlice& slice : merged(row, x)) {
+  for (const GanttSlice& slice : merged(level, x)) {
     const std::string_view colour = series_colour(slice.kind);
     const double left = x.position(slice.start), width = std::max(kThinnest, x.position(slice.end) - left);
     // A hair of white keeps neighbours apart where there is room for it.
@@ -92,8 +119,15 @@ void draw_row(Svg& svg, const GanttRow& row, const Scale& x, double top, double 
 double name_width(const GanttPlot& plot) {
   double width = 0;
   for (const GanttRow& row : plot.rows) width = std::max(width, text_width(row.name, kTickSize));
-  return std::min(width, kLongestRowName);
+  return std::min(width, kRowNameShare * plot.size.width);
 }
+
+// A row, ready to be drawn.
+struct LaidRow {
+  std::vector<Level> levels;
+  double height = kRowHeight;
+  double top = 0;
+};
 
 }  // namespace
 
@@ -105,15 +139,6 @@ std::string gantt_plot(const GanttPlot& plot) {
   // The heading's height decides the figure's, so it is drawn once to be measured.
   Svg measure(plot.size.width, 0, "");
   const double top = draw_heading(measure, plot.heading, legend, plot.size.width);
-  const double rows = std::max<double>(1, static_cast<double>(plot.rows.size()));
-  const double below = 32 + (full_title(plot.x).empty() ? 0 : 22);
-  const double height = plot.size.height > 0 ? plot.size.height : top + rows * kRowHeight + below;
-
-  Svg svg(plot.size.width, height, plot.heading.title);
-  draw_heading(svg, plot.heading, legend, plot.size.width);
-  const double left = kMargin + name_width(plot) + 10;
-  const Box area{left, top, std::max(20.0, plot.size.width - left - 26), std::max(20.0, height - top - below)};
-
   Extent data;
   for (const GanttRow& row : plot.rows) {
     for (const GanttSlice& slice : row.slices) {
@@ -122,6 +147,22 @@ std::string gantt_plot(const GanttPlot& plot) {
       data.add(slice.end, false);
     }
   }
+  std::vector<LaidRow> rows;
+  double rows_height = plot.rows.empty() ? kRowHeight : 0;
+  for (const GanttRow& row : plot.rows) {
+    LaidRow& laid = rows.emplace_back();
+    laid.levels = levels_of(row, data.empty() ? 0 : data.high() - data.low());
+    laid.height = std::max(kRowHeight, kLevelHeight * static_cast<double>(laid.levels.size()));
+    rows_height += laid.height;
+  }
+  const double below = 32 + (full_title(plot.x).empty() ? 0 : 22);
+  const double height = plot.size.height > 0 ? plot.size.height : top + rows_height + below;
+
+  Svg svg(plot.size.width, height, plot.heading.title);
+  draw_heading(svg, plot.heading, legend, plot.size.width);
+  const double left = kMargin + name_width(plot) + 10;
+  const Box area{left, top, std::max(20.0, plot.size.width - left - 26), std::max(20.0, height - top - below)};
+
   // Time has ends of its own: no padding around the first and last slice.
   Axis x_axis = plot.x;
   x_axis.log = false;
@@ -132,21 +173,30 @@ std::string gantt_plot(const GanttPlot& plot) {
   Scale x(x_axis, data, Fit::kTight, 90, area.width);
   x.place(area.x, area.x + area.width);
 
-  const double row_height = area.height / rows;
-  for (std::size_t r = 1; r < plot.rows.size() && row_height >= kSmallestReadableRow; ++r) {
-    const double y = area.y + row_height * static_cast<double>(r);
-    svg.line({area.x, y}, {area.x + area.width, y}, {.stroke = kGrid, .stroke_width = 0.75});
+  double row_top = area.y;
+  for (LaidRow& row : rows) {
+    row.height *= area.height / rows_height;
+    row.top = row_top;
+    row_top += row.height;
+    if (row.height < kSmallestReadableRow || &row == &rows.front()) continue;
+    svg.line({area.x, row.top}, {area.x + area.width, row.top}, {.stroke = kGrid, .stroke_width = 0.75});
   }
   draw_x_axis(svg, x, full_title(plot.x), area, true);
   if (data.empty()) draw_no_data(svg, area);
   svg.begin_clip(area);
-  for (std::size_t r = 0; r < plot.rows.size(); ++r)
-    draw_row(svg, plot.rows[r], x, area.y + row_height * static_cast<double>(r), row_height);
+  for (const LaidRow& row : rows) {
+    const double level_height = row.height / static_cast<double>(row.levels.size());
+    for (std::size_t level = 0; level < row.levels.size(); ++level)
+      draw_level(svg, row.levels[level], x, row.top + level_height * static_cast<double>(level), level_height);
+  }
   svg.end_clip();
-  const std::size_t stride = static_cast<std::size_t>(std::max(1.0, std::ceil(kSmallestReadableRow / row_height)));
-  for (std::size_t r = 0; r < plot.rows.size(); r += stride) {
-    const double middle = area.y + row_height * (static_cast<double>(r) + 0.5);
-    svg.text({area.x - 10, middle + 4}, fit_text(plot.rows[r].name, kTickSize, kLongestRowName),
+  // Where rows are too low for a name each, the next one that has room for it.
+  double named_until = -std::numeric_limits<double>::infinity();
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const double middle = rows[r].top + rows[r].height / 2;
+    if (middle - kSmallestReadableRow / 2 < named_until - 1e-6) continue;
+    named_until = middle + kSmallestReadableRow / 2;
+    svg.text({area.x - 10, middle + 4}, fit_text(plot.rows[r].name, kTickSize, kRowNameShare * plot.size.width),
              {.size = kTickSize, .colour = kInk, .anchor = Anchor::kEnd});
   }
   return std::move(svg).finish();

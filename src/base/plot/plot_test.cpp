@@ -278,6 +278,27 @@ TEST(ScatterPlotTest, LabelsThatFindNoRoomAreLeftOut) {
   EXPECT_EQ(count(svg, ">alone</text>"), 1u);
 }
 
+// Two jobs on one machine at once, and a third after them: none hides another, and all names are whole.
+TEST(GanttPlotTest, SlicesAtTheSameTimeLieAboveEachOther) {
+  GanttPlot plot{.kinds = {"4 GPUs"}};
+  plot.rows.push_back(
+      {"Lambda gpu_8x_v100 (us-east-1)", {{0, 10, 0, "first"}, {6, 16, 0, "second"}, {16, 20, 0, "third"}}});
+  plot.rows.push_back({"GPU", {{0, 20, 0, "alone"}}});
+  const std::string svg = gantt_plot(plot);
+  expect_well_formed(svg);
+  for (const char* name : {"first", "second", "third", "alone", "Lambda gpu_8x_v100 (us-east-1)"}) {
+    EXPECT_NE(svg.find(std::string(">") + name + "<"), std::string::npos) << name << svg;
+  }
+  // Of the texts inside slices, where they are drawn from above.
+  const auto height_of = [&](const std::string& label) {
+    const std::size_t end = svg.find(">" + label + "</text>"), begin = svg.rfind("<text", end);
+    const std::size_t y = svg.find(" y=\"", begin) + 4;
+    return std::stod(svg.substr(y));
+  };
+  EXPECT_GT(height_of("second"), height_of("first") + 10);
+  EXPECT_EQ(height_of("third"), height_of("first"));
+}
+
 TEST(GanttPlotTest, ManySlicesGiveASmallFile) {
   GanttPlot plot{.kinds = {"forward", "backward"}};
   Random random(7);

@@ -143,7 +143,7 @@ struct GanttSlice {
 
 struct GanttRow {
   std::string name{};
-  std::vector<GanttSlice> slices{};
+  std::vector<GanttSlice> slices{};  // those at the same time are drawn above each other
 };
 
 struct GanttPlot {
