@@ -90,19 +90,24 @@ std::string jobs_csv(const simulate::Workload& workload, const std::vector<RunRe
 
 using Machines = std::vector<schedule::MachineView>;
 
-// One track per GPU of each policy.
+// One track per GPU of each policy; jobs that share one have more, since slices of a track do not overlap.
 trace::EventLog occupancy_events(const simulate::ReportInput& report, const Machines& machines) {
   trace::EventLog log;
   for (const RunResult& run : report.runs) {
     for (const simulate::Lane& lane : simulate::lanes_of(run, machines)) {
-      const auto track = static_cast<std::uint32_t>(log.tracks.size());
-      log.tracks.push_back({run.policy, fmt::format("machine {} GPU {}", lane.machine, lane.gpu), "", -1});
+      const auto first = static_cast<std::uint32_t>(log.tracks.size());
+      std::size_t levels = 1;
+      for (const simulate::LaneSlice& slice : lane.slices) levels = std::max(levels, slice.level + 1);
+      for (std::size_t level = 0; level < levels; ++level) {
+        const std::string shared = level == 0 ? "" : fmt::format(", shared {}", level + 1);
+        log.tracks.push_back({run.policy, fmt::format("machine {} GPU {}{}", lane.machine, lane.gpu, shared), "", -1});
+      }
       for (const simulate::LaneSlice& slice : lane.slices) {
         trace::Event event;
         event.start_ns = slice.from_ns;
         event.duration_ns = slice.to_ns - slice.from_ns;
         event.name = log.names.intern(report.file.workload.jobs[static_cast<std::size_t>(slice.job)].id);
-        event.track = track;
+        event.track = first + static_cast<std::uint32_t>(slice.level);
         log.events.push_back(event);
       }
     }

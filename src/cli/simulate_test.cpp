@@ -58,6 +58,19 @@ TEST_F(SimulateTest, OnePolicyThatRefusesLeavesTheResultsOfTheOthers) {
   EXPECT_EQ(rows.size(), 2u);
 }
 
+TEST_F(SimulateTest, TheLogTellsWhoLostItsGpusToAFailure) {
+  write("jobs.csv", "id,submit_s,duration_s,gpus\na,0,7200,1\n");
+  write("prices.csv", "time_s,price\n0,1\n3600,3\n5000,1\n");
+  ASSERT_EQ(
+      call("simulate jobs.csv --cluster 1x1 --policy fifo --prices prices.csv --bid 2 --checkpoint 1000s --log l.csv")
+          .exit_code,
+      kDone);
+  const std::string log = *sim_.files.read("l.csv", mebibytes(1));
+  EXPECT_NE(log.find("fifo,3600,evict,a,0:1,\"machine 0 failed or was taken back, 600 s of work are lost\""),
+            std::string::npos)
+      << log;
+}
+
 TEST_F(SimulateTest, SlurmKeepsItsRunsInASweep) {
   write_trace();
   const Outcome outcome = call("simulate jobs.csv --cluster 1x2 --slurm --seeds 3");

@@ -54,6 +54,7 @@ Status ClusterLedger::check_release(const Decision& decision) const {
     return refuse(decision, "no such job");
   }
   if (progress(decision.job).state == JobState::kEnded) return refuse(decision, "it has ended");
+  if (decision.action == Action::kEvict) return refuse(decision, "a failure does that, no policy");
   const bool running = is_running(decision.job);
   if (takes_only(decision.action) && running) return refuse(decision, "it runs already");
   if (!takes_only(decision.action) && decision.action != Action::kStop && !running) {

@@ -24,6 +24,8 @@ std::string_view to_string(Action action) {
       return "stop";
     case Action::kSetBatch:
       return "set batch";
+    case Action::kEvict:
+      return "evict";
   }
   return "";
 }
@@ -62,7 +64,8 @@ std::string to_string(const Reason& reason) {
     case Why::kDeadlineFirst:
       return fmt::format("deadlines first, {:.1f} s to spare", a);
     case Why::kMachineFailed:
-      return fmt::format("machine {:.0f} failed", a);
+      return fmt::format("machine {:.0f} failed or was taken back", a) +
+             (b > 0 ? fmt::format(", {:.6g} s of work are lost", b) : "");
     case Why::kTooLarge:
       return fmt::format("asks for {:.0f} GPUs, the cluster has {:.0f}", a, b);
     case Why::kNotFaster:

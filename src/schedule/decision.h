@@ -19,6 +19,7 @@ enum class Action : std::uint8_t {
   kInterleave,  // a job shares the GPUs of others, their stages take turns
   kStop,        // a job ends without having finished
   kSetBatch,    // a running job goes on with another batch
+  kEvict,       // a running job lost its GPUs with a machine; in logs only, no policy decides it
 };
 
 std::string_view to_string(Action action);
@@ -55,7 +56,7 @@ enum class Why : std::uint8_t {
   kIdleGpus,           // a: idle GPUs on its server
   kMatched,            // a: position from the end of its machine's queue, b: its runtime there
   kDeadlineFirst,      // a: seconds to spare
-  kMachineFailed,      // a: machine
+  kMachineFailed,      // or was taken back; a: machine, b: seconds of work that are lost
   kTooLarge,           // a: GPUs asked for, b: GPUs there are
   kNotFaster,          // a: rate before it grew, b: after
   kFastestType,        // a: its speed there

@@ -44,7 +44,7 @@ class Engine {
       capacities_[static_cast<std::size_t>(machine.device)] += machine.gpus;
     }
     result_.jobs.resize(count);
-    if (options.keep_holdings) held_since_.resize(count);
+    if (options.keep_holdings) held_.resize(count);
     const Random random = Random(options.seed).split("prediction");
     for (std::size_t j = 0; j < count; ++j) {
       JobFacts facts = workload.jobs[j].facts;
@@ -208,11 +208,22 @@ class Engine {
           std::any_of(held.begin(), held.end(), [&](const auto& s) { return s.machine == change.machine; });
       if (!there) continue;
       const bool withheld = ledger_.progress(job).is_withheld;
+      Allocation lost;
+      if (options_.keep_log) lost = held;
       release(job);
-      const TimeNs every = options_.costs.checkpoint_ns;
+      const TimeNs every = options_.costs.checkpoint_ns, done = ledger_.progress(job).done_ns;
       if (every > 0 && !change.is_announced) {
-        ledger_.lose_work(job, ledger_.progress(job).done_ns / every * every);
+        ledger_.lose_work(job, done / every * every);
         if (!done_before_.empty()) done_before_[j] = 0;
+      }
+      if (options_.keep_log) {
+        const double lost_s = schedule::to_seconds(done - ledger_.progress(job).done_ns);
+        result_.log.push_back(
+            {ledger_.now(),
+             {.action = Action::kEvict,
+              .job = job,
+              .allocation = std::move(lost),
+              .reason = {schedule::Why::kMachineFailed, static_cast<double>(change.machine), lost_s}}});
       }
       if (withheld) {
         ages_.remove(job);
@@ -261,9 +272,9 @@ class Engine {
   }
 
   // A job has got GPUs.
-  void begin(JobIndex job) {
+  void begin(JobIndex job, JobIndex beside = schedule::kNoJob) {
     ++running_;
-    if (options_.keep_holdings) held_since_[static_cast<std::size_t>(job)] = ledger_.now();
+    if (options_.keep_holdings) held_[static_cast<std::size_t>(job)] = {ledger_.now(), beside, starts_++};
     if (options_.age_ns > 0) ages_.remove(job);
     if (options_.min_run_ns > 0) protected_.push_back(ledger_.now() + options_.min_run_ns);
     if (options_.stragglers.probability > 0) draw_straggler(job);
@@ -401,18 +412,21 @@ class Engine {
     if (schedule::shares(decision.action)) {
       ledger_.share(job, decision.other, decision.action == Action::kInterleave, 0, resumes);
       reschedule_others(job);
-    } else {
-      ledger_.start(job, decision.allocation, 0, resumes);
+      begin(job, decision.other);
+      return;
     }
+    ledger_.start(job, decision.allocation, 0, resumes);
     begin(job);
   }
 
   // Before the job gives its GPUs back.
   void keep_holding(JobIndex job) {
     if (!options_.keep_holdings) return;
-    const TimeNs from = held_since_[static_cast<std::size_t>(job)];
+    const Held& held = held_[static_cast<std::size_t>(job)];
     for (const schedule::Slice& slice : ledger_.progress(job).allocation) {
-      if (slice.gpus > 0) result_.holdings.push_back({job, slice.machine, slice.gpus, from, ledger_.now()});
+      if (slice.gpus == 0) continue;
+      result_.holdings.push_back(
+          {job, slice.machine, slice.gpus, held.since_ns, ledger_.now(), held.beside, held.number});
     }
   }
 
@@ -522,7 +536,14 @@ class Engine {
   std::vector<Decision> decisions_;
   std::vector<Quota> quotas_;        // by tenant, if there are any
   std::vector<TimeNs> done_before_;  // by job, if invariants are checked
-  std::vector<TimeNs> held_since_;   // by job, if holdings are kept
+  // By job, if holdings are kept: since when it has the GPUs it has.
+  struct Held {
+    TimeNs since_ns = 0;
+    JobIndex beside = schedule::kNoJob;
+    std::int64_t number = 0;
+  };
+  std::vector<Held> held_;
+  std::int64_t starts_ = 0;
 };
 
 }  // namespace

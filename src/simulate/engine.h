@@ -85,6 +85,7 @@ struct JobOutcome {
   std::int32_t moves = 0;  // migrations and resizings
 };
 
+// A decision, or an eviction, which is none but belongs to what happened to a job; its allocation is what the job lost.
 struct LoggedDecision {
   TimeNs at_ns = 0;
   schedule::Decision decision;
@@ -96,6 +97,8 @@ struct Holding {
   std::int32_t machine = 0;
   std::int32_t gpus = 0;
   TimeNs from_ns = 0, to_ns = 0;
+  JobIndex beside = schedule::kNoJob;  // whose GPUs it shares, from its start on
+  std::int64_t number = 0;             // of its start, among all starts in their order
 };
 
 struct UsePoint {

@@ -59,7 +59,6 @@ class Teller {
     const TimeNs at = run_.log[i].at_ns;
     const Decision& decision = run_.log[i].decision;
     const bool begins = schedule::takes_only(decision.action);
-    if (begins && waiting_since_ == kNever) add(at, "has lost its GPUs", "a machine failed or was taken back");
     if (begins && waiting_since_ != kNever && at > waiting_since_) waited(waiting_since_, at);
     add(at, what(decision), to_string(decision.reason));
     if (begins) waiting_since_ = kNever;
@@ -84,6 +83,8 @@ class Teller {
         return "leaves the GPUs it shares";
       case Action::kStop:
         return "is stopped";
+      case Action::kEvict:
+        return "loses its GPUs";
       case Action::kSetBatch:
         return fmt::format("trains with {:.2f} times its batch", decision.batch_factor);
     }

@@ -73,7 +73,7 @@ TEST(JobStory, LostGpusAreTold) {
   const Workload workload = workload_of({job_of(0, 10, 1)});
   const std::vector<std::string> lines = told(story_of(workload, run(workload, setup, "fifo"), 0));
   ASSERT_EQ(lines.size(), 5u);
-  EXPECT_EQ(lines[2], "has lost its GPUs: a machine failed or was taken back");
+  EXPECT_EQ(lines[2], "loses its GPUs: machine 0 failed or was taken back");
 }
 
 TEST(JobStory, NamesTheNearestJob) {

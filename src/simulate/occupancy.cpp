@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "base/plot/plots.h"
+#include "base/check.h"
 
 namespace orrery::simulate {
 
@@ -34,40 +34,66 @@ std::vector<std::string> kind_names(const Workload& workload, const std::map<std
   return names;
 }
 
+// The GPUs of one machine while holdings are laid onto them, in the order of their starts.
+class MachineLanes {
+ public:
+  void add_gpus(std::int32_t machine, std::int32_t gpus) {
+    for (std::int32_t gpu = 0; gpu < gpus; ++gpu) lanes_.push_back({.machine = machine, .gpu = gpu});
+    ends_.resize(lanes_.size());
+  }
+
+  void place(const Holding& holding) {
+    const auto host = of_job_.find(holding.beside);
+    std::vector<std::size_t> lanes = host != of_job_.end() ? host->second : free_lanes(holding);
+    for (const std::size_t lane : lanes) {
+      std::vector<TimeNs>& ends = ends_[lane];
+      auto level = std::find_if(ends.begin(), ends.end(), [&](TimeNs end) { return end <= holding.from_ns; });
+      if (level == ends.end()) level = ends.insert(ends.end(), 0);
+      *level = holding.to_ns;
+      lanes_[lane].slices.push_back(
+          {holding.job, holding.from_ns, holding.to_ns, static_cast<std::size_t>(level - ends.begin())});
+    }
+    of_job_[holding.job] = std::move(lanes);
+  }
+
+  std::vector<Lane> take() && { return std::move(lanes_); }
+
+ private:
+  // The lowest GPUs that nobody has when it starts.
+  std::vector<std::size_t> free_lanes(const Holding& holding) const {
+    std::vector<std::size_t> free;
+    for (std::size_t lane = 0; lane < lanes_.size() && static_cast<std::int32_t>(free.size()) < holding.gpus; ++lane) {
+      const auto is_over = [&](TimeNs end) { return end <= holding.from_ns; };
+      if (std::all_of(ends_[lane].begin(), ends_[lane].end(), is_over)) free.push_back(lane);
+    }
+    ORRERY_CHECK(static_cast<std::int32_t>(free.size()) == holding.gpus);
+    return free;
+  }
+
+  std::vector<Lane> lanes_;
+  std::vector<std::vector<TimeNs>> ends_;                // by lane and level
+  std::map<JobIndex, std::vector<std::size_t>> of_job_;  // the lanes it started on last
+};
+
 }  // namespace
 
 std::vector<Lane> lanes_of(const RunResult& run, const std::vector<schedule::MachineView>& machines) {
-  std::vector<std::vector<Lane>> by_machine(machines.size());
-  for (std::size_t m = 0; m < machines.size(); ++m) {
-    for (std::int32_t gpu = 0; gpu < machines[m].gpus; ++gpu) {
-      by_machine[m].push_back({.machine = static_cast<std::int32_t>(m), .gpu = gpu});
-    }
-  }
+  std::vector<MachineLanes> by_machine(machines.size());
+  for (std::size_t m = 0; m < machines.size(); ++m)
+    by_machine[m].add_gpus(static_cast<std::int32_t>(m), machines[m].gpus);
   std::vector<Holding> holdings = run.holdings;
-  std::sort(holdings.begin(), holdings.end(), [](const Holding& a, const Holding& b) {
-    return a.from_ns != b.from_ns ? a.from_ns < b.from_ns : a.job < b.job;
-  });
-  for (const Holding& holding : holdings) {
-    std::vector<Lane>& lanes = by_machine[static_cast<std::size_t>(holding.machine)];
-    std::int32_t missing = holding.gpus;
-    for (std::size_t lane = 0; missing > 0; ++lane) {
-      if (lane == lanes.size()) lanes.push_back({.machine = holding.machine, .gpu = static_cast<std::int32_t>(lane)});
-      std::vector<LaneSlice>& slices = lanes[lane].slices;
-      if (!slices.empty() && slices.back().to_ns > holding.from_ns) continue;
-      slices.push_back({holding.job, holding.from_ns, holding.to_ns});
-      --missing;
-    }
-  }
+  std::sort(holdings.begin(), holdings.end(), [](const Holding& a, const Holding& b) { return a.number < b.number; });
+  for (const Holding& holding : holdings) by_machine[static_cast<std::size_t>(holding.machine)].place(holding);
   std::vector<Lane> all;
-  for (std::vector<Lane>& lanes : by_machine) {
+  for (MachineLanes& machine : by_machine) {
+    std::vector<Lane> lanes = std::move(machine).take();
     std::move(lanes.begin(), lanes.end(), std::back_inserter(all));
   }
   return all;
 }
 
-std::string gantt_svg(const Workload& workload, const RunResult& run, const std::vector<Lane>& lanes) {
+plot::GanttPlot gantt_of(const Workload& workload, const RunResult& run, const std::vector<Lane>& lanes) {
   constexpr double kHourNs = 3600e9;
-  constexpr double kThinnest = 1.0 / 3000;  // of the run: less is not seen
   const auto kinds = kinds_of(workload);
   plot::GanttPlot figure;
   figure.heading.title = fmt::format("GPUs under {}", run.policy);
@@ -78,8 +104,6 @@ std::string gantt_svg(const Workload& workload, const RunResult& run, const std:
     plot::GanttRow& row = figure.rows.emplace_back();
     row.name = fmt::format("{}.{}", lanes[i].machine, lanes[i].gpu);
     for (const LaneSlice& slice : lanes[i].slices) {
-      const double length = static_cast<double>(slice.to_ns - slice.from_ns);
-      if (length < kThinnest * static_cast<double>(run.makespan_ns)) continue;
       const TraceJob& job = workload.jobs[static_cast<std::size_t>(slice.job)];
       row.slices.push_back({.start = static_cast<double>(slice.from_ns) / kHourNs,
                             .end = static_cast<double>(slice.to_ns) / kHourNs,
@@ -87,7 +111,11 @@ std::string gantt_svg(const Workload& workload, const RunResult& run, const std:
                             .label = job.id});
     }
   }
-  return plot::gantt_plot(figure);
+  return figure;
+}
+
+std::string gantt_svg(const Workload& workload, const RunResult& run, const std::vector<Lane>& lanes) {
+  return plot::gantt_plot(gantt_of(workload, run, lanes));
 }
 
 }  // namespace orrery::simulate

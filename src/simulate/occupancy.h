@@ -1,13 +1,14 @@
 #pragma once
 // Which job was on which GPU when: the holdings of a run, laid onto the GPUs of each machine.
 //
-// Allocations name machines and numbers of GPUs, not single GPUs. Holdings are taken in the order of their start (then
-// of their job), and each gets the lowest GPUs of its machine that are free by then. Jobs that share GPUs (packing)
-// find none free and get extra lanes behind the last.
+// Allocations name machines and numbers of GPUs, not single GPUs. Holdings are taken in the order of their start, and
+// each gets the lowest GPUs of its machine that are free by then. Jobs that share GPUs are on those of the job they
+// joined.
 
 #include <string>
 #include <vector>
 
+#include "base/plot/plots.h"
 #include "simulate/engine.h"
 
 namespace orrery::simulate {
@@ -15,19 +16,21 @@ namespace orrery::simulate {
 struct LaneSlice {
   JobIndex job = 0;
   TimeNs from_ns = 0, to_ns = 0;
+  std::size_t level = 0;  // among jobs that share the GPU: slices of one level do not overlap
 };
 
 struct Lane {
   std::int32_t machine = 0;
-  std::int32_t gpu = 0;  // of the machine; beyond its GPUs: shared
-  std::vector<LaneSlice> slices{};
+  std::int32_t gpu = 0;             // of the machine
+  std::vector<LaneSlice> slices{};  // by their start
 };
 
-// By machine, then GPU; every GPU has a lane. O(n log n + slices).
+// By machine, then GPU; every GPU has a lane, and nothing else. O(n log n + slices).
 std::vector<Lane> lanes_of(const RunResult& run, const std::vector<schedule::MachineView>& machines);
 
-// The first kGanttLanes lanes, coloured by tenant.
+// The first kGanttLanes lanes, coloured by tenant. Every slice is in it, however short.
 inline constexpr std::size_t kGanttLanes = 64;
+plot::GanttPlot gantt_of(const Workload& workload, const RunResult& run, const std::vector<Lane>& lanes);
 std::string gantt_svg(const Workload& workload, const RunResult& run, const std::vector<Lane>& lanes);
 
 }  // namespace orrery::simulate

@@ -24,11 +24,13 @@ TEST(Occupancy, ShowsAllGpuTimeAndNoGpuTwice) {
     const RunResult run = run_of(workload, policy);
     double held = 0;
     for (const Lane& lane : lanes_of(run, kMachines)) {
-      EXPECT_LT(lane.gpu, 8) << policy;
-      for (std::size_t i = 0; i < lane.slices.size(); ++i) {
-        held += static_cast<double>(lane.slices[i].to_ns - lane.slices[i].from_ns);
-        if (i == 0) continue;
-        EXPECT_GE(lane.slices[i].from_ns, lane.slices[i - 1].to_ns) << policy;
+      EXPECT_LT(lane.gpu, 4) << policy;
+      TimeNs end = 0;
+      for (const LaneSlice& slice : lane.slices) {
+        held += static_cast<double>(slice.to_ns - slice.from_ns);
+        if (slice.level > 0) continue;
+        EXPECT_GE(slice.from_ns, end) << policy;
+        end = slice.to_ns;
       }
     }
     const bool packs = std::string_view(policy) == "gandiva";
@@ -38,6 +40,56 @@ TEST(Occupancy, ShowsAllGpuTimeAndNoGpuTwice) {
       EXPECT_NEAR(held / run.busy_gpu_ns, 1, 1e-9) << policy;
     }
   }
+}
+
+// Jobs that share GPUs are on the same ones, and no machine has more than it has.
+TEST(Occupancy, EveryPolicyUsesGpusThatExist) {
+  Workload workload = generate({.jobs = 120, .rate_per_h = 400, .seed = 4});
+  for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
+    JobFacts& facts = workload.jobs[j].facts;
+    facts.gpu_utilisation = facts.gpu_memory_share = 0.2 + 0.1 * static_cast<double>(j % 4);
+    facts.stages = schedule::shared_stages({.load_s = 1, .gpu_s = 1, .network_s = 0.5, .iteration_s = 2.5});
+  }
+  std::size_t shared = 0;
+  for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
+    const RunResult run = run_of(workload, policy.name);
+    std::map<std::tuple<JobIndex, TimeNs, std::int32_t>, std::int32_t> held;
+    for (const Lane& lane : lanes_of(run, kMachines)) {
+      ASSERT_LT(lane.gpu, 4) << policy.name;
+      std::map<std::size_t, TimeNs> ends;
+      for (const LaneSlice& slice : lane.slices) {
+        ++held[{slice.job, slice.from_ns, lane.machine}];
+        shared += slice.level > 0 ? 1 : 0;
+        ASSERT_GE(slice.from_ns, ends[slice.level]) << policy.name;
+        ends[slice.level] = slice.to_ns;
+      }
+    }
+    for (const Holding& holding : run.holdings) {
+      if (holding.from_ns == holding.to_ns) continue;
+      EXPECT_EQ((held[{holding.job, holding.from_ns, holding.machine}]), holding.gpus) << policy.name;
+    }
+  }
+  EXPECT_GT(shared, 0u);
+}
+
+// Turns of a minute in a run of days: what is busy is drawn, however thin its slices are.
+TEST(Occupancy, AGanttChartShowsAllTimeInUse) {
+  std::vector<TraceJob> jobs;
+  for (int j = 0; j < 40; ++j) {
+    TraceJob& job = jobs.emplace_back();
+    job.id = std::to_string(j);
+    job.facts.gpus = 4;
+    job.facts.work_ns = schedule::from_seconds(50'000);
+  }
+  Workload workload;
+  workload.jobs = std::move(jobs);
+  workload.tenants = {""};
+  const RunResult run = run_of(workload, "gandiva");
+  double drawn_h = 0;
+  for (const plot::GanttRow& row : gantt_of(workload, run, lanes_of(run, kMachines)).rows) {
+    for (const plot::GanttSlice& slice : row.slices) drawn_h += slice.end - slice.start;
+  }
+  EXPECT_NEAR(drawn_h / (run.busy_gpu_ns * 1e-9 / 3600), 1, 1e-6);
 }
 
 TEST(Occupancy, AGanttChartNamesItsJobs) {

@@ -47,8 +47,9 @@ TEST(OptimusServers, LosesServersWithTheirMachine) {
   setup.engine.outages = {{30 * schedule::kSecondNs, kNever, 1}};
   // Four servers and workers on both machines; after 30 s two of each on the first one.
   const RunResult result = run(workload_of({job_of(0, 100, 1)}), setup, "optimus-ps");
-  ASSERT_EQ(result.log.size(), 2u);
-  EXPECT_EQ(result.log[1].decision.allocation, (schedule::Allocation{{0, 2, 2}}));
+  ASSERT_EQ(result.log.size(), 3u);
+  EXPECT_EQ(result.log[1].decision.action, schedule::Action::kEvict);
+  EXPECT_EQ(result.log[2].decision.allocation, (schedule::Allocation{{0, 2, 2}}));
   // 30 s at 1 / 0.4, then the other 25 at 1 / 0.6.
   EXPECT_EQ(ends_s(result), std::vector<TimeNs>{45});
 }
