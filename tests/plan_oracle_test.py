@@ -17,6 +17,9 @@ SKIPPED = 77
 INSTANCES = 16
 OPTIMA = 35
 TOLERANCE = 1e-6
+# Under first_end, in USD.
+SLOW = {"r21": 727.02, "r22": 725.91}
+SLOW_CALLS = 60
 
 
 def plan(orrery, path, objective, *options, **environment):
@@ -123,6 +126,22 @@ def check_late_solver(orrery, path, instance, optimum):
     assert near(verified_cost(instance, "rho", answer["plan"]), answer["objective_usd"])
 
 
+def check_slow(orrery, folder):
+    """Many first ends: most are ruled out without the solver, or together. The solver was called 110 and 277 times."""
+    for name, optimum in SLOW.items():
+        path = folder / f"{name}.json"
+        with tempfile.TemporaryDirectory() as scratch:
+            program, calls = pathlib.Path(scratch) / "cbc", pathlib.Path(scratch) / "calls"
+            program.write_text(f"#!/bin/sh\necho >> {calls}\nexec cbc \"$@\"\n", encoding="utf-8")
+            program.chmod(0o755)
+            calls.touch()
+            answer = plan(orrery, path, "first_end", ORRERY_CBC=str(program))
+            count = len(calls.read_text(encoding="utf-8").splitlines())
+        assert answer["proven"] and abs(answer["objective_usd"] - optimum) < 0.01, (name, answer["objective_usd"])
+        assert count <= SLOW_CALLS, f"{name}: the solver was called {count} times"
+        print(f"{name}: {count} calls of the solver, {answer['seconds']:.1f} s")
+
+
 def main():
     orrery, source = sys.argv[1:]
     shared = pathlib.Path(os.environ.get("ORRERY_DATA", pathlib.Path(source).parent / "shared"))
@@ -143,6 +162,7 @@ def main():
         if path.stem == "small_5n_22j_mixed":
             check_late_solver(orrery, path, oracle["instance"], oracle["results"]["rho"]["optimum_usd"])
     assert optima == OPTIMA, optima
+    check_slow(orrery, shared / "oracles" / "capacity_slow")
     print(f"{optima} optima of {len(paths)} instances reached and proven")
 
 

@@ -15,7 +15,7 @@ namespace orrery::plan {
 namespace {
 
 // In thousandths: CBC stops when it cannot gain 1e-5 of whatever the objective counts.
-constexpr double kScale = 1e3;
+constexpr double kScale = 1e3, kScaledMax = 1e15;
 constexpr Bytes kAnswerMax = mebibytes(64);
 
 // Two files beside each other that go when this goes.
@@ -76,7 +76,14 @@ Result<std::vector<double>> read_values(std::string_view text, std::size_t colum
   return values;
 }
 
-Result<MilpAnswer> read_answer(const Milp& milp, const std::string& text, const std::string& log) {
+// Costs as CBC sees them; less where some are so large that its doubles would not hold both them and small ones.
+double scale_of(const Milp& milp) {
+  double largest = 0;
+  for (const MilpColumn& column : milp.columns) largest = std::max(largest, std::fabs(column.cost));
+  return largest * kScale <= kScaledMax ? kScale : kScaledMax / largest;
+}
+
+Result<MilpAnswer> read_answer(const Milp& milp, const std::string& text, const std::string& log, double scale) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   const std::string_view head = std::string_view(text).substr(0, end);
   if (head.starts_with("Infeasible") || head.starts_with("Integer infeasible"))
@@ -92,7 +99,7 @@ Result<MilpAnswer> read_answer(const Milp& milp, const std::string& text, const 
   if (!proven) {
     const auto bound = printed_bound(log);
     if (!bound) return unreadable("no lower bound");
-    answer.bound = (*bound - 1e-3) / kScale;  // printed with three decimals
+    answer.bound = (*bound - 1e-3) / scale;  // printed with three decimals
   }
   return answer;
 }
@@ -101,7 +108,8 @@ Result<MilpAnswer> read_answer(const Milp& milp, const std::string& text, const 
 
 Result<MilpAnswer> solve_with_cbc(const Milp& milp, const CbcOptions& options, env::Env env) {
   const Seconds deadline = env.clock.monotonic() + options.limit;
-  const std::string model = to_mps(milp, kScale);
+  const double scale = scale_of(milp);
+  const std::string model = to_mps(milp, scale);
   const auto now_ns = static_cast<std::uint64_t>(env.clock.wall().value() * 1e9);
   const Scratch scratch(env, options.scratch, mix64(hash64(model) ^ now_ns));
   ORRERY_TRY_VOID(env.files.write_atomically(scratch.model(), model));
@@ -114,9 +122,11 @@ Result<MilpAnswer> solve_with_cbc(const Milp& milp, const CbcOptions& options, e
                "-timeMode",     "elapsed",
                "-ratioGap",     "0",
                "-allowableGap", "0",
-               "-increment",    "0",
-               "-solve",        "-solution",
-               scratch.answer()};
+               "-increment",    "0"};
+  if (std::isfinite(options.cutoff)) {
+    spec.argv.insert(spec.argv.end(), {"-cutoff", fmt::format("{:.17g}", options.cutoff * scale)});
+  }
+  spec.argv.insert(spec.argv.end(), {"-solve", "-solution", scratch.answer()});
   spec.output = env::Output::kCapture;
   spec.own_group = true;
   auto process = env.processes.spawn(spec);
@@ -132,7 +142,7 @@ Result<MilpAnswer> solve_with_cbc(const Milp& milp, const CbcOptions& options, e
   if (!exit->ok()) return Error::unavailable("cbc: " + to_string(*exit));
   auto text = env.files.read(scratch.answer(), kAnswerMax);
   if (!text) return unreadable("it wrote none");
-  return read_answer(milp, *text, (*process)->standard_output());
+  return read_answer(milp, *text, (*process)->standard_output(), scale);
 }
 
 }  // namespace orrery::plan

@@ -2,6 +2,8 @@
 // CBC as a child process under our own deadline. It is told to stop a little earlier by itself, to hand over the best
 // it has; it is killed at the deadline whatever it does. Files it reads and writes are removed afterwards.
 
+#include <limits>
+
 #include "base/result.h"
 #include "base/units.h"
 #include "env/env.h"
@@ -13,6 +15,8 @@ struct CbcOptions {
   std::string program = "cbc";
   std::string scratch = "/tmp";  // a folder for files that live as long as the call
   Seconds limit{60};
+  // Only solutions that cost less are of interest; without one there is "no solution". Infinite: all are.
+  double cutoff = std::numeric_limits<double>::infinity();
 };
 
 struct MilpAnswer {

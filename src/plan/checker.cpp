@@ -12,8 +12,8 @@ namespace {
 
 constexpr long double kNanoPerUsd = 1e9L;
 
-std::int64_t nano(long double usd) {
-  return std::llround(usd * kNanoPerUsd);
+long double nano(long double usd) {
+  return std::round(usd * kNanoPerUsd);
 }
 
 // Looks times up in the job itself, by the name of the GPU.
@@ -110,7 +110,7 @@ long double mean_wait_s(const Instance& instance) {
   return instance.wait_fraction * (drain > instance.horizon_s ? drain : static_cast<long double>(instance.horizon_s));
 }
 
-std::int64_t postponed_nano(const Instance& instance, Objective objective, const Job& job, long double wait_s) {
+long double postponed_nano(const Instance& instance, Objective objective, const Job& job, long double wait_s) {
   const long double horizon = instance.horizon_s;
   long double cheapest = -1, longest = 0;
   for (const Choice& choice : choices_of(instance, job)) {
@@ -246,7 +246,7 @@ Status check_budget(const Instance& instance, const Plan& plan) {
 
 }  // namespace
 
-Result<std::int64_t> check_plan(const Instance& instance, Objective objective, const Plan& plan) {
+Result<long double> check_plan(const Instance& instance, Objective objective, const Plan& plan) {
   ORRERY_TRY_VOID(check_nodes(instance, plan));
   ORRERY_TRY(const std::vector<bool> runs, check_jobs(instance, plan));
   ORRERY_TRY_VOID(check_stay(instance, plan));
@@ -255,7 +255,7 @@ Result<std::int64_t> check_plan(const Instance& instance, Objective objective, c
   const bool first_end = objective == Objective::kFirstEnd;
   std::size_t running = 0;
   long double theta = instance.horizon_s;
-  std::int64_t sum = 0;
+  long double sum = 0;
   std::vector<bool> counted(runs.size(), false);  // tardiness, once for each job
   for (const Node& node : plan.nodes) {
     const VmType& type = instance.vm_types[node.vm];
@@ -273,7 +273,9 @@ Result<std::int64_t> check_plan(const Instance& instance, Objective objective, c
     if (!first_end) sum += nano(usd_per_s(type) * idle / type.gpus * instance.horizon_s);
   }
   if (first_end) {
-    const std::size_t least = std::min(runs.size(), static_cast<std::size_t>(instance.nodes));
+    long machines = 0;
+    for (const VmType& type : instance.vm_types) machines += type.nodes_max;
+    const std::size_t least = machines == 0 ? 0 : std::min(runs.size(), static_cast<std::size_t>(instance.nodes));
     if (running < least) return broken(fmt::format("{} jobs run; at least {} must", running, least));
     for (const Node& node : plan.nodes) sum += nano(usd_per_s(instance.vm_types[node.vm]) * theta);
   }
@@ -284,11 +286,11 @@ Result<std::int64_t> check_plan(const Instance& instance, Objective objective, c
 }
 
 Status check_claim(const Instance& instance, Objective objective, const Plan& plan, long double claimed_usd) {
-  ORRERY_TRY(const std::int64_t checked, check_plan(instance, objective, plan));
-  const long double off = std::fabs(static_cast<long double>(checked) - claimed_usd * kNanoPerUsd);
+  ORRERY_TRY(const long double checked, check_plan(instance, objective, plan));
+  const long double off = std::fabs(checked - claimed_usd * kNanoPerUsd);
   // Half a nano-dollar for each term, and what doubles lose of large ones.
   const auto terms = static_cast<long double>(2 * instance.jobs.size() + plan.nodes.size() + 1);
-  const long double allowed = terms / 2 + 1e-12L * std::fabs(static_cast<long double>(checked));
+  const long double allowed = terms / 2 + 1e-12L * std::fabs(checked);
   if (off <= allowed) return {};
   return Error::internal(fmt::format("the plan was said to cost {:.9f} USD, the checker finds {:.9f}",
                                      static_cast<double>(claimed_usd),

@@ -132,6 +132,10 @@ CostSplit plan_cost(const Instance& instance, Objective objective, const Plan& p
 
 std::size_t running_min(const Instance& instance, Objective objective) {
   if (objective != Objective::kFirstEnd) return 0;
+  // Without a machine that may be opened nothing can be asked of a plan.
+  const bool none = std::all_of(instance.vm_types.begin(), instance.vm_types.end(),
+                                [](const VmType& type) { return type.nodes_max == 0; });
+  if (none) return 0;
   return std::min(instance.jobs.size(), static_cast<std::size_t>(instance.nodes));
 }
 

@@ -8,7 +8,7 @@
 //   first_end    θ = min(H, shortest t that was chosen); every node: p·θ
 //                every running job: w·max(0, T + t − d)
 //                every postponed job: ρ·w·max(0, T + H + M − d), M its longest time on any machine
-//                at least min(jobs, nodes) jobs run
+//                at least min(jobs, nodes) jobs run, unless no type of machine may be opened
 //
 //   q of wait    min over machines and g of [p·g/G·t + w·max(0, T + f·W + t − d)] + w·κ·H,
 //                W = max(H, Σ_j shortest time of j / nodes)

@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 constexpr std::string_view kFormat = "capacity-oracle-1";
 constexpr std::size_t kNameBytesMax = 200;
 constexpr double kMemoryMaxGib = 1e6;
+constexpr double kWeightMaxUsdS = 1e12;
 
 Error wrong(const std::string& where, std::string_view what) {
   return Error::invalid(fmt::format("{}: {}", where, what));
@@ -54,8 +55,13 @@ class Fields {
     return &*found;
   }
   Result<const Json*> list(const char* key, std::size_t items_max) const {
+    ORRERY_TRY(const Json* value, list_or_empty(key, items_max));
+    if (value->empty()) return wrong(at(key), "expected a list with at least one entry");
+    return value;
+  }
+  Result<const Json*> list_or_empty(const char* key, std::size_t items_max) const {
     ORRERY_TRY(const Json* value, get(key));
-    if (!value->is_array() || value->empty()) return wrong(at(key), "expected a list with at least one entry");
+    if (!value->is_array()) return wrong(at(key), "expected a list");
     if (value->size() > items_max)
       return wrong(at(key), fmt::format("{} entries; at most {} are supported", value->size(), items_max));
     return value;
@@ -113,7 +119,7 @@ Result<VmType> read_vm_type(const Json& object, const std::string& where) {
   ORRERY_TRY(type.gpus, fields.whole("gpus", 1, kVmGpusMax));
   ORRERY_TRY(type.price_usd_h, fields.number("price_usd_h", 0, kPriceMaxUsdH));
   if (object.contains("max_nodes") && !object["max_nodes"].is_null()) {
-    ORRERY_TRY(type.nodes_max, fields.whole("max_nodes", 1, kNodesMax));
+    ORRERY_TRY(type.nodes_max, fields.whole("max_nodes", 0, kNodesMax));
   }
   ORRERY_TRY(type.memory_gib, fields.number_or("memory_gib", 0, kMemoryMaxGib, type.memory_gib));
   if (fields.has("spot")) {
@@ -202,7 +208,7 @@ Result<Job> read_job(const Json& object, const std::vector<VmType>& types, const
   ORRERY_TRY(job.id, fields.name("id"));
   ORRERY_TRY(job.submit_s, fields.number("submit_s", -kTimeMaxS, kTimeMaxS));
   ORRERY_TRY(job.due_s, fields.number("due_s", -kTimeMaxS, kTimeMaxS));
-  ORRERY_TRY(job.weight_usd_s, fields.number("weight_usd_s", 0, 1e6));
+  ORRERY_TRY(job.weight_usd_s, fields.number("weight_usd_s", 0, kWeightMaxUsdS));
   if (fields.has("machines_s"))
     ORRERY_TRY_VOID(read_machines(object["machines_s"], types, fields.at("machines_s"), job));
   if (fields.has("times_s") || job.machines_s.empty()) ORRERY_TRY_VOID(read_one_machine(fields, job));
@@ -255,7 +261,7 @@ Status check_usable(const Instance& instance, const Job& job, const std::string&
                                        job.id, quote(fmt::format("{}", fmt::join(known, ", ")), 200)));
 }
 
-// No sum of costs may come near the limits of the checker's whole nano-dollars.
+// Sums of costs beyond that have lost the price of a machine.
 Status check_cost(const Instance& instance, const std::string& where) {
   double longest = 0, price = 0, worst = 0;
   for (const Job& job : instance.jobs)
@@ -328,7 +334,7 @@ Result<Instance> read_fields(const Json& object, const std::string& where) {
   }
   ORRERY_TRY_VOID(sort_by_name(
       instance.vm_types, [](const VmType& type) { return type.name; }, fields.at("vm_types")));
-  ORRERY_TRY(const Json* jobs, fields.list("jobs", kJobsMax));
+  ORRERY_TRY(const Json* jobs, fields.list_or_empty("jobs", kJobsMax));
   for (const Json& job : *jobs) {
     const std::string place = fmt::format("{}[{}]", fields.at("jobs"), instance.jobs.size());
     ORRERY_TRY(Job read, read_job(job, instance.vm_types, place));

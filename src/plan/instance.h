@@ -25,7 +25,7 @@ inline constexpr std::size_t kJobsMax = 100'000;
 inline constexpr std::size_t kQuotasMax = 100;
 inline constexpr double kPriceMaxUsdH = 1e5;
 inline constexpr double kTimeMaxS = 1e9;
-inline constexpr double kCostMaxUsd = 1e9;  // all jobs at their worst; whole nano-dollars fit in 64 bits
+inline constexpr double kCostMaxUsd = 1e15;  // all jobs at their worst; doubles still tell tenths of a dollar apart
 
 struct VmType {
   std::string name;

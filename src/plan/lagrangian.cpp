@@ -119,18 +119,19 @@ std::vector<double> first_prices(const LinearCosts& costs) {
   return prices;
 }
 
+constexpr int kLooks = 20;  // rounds between looks at whether the target is reached
+
 double squared(const std::vector<double>& values) {
   return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
 }
 
-}  // namespace
-
-Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rounds) {
+Lagrangian bound_from(const LinearCosts& costs, double target_usd, int rounds, std::vector<double> prices,
+                      bool stops_at_target) {
   constexpr double kMemory = 0.6;  // of the direction of earlier rounds
   constexpr int kPatience = 30;    // rounds without a better bound before less is hoped for
   constexpr double kHope = 0.05;   // at most, of the first bound, which is good already
   const std::size_t slots = costs.slots.size();
-  std::vector<double> prices = first_prices(costs), direction(slots, 0);
+  std::vector<double> direction(slots, 0);
   Lagrangian best;
   best.bound_usd = -kNever;
   double hope = 0;  // how much better than the best bound we expect to get
@@ -138,6 +139,7 @@ Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rou
   double counted = 0;
   for (int round = 0; round < rounds; ++round) {
     const Evaluation at = evaluate(costs, prices);
+    if (stops_at_target && round % kLooks == kLooks - 1 && best.bound_usd + rules_usd(costs, best) >= target_usd) break;
     if (round == 0)
       hope =
           std::clamp(target_usd - at.value, 1e-9 * std::fabs(target_usd), std::max(kHope * std::fabs(at.value), 1e-6));
@@ -172,6 +174,42 @@ Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rou
   }
   for (auto& [cut, nodes] : best.nodes) nodes /= std::max(1.0, counted);
   return best;
+}
+
+}  // namespace
+
+Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rounds) {
+  return bound_from(costs, target_usd, rounds, first_prices(costs), false);
+}
+
+Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rounds,
+                            const std::vector<double>& prices_usd) {
+  return bound_from(costs, target_usd, rounds, prices_usd.empty() ? first_prices(costs) : prices_usd, true);
+}
+
+double rules_usd(const LinearCosts& costs, const Lagrangian& dual) {
+  if (costs.running_min == 0) return 0;
+  const std::size_t slots = costs.slots.size();
+  std::vector<double> to_run;  // by job: what it pays in L(λ) for running at all
+  for (std::size_t job = 0; job < costs.jobs(); ++job) {
+    double least = kNever;
+    for (std::size_t slot = 0; slot < slots; ++slot)
+      least = std::min(least, costs.at(job, slot) + dual.prices_usd[slot]);
+    to_run.push_back(std::max(0.0, least - dual.cheapest_usd[job]));
+  }
+  std::sort(to_run.begin(), to_run.end());
+  const auto sum_of = [&](std::size_t count) {
+    const auto end = to_run.begin() + static_cast<std::ptrdiff_t>(std::min(count, to_run.size()));
+    return std::accumulate(to_run.begin(), end, 0.0);
+  };
+  const double all = sum_of(costs.running_min);
+  if (costs.one_of.empty()) return all;
+  double one = kNever;
+  for (const std::size_t entry : costs.one_of) {
+    const double cost = costs.job_usd[entry] + dual.prices_usd[entry % slots];
+    one = std::min(one, std::max(0.0, cost - dual.cheapest_usd[entry / slots]));
+  }
+  return std::max(all, one + sum_of(costs.running_min - 1));
 }
 
 std::vector<bool> open_entries(const LinearCosts& costs, const Lagrangian& dual, double target_usd) {

@@ -28,6 +28,14 @@ struct Lagrangian {
 
 // `target_usd`: the cost of some plan, which decides how long the first steps are.
 Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rounds);
+// The same from the prices of a similar program on, and only until bound and rules_usd() together reach the target.
+Lagrangian lagrangian_bound(const LinearCosts& costs, double target_usd, int rounds,
+                            const std::vector<double>& prices_usd);
+
+// What the rules of first_end about who must run add to the bound: a job that takes a slot which is not its cheapest
+// pays the difference in L(λ), so a plan costs at least the bound, the least difference among the entries of which one
+// is taken, and the least of the running_min − 1 other jobs that run; or the least of running_min jobs. 0 for others.
+double rules_usd(const LinearCosts& costs, const Lagrangian& dual);
 
 // Which entries of costs.job_usd a plan cheaper than `target_usd` can use: those whose price above the job's cheapest
 // does not close the gap.

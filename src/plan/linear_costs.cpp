@@ -73,6 +73,10 @@ LinearCosts linear_costs(const Instance& instance, Objective objective) {
 }
 
 LinearCosts first_end_costs(const Instance& instance, double theta_s) {
+  return first_end_costs(instance, theta_s, theta_s);
+}
+
+LinearCosts first_end_costs(const Instance& instance, double theta_s, double last_s) {
   LinearCosts costs = empty_costs(instance, Objective::kFirstEnd);
   for (const VmType& type : instance.vm_types) costs.node_usd.push_back(type.price_usd_h / 3600 * theta_s);
   for (std::size_t i = 0; i < instance.jobs.size(); ++i) {
@@ -81,7 +85,7 @@ LinearCosts first_end_costs(const Instance& instance, double theta_s) {
       if (!time || *time < theta_s) continue;
       const std::size_t entry = i * costs.slots.size() + slot;
       costs.job_usd[entry] = tardiness_usd(instance, instance.jobs[i], *time);
-      if (*time == theta_s && theta_s < instance.horizon_s) costs.one_of.push_back(entry);
+      if (*time <= last_s && last_s < instance.horizon_s) costs.one_of.push_back(entry);
     }
   }
   return costs;

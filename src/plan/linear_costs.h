@@ -65,6 +65,8 @@ LinearCosts linear_costs(const Instance& instance, Objective objective);
 
 // Of first_end for one θ, one of first_end_times().
 LinearCosts first_end_costs(const Instance& instance, double theta_s);
+// The same for all θ from `theta_s` to `last_s`: no plan of one of them is cheaper than the cheapest here.
+LinearCosts first_end_costs(const Instance& instance, double theta_s, double last_s);
 
 // The values θ can have, ascending; the last is the horizon.
 std::vector<double> first_end_times(const Instance& instance);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <span>
 
 #include "env/clock.h"
 #include "plan/cbc.h"
@@ -23,7 +24,9 @@ constexpr std::int64_t kComparisonsMax = 20'000'000;
 constexpr double kRandomWork = 2e6;  // greedy plans by chance · jobs · slots
 constexpr double kWideGap = 0.01;
 constexpr int kRandomTriesMin = 10;
-constexpr double kEqual = 1e-9;  // relative; below it costs are the same
+constexpr int kRoughRounds = 300;     // of prices that begin with those of a similar program
+constexpr std::size_t kTogether = 8;  // programs of first_end that are ruled out together
+constexpr double kEqual = 1e-9;       // relative; below it costs are the same
 
 int dual_rounds(const LinearCosts& costs) {
   return static_cast<int>(std::clamp(kDualWork / static_cast<double>(costs.job_usd.size()), 200.0, 3000.0));
@@ -49,6 +52,11 @@ class Planner {
 
   Result<PlanReport> run() {
     if (objective_ == Objective::kFirstEnd) ORRERY_TRY_VOID(check_plain());
+    if (instance_.jobs.empty()) {
+      offer({});
+      bound_usd_ = 0;
+      return report();
+    }
     if (has_spreads()) {
       solve_with_spreads(linear_costs(instance_, objective_));
       return report();
@@ -151,7 +159,9 @@ class Planner {
     }
     const std::vector<bool> open = best_ ? open_entries(costs, dual, best_usd_) : std::vector<bool>();
     const PatternMilp pattern(costs, open);
-    const CbcOptions cbc{options_.solver, options_.scratch, left()};
+    CbcOptions cbc{options_.solver, options_.scratch, left()};
+    // One of many programs, of which most hold no plan as good as the best: they need not be solved to the end.
+    if (objective_ == Objective::kFirstEnd && best_) cbc.cutoff = best_usd_ - pattern.constant_usd();
     const auto answer = solve_with_cbc(pattern.milp(), cbc, env_);
     if (!answer && answer.error().code() == ErrorCode::kInfeasible) {
       return best_ ? best_usd_ : kNever;  // nothing cheaper than what we have
@@ -166,22 +176,80 @@ class Planner {
       note_ = "cbc: its answer is no plan";
       return dual.bound_usd;
     }
+    // The program counts from what all jobs pay if they wait, which may be so much that cents are lost in the
+    // difference.
+    const bool exact = answer->proven && !has_spreads();
+    const double bound = exact ? total_usd(costs, *plan) : answer->bound + pattern.constant_usd();
     offer(std::move(*plan));
     if (!answer->proven) note_ = "cbc: stopped before it had a proof";
     // Plans that the open entries leave out cost at least what was known before.
-    return std::min(best_usd_, answer->bound + pattern.constant_usd());
+    return std::min(best_usd_, bound);
   }
 
+  // The programs of all θ. Each gets a rough bound first, from the prices of its neighbour; the most promising one is
+  // solved, so that there is a good plan to rule out others by; those that are left are solved if they cannot be ruled
+  // out several at a time.
+  struct FirstEnd {
+    double theta_s = 0;
+    double bound_usd = 0;
+    std::vector<double> prices_usd{};
+  };
+
   void solve_first_end() {
-    bound_usd_ = kNever;
+    std::vector<FirstEnd> programs;
     for (const double theta : first_end_times(instance_)) {
       const LinearCosts costs = first_end_costs(instance_, theta);
-      const double target = best_ ? best_usd_ : worst_usd(costs);
-      const Lagrangian dual = lagrangian_bound(costs, target, dual_rounds(costs));
-      double bound = dual.bound_usd;
-      if (!best_ || !is_proof(best_usd_, bound)) bound = std::max(bound, solve_exactly(costs, dual));
-      bound_usd_ = std::min(bound_usd_, bound);
+      const bool has_neighbour = !programs.empty();
+      const Lagrangian dual = bounded(costs, has_neighbour ? programs.back().prices_usd : std::vector<double>(),
+                                      has_neighbour ? kRoughRounds : dual_rounds(costs));
+      programs.push_back({theta, dual.bound_usd + rules_usd(costs, dual), dual.prices_usd});
     }
+    solve_first_end_at(*std::min_element(programs.begin(), programs.end(), [](const FirstEnd& a, const FirstEnd& b) {
+      return a.bound_usd < b.bound_usd;
+    }));
+    for (std::size_t first = 0; first < programs.size(); first += kTogether) {
+      rule_out(std::span(programs).subspan(first, std::min(kTogether, programs.size() - first)));
+    }
+    std::stable_sort(programs.begin(), programs.end(),
+                     [](const FirstEnd& a, const FirstEnd& b) { return a.bound_usd < b.bound_usd; });
+    bound_usd_ = kNever;
+    for (FirstEnd& one : programs) {
+      if (is_open(one)) solve_first_end_at(one);
+      bound_usd_ = std::min(bound_usd_, one.bound_usd);
+    }
+  }
+
+  bool is_open(const FirstEnd& one) const { return !best_ || !is_proof(best_usd_, one.bound_usd); }
+
+  // Neighbours are nearly the same program: one that allows what any of them does often holds nothing cheaper either.
+  void rule_out(std::span<FirstEnd> programs) {
+    const auto open =
+        std::count_if(programs.begin(), programs.end(), [&](const FirstEnd& one) { return is_open(one); });
+    if (open < 2 || !best_ || options_.heuristic_only) return;
+    const LinearCosts costs = first_end_costs(instance_, programs.front().theta_s, programs.back().theta_s);
+    const Lagrangian dual = bounded(costs, programs.front().prices_usd, kRoughRounds);
+    double bound = dual.bound_usd + rules_usd(costs, dual);
+    if (!is_proof(best_usd_, bound)) bound = std::max(bound, solve_exactly(costs, dual));
+    for (FirstEnd& one : programs) one.bound_usd = std::max(one.bound_usd, bound);
+  }
+
+  // Until the bound rules the program out. Plans that come with the prices are offered.
+  Lagrangian bounded(const LinearCosts& costs, const std::vector<double>& prices_usd, int rounds) {
+    const double target = best_ ? best_usd_ : worst_usd(costs);
+    Lagrangian dual = lagrangian_bound(costs, target, rounds, prices_usd);
+    for (Plan plan : {rounded_plan(costs, dual, Loss::kOfFirst), rounded_plan(costs, dual, Loss::kOfAll),
+                      priced_plan(costs, dual)}) {
+      if (check_plan(instance_, objective_, plan)) offer(std::move(plan));
+    }
+    return dual;
+  }
+
+  void solve_first_end_at(FirstEnd& one) {
+    const LinearCosts costs = first_end_costs(instance_, one.theta_s);
+    const Lagrangian dual = bounded(costs, one.prices_usd, kRoughRounds);
+    one.bound_usd = std::max(one.bound_usd, dual.bound_usd + rules_usd(costs, dual));
+    if (best_ && is_proof(best_usd_, one.bound_usd)) return;
+    one.bound_usd = std::max(one.bound_usd, solve_exactly(costs, dual));
   }
 
   // Everything postponed, and all nodes open: no plan of use costs more.

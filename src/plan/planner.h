@@ -13,7 +13,9 @@
 // Jobs on several machines (spread.h): steps 1 to 3 are taken for the others, with some of them given their machines
 // before (reduced.h); bound and program know them all.
 //
-// first_end is solved once for every time θ that can come first, since its cost is linear only for a given θ.
+// first_end has a program for every time θ that can come first, since its cost is linear only for a given θ. All get a
+// bound from prices, with what the rules about who must run add to it; the most promising one is solved, and CBC looks
+// at the others only for plans cheaper than the best, first at eight neighbours together.
 // CBC that is missing, killed or late costs the proof, not the plan: the report says why.
 
 #include "base/units.h"

@@ -22,7 +22,7 @@ class BruteForce {
  public:
   BruteForce(const Instance& instance, Objective objective) : instance_(instance), objective_(objective) { place(0); }
 
-  std::int64_t least_nano() const { return least_; }
+  long double least_nano() const { return least_; }
 
  private:
   void place(std::size_t job) {
@@ -67,8 +67,47 @@ class BruteForce {
   const Instance& instance_;
   Objective objective_;
   Plan plan_;
-  std::int64_t least_ = std::numeric_limits<std::int64_t>::max();
+  long double least_ = std::numeric_limits<long double>::max();
 };
+
+// A currency of a millionth: the same plan, a million times as expensive, and as certain.
+TEST(Planner, WeightsAndPricesMayBeLarge) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    nlohmann::json text = made_up_json(seed, {});
+    const auto small = read_instance(text.dump(), "f");
+    ASSERT_TRUE(small.has_value()) << small.error().to_string();
+    for (auto& job : text["jobs"]) job["weight_usd_s"] = 1e6 * job["weight_usd_s"].get<double>();
+    const auto large = read_instance(text.dump(), "f");
+    ASSERT_TRUE(large.has_value()) << large.error().to_string();
+    for (const Objective objective : {Objective::kWait, Objective::kRho, Objective::kFirstEnd}) {
+      const auto report = make_plan(*large, objective, {}, env::make_real_env());
+      ASSERT_TRUE(report.has_value()) << report.error().to_string();
+      EXPECT_TRUE(report->proven) << report->note << " seed " << seed;
+      const double least = static_cast<double>(BruteForce(*large, objective).least_nano()) / 1e9;
+      EXPECT_NEAR(report->objective_usd, least, 1e-7 + 1e-12 * least);
+    }
+  }
+}
+
+TEST(Planner, NothingToDoOrNothingToDoItOnIsAnEmptyPlan) {
+  for (const Objective objective : {Objective::kWait, Objective::kRho, Objective::kFirstEnd}) {
+    nlohmann::json text = made_up_json(1, {});
+    for (auto& type : text["vm_types"]) type["max_nodes"] = 0;
+    auto instance = read_instance(text.dump(), "f");
+    ASSERT_TRUE(instance.has_value()) << instance.error().to_string();
+    auto report = make_plan(*instance, objective, {}, env::make_real_env());
+    ASSERT_TRUE(report.has_value()) << report.error().to_string();
+    EXPECT_TRUE(report->plan.nodes.empty());
+    EXPECT_TRUE(report->proven) << report->note;
+    text["jobs"] = nlohmann::json::array();
+    instance = read_instance(text.dump(), "f");
+    ASSERT_TRUE(instance.has_value()) << instance.error().to_string();
+    report = make_plan(*instance, objective, {}, env::make_real_env());
+    ASSERT_TRUE(report.has_value()) << report.error().to_string();
+    EXPECT_TRUE(report->plan.nodes.empty() && report->proven);
+    EXPECT_EQ(report->objective_usd, 0);
+  }
+}
 
 TEST(Planner, FindsWhatTryingEveryPlanFinds) {
   for (std::uint64_t seed = 1; seed <= 15; ++seed) {
