@@ -23,8 +23,8 @@ constexpr double kRoundS = 360;
 constexpr int kGpusPerMachine = 8, kSimulatedMachines = 8;
 
 const std::map<std::string, std::string, std::less<>> kNames = {
-    {"SRTF", "srtf"},     {"SRSF", "srsf"},         {"tiresias", "las"}, {"Muri-S", "muri-s"},
-    {"shortest", "srtf"}, {"shortest-gpu", "srsf"}, {"dlas-gpu", "las"}};
+    {"SRTF", "srtf"},     {"SRSF", "srsf"},     {"tiresias", "las"},      {"Muri-S", "muri-s"},
+    {"Muri-L", "muri-l"}, {"shortest", "srtf"}, {"shortest-gpu", "srsf"}, {"dlas-gpu", "las"}};
 
 struct Instance {
   std::string name;

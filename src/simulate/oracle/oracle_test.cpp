@@ -71,6 +71,36 @@ TEST_F(OracleTest, GandivaKeepsThePairsThatPay) {
   EXPECT_EQ(report->cases[0].note, "1 of 3 pairs fit and do more work together");
 }
 
+// Every policy that was published and that is ours as well is run.
+TEST_F(OracleTest, PoliciesOfShockwaveAndMuriAreKnownByTheirNames) {
+  write("/data/shockwave/dynamic_120.csv",
+        "job_type,total_steps,scale_factor,batch_mode,priority_weight,slo,duration_s,arrival_time_s\n"
+        "A (batch size 16),1000,1,static,1,-1,100,0\n");
+  write("/data/shockwave/tacc_throughputs.json", R"json({"v100": {"('A (batch size 16)', 1)": {"null": 10.0}}})json");
+  std::string summary = "policy,kind,avg_jct_s,makespan_s,utilization\n";
+  const std::vector<std::string> policies = {"allox", "finish_time_fairness", "max_min_fairness",
+                                             "max_sum_throughput_perf", "min_total_duration"};
+  for (const std::string& policy : policies) {
+    for (const char* kind : {"physical", "simulation"}) summary += policy + "," + kind + ",100,100,1\n";
+  }
+  write("/o/summary.csv", summary);
+  write("/o/jct_list.csv", "policy,kind,index_in_authors_list,jct_s\n");
+  const auto shockwave = run("/o");
+  ASSERT_TRUE(shockwave.has_value()) << shockwave.error().to_string();
+  EXPECT_EQ(shockwave->kind, "shockwave");
+  EXPECT_EQ(shockwave->not_run(), 0u);
+
+  write("/data/muri/testbed_trace.csv",
+        "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval,iteration_time,resource_time_0,"
+        "resource_time_1,resource_time_2,priority\n0,8,0,100,gpt2,4,5095000,91000,437,0.6,419,49,0\n");
+  write("/m/testbed_64xV100.csv",
+        "scheduler,jobs,avg_jct_s,makespan_s,p99_jct_s\nMuri-S,1,44,44,44\nMuri-L,1,44,44,44\n");
+  const auto muri = run("/m");
+  ASSERT_TRUE(muri.has_value()) << muri.error().to_string();
+  EXPECT_EQ(muri->not_run(), 0u);
+  EXPECT_EQ(muri->failed(), 0u);
+}
+
 TEST_F(OracleTest, SayWhatIsMissing) {
   write("/o/note.txt", "x");
   EXPECT_FALSE(run("/o").has_value());

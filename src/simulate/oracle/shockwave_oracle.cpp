@@ -23,8 +23,13 @@ constexpr int kGpus = 32;
 constexpr double kRoundS = 120, kResetS = 1000, kResumeS = 20;
 // What they call their policies, and what we do.
 const std::map<std::string, std::string> kPolicies = {{"allox", "allox_alpha=0.2"},
+                                                      {"finish_time_fairness", "finish_time_fairness_perf"},
+                                                      {"finish_time_fairness_perf", "finish_time_fairness_perf"},
                                                       {"max_min_fairness", "max_min_fairness_perf"},
-                                                      {"max_sum_throughput_perf", "max_sum_throughput_perf"}};
+                                                      {"max_min_fairness_perf", "max_min_fairness_perf"},
+                                                      {"max_sum_throughput_perf", "max_sum_throughput_perf"},
+                                                      {"min_total_duration", "min_total_duration_perf"},
+                                                      {"min_total_duration_perf", "min_total_duration_perf"}};
 
 struct Figures {
   double mean_s = 0, makespan_s = 0;
