@@ -20,12 +20,12 @@ SLACK = 0.05
 # Policy: instructions per event, with JOBS jobs on a pool of 1,024 GPUs as in `./dev bench simulate`.
 JOBS = 20000
 COUNTS = {
-    "fifo": 1810,
-    "first-fit": 1889,
-    "sjf": 1905,
-    "srtf": 4478,
-    "srsf": 4727,
-    "las": 3278,
+    "fifo": 1785,
+    "first-fit": 1865,
+    "sjf": 1881,
+    "srtf": 4445,
+    "srsf": 4692,
+    "las": 3251,
 }
 
 

@@ -126,6 +126,7 @@ void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
     // A machine nobody uses has no stranded GPUs.
     stranded_ += (is_whole ? 0 : machine.free - taken) - (was_whole ? 0 : machine.free);
     machine.free -= taken;
+    changes_.add(slice.machine, machines_.size());
     machine.servers_free -= sign * slice.servers;
     free_ -= taken;
     ORRERY_CHECK(machine.free >= 0 && machine.free <= machine.gpus);
@@ -142,6 +143,7 @@ void ClusterLedger::change_machine(const Slice& slice, int sign) {
   stranded_ -= stranded_on(machine);
   machine.gpus += sign * slice.gpus;
   machine.free += sign * slice.gpus;
+  changes_.add(slice.machine, machines_.size());
   gpus_ += sign * slice.gpus;
   free_ += sign * slice.gpus;
   stranded_ += stranded_on(machine);
@@ -266,6 +268,7 @@ void ClusterLedger::set_machine_up(std::int32_t machine, bool up) {
   ORRERY_CHECK(changed_machine.free == changed_machine.gpus || up);
   stranded_ -= stranded_on(changed_machine);
   changed_machine.up = up;
+  changes_.add(machine, machines_.size());
   stranded_ += stranded_on(changed_machine);
   // A machine that is down has no GPUs to give.
   gpus_ += up ? changed_machine.gpus : -changed_machine.gpus;

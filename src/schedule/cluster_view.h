@@ -4,6 +4,7 @@
 //
 // Whoever carries out decisions keeps a ClusterLedger (cluster_ledger.h), which is a ClusterView that can change.
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,12 +64,39 @@ struct MachineView {
   bool up = true;
 };
 
+// Which machines have another number of free GPUs than before: so that whoever keeps a copy of a large cluster need not
+// copy all of it again. Of small clusters nothing is kept.
+class MachineChanges {
+ public:
+  // Up to so many machines a copy costs less than keeping books.
+  static constexpr std::size_t kMachinesMin = 256;
+
+  void add(std::int32_t machine, std::size_t machines) {
+    if (machines < kMachinesMin) return;
+    // A list as long as the cluster is no better than a copy.
+    if (changed_.size() >= machines || list_ == nullptr) restart();
+    changed_.push_back(machine);
+  }
+  // Where the list is now. Another list, or none, means that everything may have changed.
+  const std::shared_ptr<const int>& list() const { return list_; }
+  std::span<const std::int32_t> changed() const { return changed_; }
+
+ private:
+  void restart() {
+    changed_.clear();
+    list_ = std::make_shared<const int>(0);
+  }
+  std::vector<std::int32_t> changed_;
+  std::shared_ptr<const int> list_;  // stands for the list by its address, which is no other's while somebody keeps it
+};
+
 class ClusterView {
  public:
   TimeNs now() const { return now_; }
   int gpus() const { return gpus_; }
   int free_gpus() const { return free_; }
   std::span<const MachineView> machines() const { return machines_; }
+  const MachineChanges& changes() const { return changes_; }
   std::size_t jobs() const { return facts_.size(); }
   const JobFacts& facts(JobIndex job) const { return facts_[static_cast<std::size_t>(job)]; }
   const JobProgress& progress(JobIndex job) const { return progress_[static_cast<std::size_t>(job)]; }
@@ -103,6 +131,7 @@ class ClusterView {
   int gpus_ = 0;
   int free_ = 0;
   std::vector<MachineView> machines_;
+  MachineChanges changes_;
   std::vector<JobFacts> facts_;
   std::vector<JobProgress> progress_;
 };

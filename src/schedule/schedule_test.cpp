@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "schedule/cluster_ledger.h"
 #include "schedule/placement/placer.h"
 #include "schedule/policies.h"
@@ -228,6 +230,44 @@ TEST(Policies, AreFoundByName) {
 TEST(Reasons, ReadLikeSentences) {
   EXPECT_EQ(to_string(Reason{Why::kQueue, 1}), "in queue 1 of attained service");
   EXPECT_EQ(to_string(Reason{Why::kFewerServers, 3, 1}), "together on 1 servers instead of 3");
+}
+
+// A copy that follows the changes of a large cluster is what a new one would be, and finds what a search of all finds.
+TEST(FreeGpus, FollowsALargeCluster) {
+  Random random(5);
+  std::vector<MachineView> machines;
+  for (int m = 0; m < 900; ++m) machines.push_back({.gpus = static_cast<std::int32_t>(1 + random.below(80))});
+  ClusterLedger ledger(machines);
+  std::vector<JobIndex> running;
+  FreeGpus followed;
+  for (int step = 0; step < 4000; ++step) {
+    const auto m = static_cast<std::int32_t>(random.below(machines.size()));
+    if (!running.empty() && random.uniform() < 0.45) {
+      const std::size_t which = random.below(running.size());
+      ledger.end(running[which]);
+      running.erase(running.begin() + static_cast<std::ptrdiff_t>(which));
+    } else if (const int free = ledger.machines()[static_cast<std::size_t>(m)].free; free > 0) {
+      const int gpus = static_cast<int>(1 + random.below(static_cast<std::uint64_t>(free)));
+      const JobIndex job = ledger.add({.gpus = gpus});
+      ledger.admit(job);
+      ledger.start(job, {{m, gpus}}, 1, 0);
+      running.push_back(job);
+    }
+    if (step % 3 != 0) continue;
+    followed.assign(ledger);
+    const FreeGpus copied(ledger);
+    ASSERT_TRUE(std::ranges::equal(followed.by_machine(), copied.by_machine())) << step;
+    ASSERT_EQ(followed.total(), copied.total());
+    const int wanted = static_cast<int>(1 + random.below(80));
+    std::int32_t best = -1;
+    for (std::int32_t other = 0; other < 900; ++other) {
+      const bool fits = copied.on(other) >= wanted;
+      if (fits && (best < 0 || copied.on(other) < copied.on(best))) best = other;
+    }
+    ASSERT_EQ(followed.tightest(wanted), best) << step << ", " << wanted;
+    // What was taken from the copy only is forgotten by the next assign().
+    if (best >= 0) followed.take({{best, wanted}});
+  }
 }
 
 }  // namespace

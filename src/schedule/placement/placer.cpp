@@ -1,6 +1,7 @@
 #include "schedule/placement/placer.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <map>
 #include <utility>
@@ -10,15 +11,80 @@
 
 namespace orrery::schedule {
 
-void FreeGpus::assign(const ClusterView& view) {
-  free_.clear();
-  free_.reserve(view.machines().size());
-  total_ = 0;
-  device_ = -1;
-  for (const MachineView& machine : view.machines()) {
-    free_.push_back(machine.up ? machine.free : 0);
-    total_ += free_.back();
+namespace {
+
+constexpr int kLastBit = 63;
+
+std::int32_t free_on(const MachineView& machine) {
+  return machine.up ? machine.free : 0;
+}
+
+// The machine with the fewest free GPUs among those with at least `gpus`; -1 if there is none.
+std::int32_t tightest(std::span<const std::int32_t> free, int gpus) {
+  std::int32_t best = -1;
+  for (std::size_t m = 0; m < free.size(); ++m) {
+    if (free[m] < gpus) continue;
+    if (best < 0 || free[m] < free[static_cast<std::size_t>(best)]) best = static_cast<std::int32_t>(m);
+    if (free[m] == gpus) return best;
   }
+  return best;
+}
+
+}  // namespace
+
+void FreeGpus::assign(const ClusterView& view) {
+  const auto machines = view.machines();
+  const auto changed = view.changes().changed();
+  const bool goes_on = list_ != nullptr && list_ == view.changes().list() && device_ < 0;
+  if (goes_on) {
+    for (const std::int32_t m : own_) set(m, free_on(machines[static_cast<std::size_t>(m)]));
+    for (const std::int32_t m : changed.subspan(seen_)) set(m, free_on(machines[static_cast<std::size_t>(m)]));
+    total_ = view.free_gpus();
+  } else {
+    free_.clear();
+    free_.reserve(machines.size());
+    total_ = 0;
+    device_ = -1;
+    for (const MachineView& machine : machines) {
+      free_.push_back(free_on(machine));
+      total_ += free_.back();
+    }
+    blocks_.assign(machines.size() < MachineChanges::kMachinesMin ? 0 : (machines.size() + kBlock - 1) / kBlock, 0);
+  }
+  list_ = view.changes().list();
+  seen_ = changed.size();
+  own_.clear();
+}
+
+void FreeGpus::set(std::int32_t machine, std::int32_t gpus) {
+  free_[static_cast<std::size_t>(machine)] = gpus;
+  if (!blocks_.empty()) blocks_[static_cast<std::size_t>(machine) / kBlock] = 0;
+}
+
+std::uint64_t FreeGpus::block(std::size_t index) const {
+  std::uint64_t& mask = blocks_[index];
+  if (mask != 0) return mask;
+  const std::size_t end = std::min(free_.size(), (index + 1) * kBlock);
+  for (std::size_t m = index * kBlock; m < end; ++m) mask |= std::uint64_t{1} << std::min(free_[m], kLastBit);
+  return mask;
+}
+
+std::int32_t FreeGpus::tightest(int gpus) const {
+  if (blocks_.empty() || gpus >= kLastBit) return schedule::tightest(free_, gpus);
+  const std::uint64_t enough = ~std::uint64_t{0} << gpus;
+  int fewest = kLastBit + 1;
+  std::size_t where = 0;
+  for (std::size_t b = 0; b < blocks_.size() && fewest > gpus; ++b) {
+    const int here = std::countr_zero(block(b) & enough);
+    if (here >= fewest) continue;
+    fewest = here;
+    where = b;
+  }
+  if (fewest > kLastBit) return -1;
+  // More than a block can tell apart: all are looked at.
+  if (fewest == kLastBit) return schedule::tightest(free_, gpus);
+  const auto begin = free_.begin() + static_cast<std::ptrdiff_t>(where * kBlock);
+  return static_cast<std::int32_t>(std::find(begin, free_.end(), fewest) - free_.begin());
 }
 
 FreeGpus FreeGpus::of_type(const ClusterView& view, std::int32_t device) const {
@@ -27,7 +93,7 @@ FreeGpus FreeGpus::of_type(const ClusterView& view, std::int32_t device) const {
   for (std::size_t m = 0; m < machines.size(); ++m) {
     if (machines[m].device == device) continue;
     result.total_ -= result.free_[m];
-    result.free_[m] = 0;
+    result.set(static_cast<std::int32_t>(m), 0);
   }
   result.device_ = device;
   return result;
@@ -35,15 +101,18 @@ FreeGpus FreeGpus::of_type(const ClusterView& view, std::int32_t device) const {
 
 void FreeGpus::take(const Allocation& allocation) {
   for (const Slice& slice : allocation) {
-    free_[static_cast<std::size_t>(slice.machine)] -= slice.gpus;
-    ORRERY_CHECK(free_[static_cast<std::size_t>(slice.machine)] >= 0);
+    const int left = on(slice.machine) - slice.gpus;
+    ORRERY_CHECK(left >= 0);
+    set(slice.machine, left);
+    if (list_ != nullptr) own_.push_back(slice.machine);
     total_ -= slice.gpus;
   }
 }
 
 void FreeGpus::give(const Allocation& allocation) {
   for (const Slice& slice : allocation) {
-    free_[static_cast<std::size_t>(slice.machine)] += slice.gpus;
+    set(slice.machine, on(slice.machine) + slice.gpus);
+    if (list_ != nullptr) own_.push_back(slice.machine);
     total_ += slice.gpus;
   }
 }
@@ -72,17 +141,6 @@ class MostFreePlacer : public Placer {
   std::vector<std::int32_t> left_;
 };
 
-// The machine with the fewest free GPUs among those with at least `gpus`; -1 if there is none.
-std::int32_t tightest(std::span<const std::int32_t> free, int gpus) {
-  std::int32_t best = -1;
-  for (std::size_t m = 0; m < free.size(); ++m) {
-    if (free[m] < gpus) continue;
-    if (best < 0 || free[m] < free[static_cast<std::size_t>(best)]) best = static_cast<std::int32_t>(m);
-    if (free[m] == gpus) return best;
-  }
-  return best;
-}
-
 // Machines from the emptiest on, the last one as tight as possible.
 Allocation spread_least(std::vector<std::int32_t>& left, int gpus) {
   Allocation result;
@@ -104,6 +162,7 @@ class ConsolidatedPlacer : public Placer {
 
   std::optional<Allocation> place(const ClusterView&, const FreeGpus& free, JobIndex, int gpus) override {
     if (free.total() < gpus) return std::nullopt;
+    if (const std::int32_t one = free.tightest(gpus); one >= 0) return Allocation{{one, gpus}};
     left_.assign(free.by_machine().begin(), free.by_machine().end());
     return spread_least(left_, gpus);
   }
@@ -117,7 +176,7 @@ class BestFitPlacer : public Placer {
   std::string_view name() const override { return "best-fit"; }
 
   std::optional<Allocation> place(const ClusterView& view, const FreeGpus& free, JobIndex job, int gpus) override {
-    const std::int32_t one = tightest(free.by_machine(), gpus);
+    const std::int32_t one = free.tightest(gpus);
     if (one >= 0) return Allocation{{one, gpus}};
     if (gpus <= largest_for(view, free, job)) return std::nullopt;
     // Larger than any machine: whole empty ones, the largest first, and the rest where it fits best.

@@ -15,11 +15,16 @@
 namespace orrery::schedule {
 
 // Free GPUs by machine; machines that are down have none.
+//
+// Of a large cluster, assign() looks again only at machines that have changed since the last time, and the machine with
+// the fewest GPUs that are enough is found by blocks: each knows which numbers of free GPUs its machines have.
 class FreeGpus {
  public:
   FreeGpus() = default;
   explicit FreeGpus(const ClusterView& view) { assign(view); }
   void assign(const ClusterView& view);
+  // The first machine with the fewest free GPUs among those with at least `gpus`; -1 if there is none.
+  std::int32_t tightest(int gpus) const;
 
   int total() const { return total_; }
   int on(std::int32_t machine) const { return free_[static_cast<std::size_t>(machine)]; }
@@ -32,9 +37,18 @@ class FreeGpus {
   void give(const Allocation& allocation);
 
  private:
+  static constexpr std::size_t kBlock = 256;  // machines
+  void set(std::int32_t machine, std::int32_t gpus);
+  std::uint64_t block(std::size_t index) const;
+
   std::vector<std::int32_t> free_;
   int total_ = 0;
-  std::int32_t device_ = -1;  // -1: of every type
+  std::int32_t device_ = -1;           // -1: of every type
+  std::shared_ptr<const int> list_{};  // of MachineChanges, when it was assigned last
+  std::size_t seen_ = 0;               // so many of its changes
+  std::vector<std::int32_t> own_{};    // machines of which GPUs were taken or given back since
+  // By block of a large cluster: bit k, some machine has k free GPUs; the last bit, that many or more. 0: not known.
+  mutable std::vector<std::uint64_t> blocks_{};
 };
 
 class Placer {
