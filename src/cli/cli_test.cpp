@@ -199,6 +199,20 @@ TEST(CliTest, PredictSweepsEveryCombination) {
   EXPECT_EQ(call("predict resnet18 --columns device,iteration_s --csv").output.substr(0, 20), "device,iteration_s\r\n");
 }
 
+TEST(CliTest, PredictSaysWhatIsOutsideOfWhatWasLearned) {
+  const auto rows =
+      json_of("predict gpt2 resnet50 --device RTX2080Ti --batch 16 --optimizer momentum --precision fp32 --json");
+  EXPECT_EQ(rows[0]["in_domain"], false);
+  EXPECT_EQ(rows[0]["calibrated"], false);
+  EXPECT_GE(rows[0]["iteration_high_s"].get<double>() / rows[0]["iteration_s"].get<double>(), 2 - 1e-9);
+  EXPECT_EQ(rows[1]["in_domain"], true);
+  EXPECT_GT(rows[1]["learned_share"].get<double>(), 0.9);
+  for (const auto& way : json_of("choose gpt2 --batch 8 --machines 1 --all --json")) {
+    EXPECT_TRUE(way["in_domain"].is_boolean());
+    if (way["in_domain"] == false) EXPECT_GE(way["time_high_s"].get<double>() / way["time_s"].get<double>(), 2 - 1e-9);
+  }
+}
+
 TEST(CliTest, APredictedTraceComparesWithAnother) {
   env::SimEnv sim;
   const auto predicted = [&](const std::string& with, const std::string& file) {

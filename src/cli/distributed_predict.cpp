@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <numeric>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -8,6 +9,7 @@
 #include "cli/predictors.h"
 #include "env/terminal.h"
 #include "predict/jobs/job_use_model.h"
+#include "predict/measured/counted_times.h"
 
 namespace orrery::cli {
 
@@ -42,14 +44,28 @@ std::string amount_text(Resource resource, double value) {
   return format_bytes(Bytes(value)) + "/s";
 }
 
+// The step's time is by formulas: no figure that follows from it is surer than they are.
+void widen(predict::PredictedUse& use) {
+  for (auto& figures : use) {
+    for (auto& [value, interval] : figures) {
+      interval.low = std::min(interval.low, value * predict::kFormulaLow);
+      interval.high = std::max(interval.high, value * predict::kFormulaHigh);
+    }
+  }
+}
+
 Status run_distributed_predict(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const profile::Job job, job_of(arguments.words[0], options));
   ORRERY_TRY(const workload::TrainingRun run, distributed_run(context.env, arguments.words[0], options));
   ORRERY_TRY(const predict::JobUseModel model, job_use_model(context.env, options.text("with")));
   ORRERY_TRY(const predict::MeasuredModel steps, steps_of_machine(model.machine));
-  const predict::StepTimes times = steps.steps.predict(run);
-  const predict::PredictedUse use = model.predict(predict::facts_of(job, run, times.iteration));
+  const hardware::Device* processor = hardware::find_device_or_null(steps.machine.device);
+  if (processor == nullptr) return Error::invalid(fmt::format("unknown device {}", quote(steps.machine.device)));
+  const predict::CountedTimes times = predict::counted_times(steps.steps, run, *processor);
+  const double step_s = std::accumulate(times.seconds.begin(), times.seconds.end(), 0.0);
+  predict::PredictedUse use = model.predict(predict::facts_of(job, run, step_s));
+  if (!times.in_domain()) widen(use);
 
   Table table({{"resource", "resource"},
                {"burst_s", "burst", CellFormat::kSeconds},
@@ -66,7 +82,8 @@ Status run_distributed_predict(Context& context, const Arguments& arguments) {
                {"amount", "amount", CellFormat::kNumber, false},
                {"amount_low", "amount from", CellFormat::kNumber, false},
                {"amount_high", "amount to", CellFormat::kNumber, false},
-               {"unit", "unit", CellFormat::kText, false}});
+               {"unit", "unit", CellFormat::kText, false},
+               {"in_domain", "in domain", CellFormat::kText, false}});
   for (std::size_t r = 0; r < profile::kResources; ++r) {
     const auto resource = static_cast<Resource>(r);
     const auto& [burst, idle, amount] = use[r];
@@ -79,11 +96,12 @@ Status run_distributed_predict(Context& context, const Arguments& arguments) {
                amount_text(resource, amount.interval.low), amount_text(resource, amount.interval.high),
                alternates ? burst.value / (burst.value + idle.value) : 1.0,
                is_network ? Cell(burst.value * amount.value) : Cell(), amount.value, amount.interval.low,
-               amount.interval.high, std::string(kUnits[r])});
+               amount.interval.high, std::string(kUnits[r]), times.in_domain()});
   }
   ORRERY_TRY_VOID(context.print_table(table, options));
   if (!times.in_domain()) {
-    context.env.terminal.write_error("the model has operators unlike those that were measured: expect more error\n");
+    context.env.terminal.write_error(
+        "the model has operators unlike those that were measured: intervals are at least those of formulas\n");
   }
   if (options.flag("json") || options.flag("csv")) return {};
   context.print(

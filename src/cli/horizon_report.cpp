@@ -266,6 +266,8 @@ std::string horizon_json(const HorizonRun& run) {
                {"kwh", run.kwh ? Json(*run.kwh) : Json()},
                {"kgco2", run.kgco2 ? Json(*run.kgco2) : Json()},
                {"period_s", run.problem.period_s},
+               {"predicted_times", run.predicted.all},
+               {"predicted_in_domain", run.predicted.in_domain},
                {"certainty", run.certainty ? Json(*run.certainty) : Json()},
                {"periods", table_json(period_table(run))},
                {"jobs", table_json(task_table(run))}};
@@ -289,6 +291,7 @@ std::string horizon_text(const HorizonRun& run) {
                               : fmt::format("no schedule is cheaper than {} (gap {:.2f} %): {}",
                                             dollars(run.report.bound_usd), 100 * run.report.gap, run.report.note);
     text += fmt::format("; {}\n", format_seconds(run.report.time));
+    text += run.predicted.text() + "\n";
     if (run.certainty)
       text += fmt::format("every deadline is kept with a probability of {:g} at least, as predicted\n", *run.certainty);
     text += fmt::format("\n{}\n{}", period_table(run).to_text(), task_table(run).to_text());

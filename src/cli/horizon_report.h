@@ -2,6 +2,7 @@
 // What a schedule over a horizon looks like, for people and for programs.
 
 #include "base/table.h"
+#include "cli/listed_jobs.h"
 #include "plan/horizon/planner.h"
 #include "plan/horizon/play.h"
 #include "plan/horizon/tariffs.h"
@@ -13,6 +14,7 @@ struct HorizonRun {
   plan::horizon::CostBasis basis{};
   std::optional<double> certainty;  // with which deadlines must be kept
   plan::horizon::Report report;
+  PredictedTimes predicted{};
   double rent_usd = 0;          // of the schedule, whatever is counted as cost
   std::optional<double> kwh{};  // if the power of all devices is known
   std::optional<double> kgco2{};

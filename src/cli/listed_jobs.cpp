@@ -58,6 +58,22 @@ std::string Listing::place(std::size_t line) const {
   return fmt::format("{}:{}", path, line);
 }
 
+std::string PredictedTimes::text() const {
+  return fmt::format("{} of {} predicted times are inside what was learned, the others formulas at least in part",
+                     in_domain, all);
+}
+
+PredictedTimes Listing::predicted() const {
+  PredictedTimes times;
+  for (const auto& [name, file] : files) {
+    for (const plan::PredictedWay& way : file.ways) {
+      ++times.all;
+      times.in_domain += way.in_domain ? 1 : 0;
+    }
+  }
+  return times;
+}
+
 bool Listing::is_limited(const plan::VmType& type) const {
   return type.nodes_max < plan::kNodesMax ||
          std::any_of(list.limits.quotas.begin(), list.limits.quotas.end(),

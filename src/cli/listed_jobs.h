@@ -16,6 +16,13 @@ struct ListedFile {
   std::vector<plan::PredictedWay> ways;
 };
 
+// How many times were predicted, and how many of them are inside what the predictor learned: the intervals of the
+// others are at least those of formulas.
+struct PredictedTimes {
+  std::size_t all = 0, in_domain = 0;
+  std::string text() const;
+};
+
 struct Listing {
   std::string path;
   plan::JobList list;
@@ -25,6 +32,7 @@ struct Listing {
   const ListedFile& file(const std::string& name) const { return files.at(name); }
   // `path:line`
   std::string place(std::size_t line) const;
+  PredictedTimes predicted() const;
   // Whether a quota or the number of its machines limits the type.
   bool is_limited(const plan::VmType& type) const;
 };

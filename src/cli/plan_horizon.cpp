@@ -231,6 +231,7 @@ Result<HorizonRun> make_run(Context& context, const std::string& path, const Opt
   if (!report) return std::move(report).error().with_context(path);
   run.report = std::move(*report);
   count_use(listing, run);
+  run.predicted = listing.predicted();
   run.scenarios = static_cast<int>(options.integer("scenarios"));
   run.seed = static_cast<std::uint64_t>(options.integer("seed"));
   if (run.scenarios > 0) {

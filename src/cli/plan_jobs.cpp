@@ -32,6 +32,7 @@ struct Planned {
   std::vector<Job> jobs;  // by submission
   RentRun run;
   double bound_usd = 0;
+  PredictedTimes predicted;
   plan::MilpPolicyStats stats;
   Seconds time;
 
@@ -91,6 +92,7 @@ Result<Planned> make_planned(Context& context, const std::string& path, const Op
   ORRERY_TRY_VOID(check_without_horizon(listing));
   Planned planned;
   planned.jobs = jobs_of(listing);
+  planned.predicted = listing.predicted();
   planned.bound_usd = plan::alone_bound_usd(listing.types, planned.jobs);
   planned.market = {static_cast<int>(options.integer("nodes")), useful_types(listing, planned.jobs)};
   planned.market.quotas = plan::quotas_on(listing.list.limits, planned.market.vm_types);
@@ -159,6 +161,8 @@ std::string as_json(const Planned& planned) {
                {"machines_most", bill.nodes_most},
                {"decisions", planned.stats.decisions},
                {"seconds", planned.time.value()},
+               {"predicted_times", planned.predicted.all},
+               {"predicted_in_domain", planned.predicted.in_domain},
                {"machines", Json::parse(machine_table(planned).to_json())},
                {"jobs", Json::parse(job_table(planned).to_json())}};
   return json.dump() + "\n";
@@ -170,12 +174,12 @@ std::string as_text(const Planned& planned) {
   return fmt::format(
       "{}: rental {} (of it idle {}), tardiness {}; {} of {} jobs late, at most {} machines at once\n"
       "nobody can pay less than {} (gap {:.1f} %), each job alone with all machines to choose from; {} decisions, "
-      "{}\n\n"
+      "{}\n{}\n\n"
       "{}\n{}",
       dollars(planned.total_usd()), dollars(bill.rental_usd), dollars(std::max(0.0, bill.idle_usd)),
       dollars(bill.tardiness_usd), bill.late, planned.jobs.size(), bill.nodes_most, dollars(planned.bound_usd),
-      100 * planned.gap(), planned.stats.decisions, format_seconds(planned.time), machine_table(planned).to_text(),
-      job_table(planned).to_text());
+      100 * planned.gap(), planned.stats.decisions, format_seconds(planned.time), planned.predicted.text(),
+      machine_table(planned).to_text(), job_table(planned).to_text());
 }
 
 // What every machine would mean for one job that has it alone from its submission on, and where it was.

@@ -39,6 +39,12 @@ std::string heading(const RunPoint& point) {
   return text + fmt::format(", {}, {}\n", to_string(point.run.precision), to_string(point.run.optimizer));
 }
 
+// Why no measurement vouches for the interval.
+std::string uncalibrated(const Prediction& p) {
+  if (p.learned_share == 0) return "formulas and data sheets, no measurement of this device yet";
+  return fmt::format("{:.0f} % of the time was learned, the rest is formulas and data sheets", 100 * p.learned_share);
+}
+
 std::string summary(const RunPoint& point, const Prediction& p) {
   const auto time = [](Seconds t) { return format_seconds(t); };
   std::string text = heading(point);
@@ -58,9 +64,7 @@ std::string summary(const RunPoint& point, const Prediction& p) {
   } else {
     text += "\n  cost       unknown: " + p.cost_basis;
   }
-  text +=
-      fmt::format("\n  made by    {}{}\n", p.made_by,
-                  p.calibrated ? "" : ", uncalibrated: formulas and data sheets, no measurement of this device yet");
+  text += fmt::format("\n  made by    {}{}\n", p.made_by, p.calibrated ? "" : ", uncalibrated: " + uncalibrated(p));
   for (const std::string& note : p.notes) text += fmt::format("  note       {}\n", note);
   return text;
 }

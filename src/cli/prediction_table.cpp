@@ -35,6 +35,8 @@ std::vector<Column> prediction_columns() {
           {"exposed_communication_s", "communication", CellFormat::kSeconds, false},
           {"pipeline_bubble_s", "bubble", CellFormat::kSeconds, false},
           {"host_wait_s", "host wait", CellFormat::kSeconds, false},
+          {"learned_share", "learned", CellFormat::kPercent, false},
+          {"in_domain", "in domain", CellFormat::kText, false},
           {"calibrated", "calibrated", CellFormat::kText, false},
           {"made_by", "predictor", CellFormat::kText, false}};
 }
@@ -70,6 +72,8 @@ std::vector<Cell> prediction_cells(const RunPoint& point, const predict::Predict
           p.exposed_communication.value(),
           p.pipeline_bubble.value(),
           p.host_wait.value(),
+          p.learned_share,
+          p.in_domain,
           p.calibrated,
           p.made_by};
 }

@@ -122,6 +122,7 @@ Result<std::vector<PredictedWay>> predicted_ways(const workload::JobSpec& spec, 
     if (!prediction.fits || time.value.value() > kTimeMaxS) continue;
     const double value = std::max(time.value.value(), 1e-3);
     way.time_s = {value, std::clamp(time.low.value(), 1e-6 * value, value), std::max(time.high.value(), value)};
+    way.in_domain = prediction.in_domain;
     ways.push_back(std::move(way));
   }
   if (ways.empty()) return obstacles.error(spec, machines_max);

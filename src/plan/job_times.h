@@ -20,6 +20,7 @@ struct PredictedWay {
   int gpus = 1;  // of each machine
   int machines = 1;
   predict::Estimate<double> time_s{};
+  bool in_domain = false;  // as in predict::Prediction
 };
 inline constexpr int kSpreadMax = 64;  // machines of one job
 

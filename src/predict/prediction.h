@@ -78,9 +78,11 @@ struct Prediction {
   int timeline_repeats = 1;             // forward and backward entries run once per micro-batch
   std::vector<CommunicationEntry> communication;
 
-  bool calibrated = false;  // false: no measurement has confirmed this device and kind of model
-  std::string predictor;    // its name: "analytic", "measured"
-  std::string made_by;      // the same for people, with what it knows
+  double learned_share = 0;  // of the iteration's time, in operators whose learned times count
+  bool in_domain = false;    // true: all of its large parts are like what was learned from
+  bool calibrated = false;   // false: no measurement has confirmed this device and kind of model
+  std::string predictor;     // its name: "analytic", "measured"
+  std::string made_by;       // the same for people, with what it knows
   std::vector<std::string> notes;
 };
 

@@ -22,10 +22,6 @@ using workload::TrainingRun;
 
 namespace {
 
-// Four of five device times lie between these multiples of the prediction. They come from public measurements of other
-// people's devices (docs/prediction.md), not from the one at hand.
-constexpr double kTimeLow = 1 / 1.5;
-constexpr double kTimeHigh = 2.0;
 // A host may be this much slower at launching kernels than we assume.
 constexpr double kSlowHost = 3.0;
 // Memory is predicted on the safe side; four of five measured peaks lie between these shares of it
@@ -37,18 +33,26 @@ constexpr Bytes kBucket = mebibytes(25);
 // Learned times by operator and phase.
 class LearnedOperators {
  public:
-  LearnedOperators(const TrainingGraph& graph, const LearnedTimes& times) : seconds_(graph.operators().size()) {
+  LearnedOperators(const TrainingGraph& graph, const LearnedTimes& times) : steps_(graph.operators().size()) {
     const auto steps = graph.execution_order();
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      seconds_[static_cast<std::size_t>(steps[i].node)][static_cast<std::size_t>(steps[i].phase)] = times.seconds[i];
+      steps_[static_cast<std::size_t>(steps[i].node)][static_cast<std::size_t>(steps[i].phase)] = {times.seconds[i],
+                                                                                                   times.learned[i]};
     }
   }
-  Seconds time(std::int32_t node, Phase phase) const {
-    return Seconds(seconds_[static_cast<std::size_t>(node)][static_cast<std::size_t>(phase)]);
-  }
+  Seconds time(std::int32_t node, Phase phase) const { return Seconds(at(node, phase).seconds); }
+  bool is_learned(std::int32_t node, Phase phase) const { return at(node, phase).is_learned; }
 
  private:
-  std::vector<std::array<double, 3>> seconds_;
+  struct Step {
+    double seconds = 0;
+    bool is_learned = false;
+  };
+  const Step& at(std::int32_t node, Phase phase) const {
+    return steps_[static_cast<std::size_t>(node)][static_cast<std::size_t>(phase)];
+  }
+
+  std::vector<std::array<Step, 3>> steps_;
 };
 
 // One micro-batch (or the update) on one device. `learned` may be null.
@@ -80,6 +84,13 @@ class DeviceTimeline {
     return time;
   }
 
+  // Whether a whole operator with a learned time runs here: shares of operators were not measured.
+  bool is_learned(std::int32_t node, Phase phase) const {
+    if (learned_ == nullptr || !learned_->is_learned(node, phase)) return false;
+    const auto i = static_cast<std::size_t>(node);
+    return (phase == Phase::kUpdate ? update_share(i) : split_.work[i]) == 1;
+  }
+
   // Forward and backward of a stage without host or network: what balances the pipeline.
   Seconds weight(std::int32_t node) const {
     Seconds sum = operator_time(node, Phase::kForward).time;
@@ -97,6 +108,7 @@ class DeviceTimeline {
     }
     flush_bucket();
     backward_ = device_free_ - waited_for_network_ - forward_;
+    learned_pass_ = learned_time_;
     exposed_exchange_ = std::max(Seconds(0), exchange_end_ - device_free_);
   }
 
@@ -119,6 +131,9 @@ class DeviceTimeline {
   // … and every step this long for the gradients.
   Seconds exposed_exchange() const { return exposed_exchange_; }
   Seconds host_wait() const { return host_wait_; }
+  // What learned operators take of one micro-batch, and of the update.
+  Seconds learned_pass() const { return learned_pass_; }
+  Seconds learned_update() const { return learned_time_ - learned_pass_; }
   Seconds launching() const { return launching_; }
 
   std::vector<TimelineEntry> take_entries() { return std::move(entries_); }
@@ -146,6 +161,7 @@ class DeviceTimeline {
     if (runs(cost)) {
       host_wait_ += waited;
       device_free_ = start + time.time;
+      if (is_learned(node, phase)) learned_time_ += time.time;
     }
     const Bound bound = waited > time.time ? Bound::kLaunch : time.bound;
     entries_.push_back({node, phase, device_free_ - time.time, time.time, waited, bound});
@@ -210,6 +226,7 @@ class DeviceTimeline {
   std::vector<CommunicationEntry> communication_;
   Seconds host_free_, device_free_, exchange_end_, gather_end_;  // when each is done with what it has
   Seconds forward_, backward_, update_, exposed_exchange_, host_wait_, launching_, waited_for_network_;
+  Seconds learned_time_, learned_pass_;
   Bytes bucket_;
 };
 
@@ -283,7 +300,7 @@ Result<Prediction> AnalyticPredictor::predict(const TrainingRun& run, const Plac
   ORRERY_TRY(const TrainingGraph graph, run.graph.with_batch(run.graph.batch() / parallel.microbatches));
   const TensorSplit split = split_tensors(graph, parallel.tensor);
 
-  LearnedTimes times{.low = kTimeLow, .high = kTimeHigh};
+  LearnedTimes times{.in_domain = false, .low = kFormulaLow, .high = kFormulaHigh};
   std::optional<LearnedOperators> learned;
   if (learned_) {
     TrainingRun micro = run;
@@ -302,7 +319,7 @@ Result<Prediction> AnalyticPredictor::predict(const TrainingRun& run, const Plac
   Prediction prediction;
   prediction.predictor = prediction.made_by = name();
   const bool on_host = placement.device->kind == hardware::DeviceKind::kCpu;
-  Seconds slowest, exchange, launching;
+  Seconds slowest, exchange, launching, learned_time;
   for (const Stage& stage : stages) {
     DeviceTimeline timeline(run, placement, graph, split, known);
     timeline.run_stage(stage);
@@ -312,6 +329,7 @@ Result<Prediction> AnalyticPredictor::predict(const TrainingRun& run, const Plac
       slowest = once;
       exchange = timeline.exposed_exchange();
       launching = timeline.launching() * parallel.microbatches;
+      learned_time = timeline.learned_pass() * parallel.microbatches + timeline.learned_update();
       prediction.forward = timeline.forward() * parallel.microbatches;
       prediction.backward = timeline.backward() * parallel.microbatches;
       prediction.update = timeline.update();
@@ -329,6 +347,14 @@ Result<Prediction> AnalyticPredictor::predict(const TrainingRun& run, const Plac
   prediction.timeline_repeats = parallel.microbatches;
   const Seconds iteration =
       (slowest + boundary) * parallel.microbatches + prediction.pipeline_bubble + exchange + prediction.update;
+  // A pipeline's bubble repeats its stages: it is learned as far as they are.
+  const Seconds worked = iteration - prediction.pipeline_bubble;
+  prediction.learned_share = worked > Seconds(0) ? learned_time / worked : 0;
+  prediction.in_domain = prediction.calibrated = times.in_domain && prediction.learned_share >= 1 - kLargePart;
+  if (!prediction.in_domain) {
+    times.low = std::min(times.low, kFormulaLow);
+    times.high = std::max(times.high, kFormulaHigh);
+  }
   prediction.iteration = {iteration, iteration * times.low, std::max(iteration * times.high, launching * kSlowHost)};
   prediction.samples_per_second = static_cast<double>(run.global_batch()) / iteration.value();
 

@@ -10,7 +10,9 @@
 // 6. Memory is that of the fullest stage (memory.h).
 //
 // Marked uncalibrated: its interval is wide and not yet backed by measurements of the device at hand. A model of
-// measured operators can take the roofline's place; everything else stays.
+// measured operators can take the roofline's place; everything else stays. The interval is that of the weakest large
+// part: where operators that were not learned, shares of operators, waits for the host or for the network make up more
+// than kLargePart of the iteration, or the run is outside the model's domain, it is at least the formulas'.
 
 #include <functional>
 
@@ -18,10 +20,20 @@
 
 namespace orrery::predict {
 
+// Four of five device times lie between these multiples of what the formulas say. They come from public measurements
+// of other people's devices (docs/prediction.md), not from the one at hand.
+inline constexpr double kFormulaLow = 1 / 1.5;
+inline constexpr double kFormulaHigh = 2.0;
+// A part of an iteration that is larger than this decides its interval.
+inline constexpr double kLargePart = 0.1;
+
 // What a model of measurements knows instead of the roofline: seconds of each step of the run's execution order, whole,
-// on one device; and between which multiples of the predicted time four of five measured ones lie.
+// on one device, which of them were learned, and between which multiples of the predicted time four of five measured
+// ones lie if nothing large is by formulas.
 struct LearnedTimes {
   std::vector<double> seconds{};
+  std::vector<bool> learned{};  // by step; the others are formulas
+  bool in_domain = true;        // the run is like those the interval was calibrated on
   double low = 1;
   double high = 1;
 };

@@ -125,7 +125,7 @@ void note_replay(SuiteReport& report, const std::vector<Case>& replayed, const s
 
 void note_domain(SuiteReport& report, const std::vector<Case>& cases, const std::string& gpu) {
   std::size_t inside = 0;
-  for (const Case& one : cases) inside += one.in_domain ? 1 : 0;
+  for (const Case& one : cases) inside += one.in_domain.value_or(false) ? 1 : 0;
   report.notes.push_back(
       fmt::format("{}: {} of {} cases were in the domain of what was learned", gpu, inside, cases.size()));
 }

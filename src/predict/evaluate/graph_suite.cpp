@@ -7,6 +7,7 @@
 #include "predict/evaluate/ets_traces.h"
 #include "predict/evaluate/gpu_iterations.h"
 #include "predict/evaluate/left_out.h"
+#include "predict/measured/counted_times.h"
 
 namespace orrery::predict {
 
@@ -18,6 +19,7 @@ using FoldOf = std::function<std::string(const DatasetIteration&)>;
 
 // One GPU's iterations and how to learn from them.
 struct Gpu {
+  const hardware::Device* device;
   MeasuredSet set;
   StepScale scale;
   BoostOptions boost;
@@ -31,7 +33,7 @@ Result<Gpu> read_gpu(const SuiteInput& input, const std::string& folder, const s
     report.notes.push_back(fmt::format("{}: {} traces do not fit the zoo's graph, the first {}", name,
                                        found.skipped.size(), found.skipped.front()));
   }
-  return Gpu{std::move(found.set), scale_of(*device), step_boost_options(input.seed, input.threads)};
+  return Gpu{device, std::move(found.set), scale_of(*device), step_boost_options(input.seed, input.threads)};
 }
 
 template <class Keep>
@@ -43,13 +45,14 @@ Result<StepModel> fit(const Gpu& gpu, const Keep& keep) {
   return StepModel::fit(steps, gpu.scale, gpu.boost);
 }
 
-LeftOut left_out_of(const StepModel& model, const DatasetIteration& one, const std::string& group,
+LeftOut left_out_of(const Gpu& gpu, const StepModel& model, const DatasetIteration& one, const std::string& group,
                     const std::string& fold = {}) {
+  const CountedTimes times = counted_times(model, one.steps.run, *gpu.device);
   LeftOut left_out;
   left_out.one = {.group = group,
                   .measured = one.steps.iteration * kMillisecond,
-                  .predicted = model.predict_like(one.steps) * kMillisecond,
-                  .in_domain = model.predict(one.steps.run).in_domain()};
+                  .predicted = sum_like(times, one.steps) * kMillisecond,
+                  .in_domain = times.in_domain()};
   left_out.fold = fold;
   return left_out;
 }
@@ -61,7 +64,7 @@ Result<std::vector<LeftOut>> predict_left_out(const Gpu& gpu, const FoldOf& fold
   for (const std::string& fold : folds) {
     ORRERY_TRY(const StepModel model, fit(gpu, [&](const DatasetIteration& one) { return fold_of(one) != fold; }));
     for (const DatasetIteration& one : gpu.set.iterations) {
-      if (fold_of(one) == fold) left_out.push_back(left_out_of(model, one, group, fold));
+      if (fold_of(one) == fold) left_out.push_back(left_out_of(gpu, model, one, group, fold));
     }
   }
   return left_out;
@@ -84,7 +87,7 @@ Status score_test(const Gpu& train, const Gpu& test, const FoldOf& fold_of, cons
   ORRERY_TRY(const StepModel model, fit(train, [](const DatasetIteration&) { return true; }));
   std::vector<Case> cases;
   for (const DatasetIteration& one : test.set.iterations) {
-    cases.push_back(with_interval(left_out_of(model, one, group).one, conformal));
+    cases.push_back(with_interval(left_out_of(train, model, one, group).one, conformal));
   }
   report.add(cases, input.now_s() - begin);
   return {};

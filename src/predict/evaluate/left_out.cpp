@@ -1,8 +1,10 @@
 #include "predict/evaluate/left_out.h"
 
+#include <algorithm>
 #include <map>
 
 #include "base/random.h"
+#include "predict/analytic/analytic.h"
 
 namespace orrery::predict {
 
@@ -39,6 +41,9 @@ Case with_interval(Case one, const Conformal& conformal, std::string_view kind) 
   const Interval interval = conformal.interval(one.predicted, kind);
   one.low = interval.low;
   one.high = interval.high;
+  if (one.in_domain.value_or(true)) return one;
+  one.low = std::min(one.low, one.predicted * kFormulaLow);
+  one.high = std::max(one.high, one.predicted * kFormulaHigh);
   return one;
 }
 

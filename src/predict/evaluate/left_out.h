@@ -28,6 +28,7 @@ enum class Folds { kAlike, kUnlike };
 
 // From the errors of cases outside `fold`; an empty fold leaves none out.
 Result<Conformal> calibrate(std::span<const LeftOut> left_out, Folds folds = Folds::kAlike, std::string_view fold = {});
+// Outside the domain an interval is at least the formulas', as in a prediction (analytic.h).
 Case with_interval(Case one, const Conformal& conformal, std::string_view kind = {});
 // Every case with the interval from the errors outside its own fold.
 Result<std::vector<Case>> calibrated_cases(std::span<const LeftOut> left_out, Folds folds = Folds::kAlike);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "predict/analytic/analytic.h"
+
 namespace orrery::predict {
 namespace {
 
@@ -32,6 +34,16 @@ TEST(LeftOut, WhatDoesNotCalibrateStillGetsAnInterval) {
 
 TEST(LeftOut, OneFoldAloneCannotBeCalibrated) {
   EXPECT_FALSE(calibrated_cases(std::vector<LeftOut>{{.one = {.measured = 1, .predicted = 1}, .fold = "a"}}));
+}
+
+TEST(LeftOut, OutsideTheDomainAnIntervalIsAtLeastTheFormulas) {
+  std::vector<CalibrationPair> pairs(60, {.predicted = 10, .measured = 10});
+  const Conformal exact = Conformal::fit(pairs).value();
+  const Case inside = with_interval({.measured = 10, .predicted = 10, .in_domain = true}, exact);
+  EXPECT_NEAR(inside.high / inside.low, 1, 1e-9);
+  const Case outside = with_interval({.measured = 10, .predicted = 10, .in_domain = false}, exact);
+  EXPECT_NEAR(outside.low, 10 * kFormulaLow, 1e-9);
+  EXPECT_NEAR(outside.high, 10 * kFormulaHigh, 1e-9);
 }
 
 }  // namespace

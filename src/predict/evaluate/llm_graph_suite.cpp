@@ -63,7 +63,8 @@ Case case_of(const Prediction& prediction, const MeasuredTraining& training, std
   const double predicted_ms = (prediction.forward + prediction.backward).value() * kMillisecond;
   const double low = prediction.iteration.low / prediction.iteration.value;
   const double high = prediction.iteration.high / prediction.iteration.value;
-  return {std::move(group), training.measured_ms, predicted_ms, predicted_ms * low, predicted_ms * high, false};
+  return {std::move(group),   training.measured_ms, predicted_ms,
+          predicted_ms * low, predicted_ms * high,  prediction.in_domain};
 }
 
 }  // namespace

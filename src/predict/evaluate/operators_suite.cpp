@@ -125,7 +125,8 @@ void append(std::vector<Case>& to, std::vector<Case> from) {
 
 // Of cases on measured devices.
 std::string false_alarms_note(const std::vector<Case>& seen) {
-  const auto flagged = std::count_if(seen.begin(), seen.end(), [](const Case& c) { return !c.in_domain; });
+  const auto flagged =
+      std::count_if(seen.begin(), seen.end(), [](const Case& c) { return !c.in_domain.value_or(true); });
   return fmt::format("{}: {} of {} flagged as outside the domain.", seen.front().group, flagged, seen.size());
 }
 
@@ -230,8 +231,8 @@ Result<ScoredWork> read_class(OperatorClass operator_class, const std::vector<Li
 }
 
 std::string domain_note(const SuiteReport& report) {
-  const auto outside =
-      std::count_if(report.cases.begin(), report.cases.end(), [](const Case& c) { return !c.in_domain; });
+  const auto outside = std::count_if(report.cases.begin(), report.cases.end(),
+                                     [](const Case& c) { return !c.in_domain.value_or(true); });
   return fmt::format("Flagged as outside the domain: {} of {} cases on devices that were not measured.", outside,
                      report.cases.size());
 }

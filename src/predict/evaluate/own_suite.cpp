@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 #include <set>
 
 #include "base/parallel.h"
@@ -12,6 +13,7 @@
 #include "predict/baselines/graph_totals.h"
 #include "predict/baselines/operator_mlp.h"
 #include "predict/evaluate/left_out.h"
+#include "predict/measured/counted_times.h"
 #include "predict/measured/measured_dataset.h"
 
 namespace orrery::predict {
@@ -34,6 +36,15 @@ double prior_of(const workload::TrainingRun& run) {
   double prior = 0;
   for (std::size_t step = 0; step < features.steps().size(); ++step) prior += features.prior(step);
   return prior;
+}
+
+// What the data set was measured on.
+const hardware::Device& processor() {
+  return *hardware::find_device_or_null("CPU");
+}
+
+double sum_of(const CountedTimes& times) {
+  return std::accumulate(times.seconds.begin(), times.seconds.end(), 0.0);
 }
 
 struct Predicted {
@@ -106,8 +117,8 @@ Result<std::vector<Predicted>> predict_left_out(const std::vector<DatasetIterati
     const double factor = factor_of(train);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!is_left_out(all[i])) continue;
-      const StepTimes times = model.predict(all[i].steps.run);
-      predicted[i].ours = times.iteration;
+      const CountedTimes times = counted_times(model, all[i].steps.run, processor());
+      predicted[i].ours = sum_of(times);
       predicted[i].totals = totals.predict(all[i].steps.run);
       predicted[i].prior = factor * prior_of(all[i].steps.run);
       predicted[i].in_domain = times.in_domain();
@@ -119,8 +130,8 @@ Result<std::vector<Predicted>> predict_left_out(const std::vector<DatasetIterati
   return predicted;
 }
 
-LeftOut left_out_of(const DatasetIteration& one, double predicted, bool in_domain, const std::string& group,
-                    const std::string& fold = {}) {
+LeftOut left_out_of(const DatasetIteration& one, double predicted, std::optional<bool> in_domain,
+                    const std::string& group, const std::string& fold = {}) {
   LeftOut left_out;
   left_out.one = {.group = group,
                   .measured = one.steps.iteration * kMillisecond,
@@ -137,8 +148,9 @@ std::vector<LeftOut> left_out_of(const std::vector<DatasetIteration>& all, const
                                  const FoldOf& fold_of, double Predicted::*which, const GroupOf& group_of) {
   std::vector<LeftOut> left_out;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    left_out.push_back(
-        left_out_of(all[i], predicted[i].*which, predicted[i].in_domain, group_of(all[i]), fold_of(all[i])));
+    std::optional<bool> in_domain;  // rivals cannot tell
+    if (which == &Predicted::ours) in_domain = predicted[i].in_domain;
+    left_out.push_back(left_out_of(all[i], predicted[i].*which, in_domain, group_of(all[i]), fold_of(all[i])));
   }
   return left_out;
 }
@@ -152,8 +164,8 @@ Result<std::vector<Case>> score_test(const std::vector<DatasetIteration>& train,
   ORRERY_TRY(const Conformal conformal, calibrate(left_out));
   std::vector<Case> cases;
   for (const DatasetIteration& one : set.iterations) {
-    const StepTimes times = model.predict(one.steps.run);
-    const LeftOut tested = left_out_of(one, times.iteration, times.in_domain(), "test, " + kind_of(one));
+    const CountedTimes times = counted_times(model, one.steps.run, processor());
+    const LeftOut tested = left_out_of(one, sum_of(times), times.in_domain(), "test, " + kind_of(one));
     cases.push_back(with_interval(tested.one, conformal, tested.kind));
   }
   return cases;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -21,8 +22,29 @@ Cell fraction_cell(double fraction) {
   return fraction;
 }
 
+// NaN: of none.
+double share_of(std::size_t part, std::size_t whole) {
+  return whole == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(part) / static_cast<double>(whole);
+}
+
 std::string percent(double fraction) {
   return std::isnan(fraction) ? "–" : fmt::format("{:.1f} %", 100 * fraction);
+}
+
+// Of all cases; of groups where they differ.
+std::string flagged_text(const SuiteReport& report) {
+  std::vector<std::string> shares;
+  double first = std::numeric_limits<double>::quiet_NaN();
+  bool differ = false;
+  for (const ReportRow& row : report.rows) {
+    if (std::isnan(row.score.flagged)) continue;
+    if (std::isnan(first)) first = row.score.flagged;
+    differ |= row.score.flagged != first;
+    shares.push_back(fmt::format("{} {}", row.group, percent(row.score.flagged)));
+  }
+  if (shares.empty()) return "Flagged as outside of what was learned: none, because these models cannot tell.";
+  return fmt::format("Flagged as outside of what was learned: {}.",
+                     differ ? fmt::format("{}", fmt::join(shares, ", ")) : percent(first));
 }
 
 std::optional<double> more_of(const ReportRow& row, std::string_view name) {
@@ -41,8 +63,12 @@ Score score_of(std::span<const Case> cases, double seconds) {
   double squares = 0;
   std::size_t with_interval = 0;
   std::size_t inside = 0;
+  std::size_t judged = 0;
+  std::size_t flagged = 0;
   for (const Case& c : cases) {
     if (!(c.measured > 0)) continue;
+    judged += c.in_domain ? 1 : 0;
+    flagged += c.in_domain && !*c.in_domain ? 1 : 0;
     errors.push_back(std::abs(c.predicted - c.measured) / c.measured);
     squares += (c.predicted - c.measured) * (c.predicted - c.measured);
     if (std::isnan(c.low) || std::isnan(c.high)) continue;
@@ -50,8 +76,8 @@ Score score_of(std::span<const Case> cases, double seconds) {
     inside += c.low <= c.measured && c.measured <= c.high ? 1 : 0;
   }
   score.cases = errors.size();
-  score.coverage80 = with_interval == 0 ? std::numeric_limits<double>::quiet_NaN()
-                                        : static_cast<double>(inside) / static_cast<double>(with_interval);
+  score.coverage80 = share_of(inside, with_interval);
+  score.flagged = share_of(flagged, judged);
   if (errors.empty()) return score;
   const auto count = static_cast<double>(errors.size());
   for (const double error : errors) score.mre += error / count;
@@ -110,6 +136,7 @@ Table to_table(const SuiteReport& report) {
                                  {"p90", "90th percentile", CellFormat::kPercent},
                                  {"rmse_ms", "RMSE ms", CellFormat::kNumber},
                                  {"coverage80", "inside 80 % interval", CellFormat::kPercent},
+                                 {"flagged", "flagged", CellFormat::kPercent},
                                  {"published", "published", CellFormat::kPercent},
                                  {"published_by", "by"},
                                  {"seconds", "seconds", CellFormat::kNumber, false}};
@@ -125,6 +152,7 @@ Table to_table(const SuiteReport& report) {
                                score.p90,
                                score.rmse_ms,
                                fraction_cell(score.coverage80),
+                               fraction_cell(score.flagged),
                                row.published ? Cell(*row.published) : Cell(),
                                row.published_by,
                                score.seconds};
@@ -148,6 +176,8 @@ std::string to_json(const SuiteReport& report) {
     group["p90"] = row.score.p90;
     group["coverage80"] = nullptr;
     if (!std::isnan(row.score.coverage80)) group["coverage80"] = row.score.coverage80;
+    group["flagged"] = nullptr;
+    if (!std::isnan(row.score.flagged)) group["flagged"] = row.score.flagged;
     group["cases"] = row.score.cases;
     group["seconds"] = row.score.seconds;
     if (row.published) group["published"] = *row.published;
@@ -184,6 +214,7 @@ std::string to_markdown(const SuiteReport& report) {
     }
     text += "\n";
   }
+  text += "\n" + flagged_text(report) + "\n";
   for (const std::string& note : report.notes) text += "\n" + note + "\n";
   return text;
 }

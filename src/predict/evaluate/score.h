@@ -8,6 +8,7 @@
 //   median      of |predicted − measured| / measured
 //   p90         its 90th percentile
 //   coverage80  share of cases inside their 80 % interval; null if none has one
+//   flagged     share of cases that were flagged as outside of what was learned; null if the suite's models cannot tell
 //   cases       how many
 //   seconds     the time it took to fit and predict, where it was measured for the group; else of the whole suite
 //   published, published_by   the error someone else published for the same task, if any
@@ -31,12 +32,13 @@ struct Case {
   std::string group{};
   double measured = 0, predicted = 0;
   double low = 0, high = 0;
-  bool in_domain = true;  // near what was trained on
+  std::optional<bool> in_domain{};  // near what was trained on; empty: the model cannot tell
 };
 
 struct Score {
   double mre = 0, rmse_ms = 0, median = 0, p90 = 0;
   double coverage80 = 0;  // NaN: no case has an interval
+  double flagged = 0;     // share of cases outside the domain; NaN: no model can tell
   std::size_t cases = 0;
   double seconds = 0;
 };

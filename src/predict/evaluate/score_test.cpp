@@ -21,6 +21,23 @@ TEST(Score, ArithmeticOfFourCases) {
   EXPECT_EQ(score.seconds, 2.5);
 }
 
+TEST(Score, FlaggedAreTheCasesOutsideTheDomainOfThoseThatCanTell) {
+  const std::vector<Case> cases = {{"a", 10, 11, 9, 12, true}, {"a", 10, 8, 9, 12, false}, {"a", 10, 8, 9, 12}};
+  EXPECT_NEAR(score_of(cases).flagged, 0.5, 1e-12);
+  EXPECT_TRUE(std::isnan(score_of(std::vector<Case>{{"a", 10, 11, 9, 12}}).flagged));
+}
+
+TEST(SuiteReport, SaysInEveryFormHowManyWereFlagged) {
+  SuiteReport report{.suite = "test", .seed = 1};
+  report.add(std::vector<Case>{{"a", 1, 1, 0, 2, false}, {"b", 1, 1, 0, 2, true}, {"c", 1, 1, 0, 2}}, 1);
+  const auto json = nlohmann::json::parse(to_json(report));
+  EXPECT_EQ(json["groups"][0]["flagged"], 1);
+  EXPECT_EQ(json["groups"][1]["flagged"], 0);
+  EXPECT_TRUE(json["groups"][2]["flagged"].is_null());
+  EXPECT_NE(to_markdown(report).find("learned: a 100.0 %, b 0.0 %."), std::string::npos) << to_markdown(report);
+  EXPECT_NE(to_table(report).to_csv().find("flagged"), std::string::npos);
+}
+
 TEST(SuiteReport, JsonHasTheKeysOfEveryGroup) {
   SuiteReport report{.suite = "test", .seed = 3};
   const double nan = std::nan("");

@@ -15,7 +15,14 @@ std::string seal(const SealedKind& kind, std::string_view body) {
   return fmt::format("{}\n{}{}", kind.name, head.bytes(), body);
 }
 
-Result<std::string_view> unseal(const SealedKind& kind, std::string_view bytes) {
+namespace {
+
+struct Opened {
+  std::string_view body;
+  std::uint64_t hash = 0;
+};
+
+Result<Opened> open(const SealedKind& kind, std::string_view bytes) {
   if (!bytes.starts_with(kind.name) || !bytes.substr(kind.name.size()).starts_with('\n')) {
     return Error::invalid(fmt::format("not a {} of this program ({} makes one)", kind.noun, kind.made_by));
   }
@@ -30,8 +37,20 @@ Result<std::string_view> unseal(const SealedKind& kind, std::string_view bytes) 
   ORRERY_TRY(const std::uint64_t hash, head.u64());
   bytes.remove_prefix(head.offset());
   if (bytes.size() != size) return Error::invalid(fmt::format("cut: {} bytes of {}", bytes.size(), size));
-  if (hash64(bytes) != hash) return Error::invalid("damaged: its bytes do not match their hash");
-  return bytes;
+  return Opened{bytes, hash};
+}
+
+}  // namespace
+
+Result<std::string_view> unseal(const SealedKind& kind, std::string_view bytes) {
+  ORRERY_TRY(const Opened opened, open(kind, bytes));
+  if (hash64(opened.body) != opened.hash) return Error::invalid("damaged: its bytes do not match their hash");
+  return opened.body;
+}
+
+Result<std::string_view> peek(const SealedKind& kind, std::string_view bytes) {
+  ORRERY_TRY(const Opened opened, open(kind, bytes));
+  return opened.body;
 }
 
 }  // namespace orrery::predict

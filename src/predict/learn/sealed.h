@@ -20,5 +20,7 @@ struct SealedKind {
 std::string seal(const SealedKind& kind, std::string_view body);
 // A view into `bytes`. Another kind or version, cut, damaged or with bytes behind its end: an error that says which.
 Result<std::string_view> unseal(const SealedKind& kind, std::string_view bytes);
+// The same without the hash, which is most of the work: for what is only looked at, to find out whether it is wanted.
+Result<std::string_view> peek(const SealedKind& kind, std::string_view bytes);
 
 }  // namespace orrery::predict

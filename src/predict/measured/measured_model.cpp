@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "env/files.h"
 #include "predict/learn/sealed.h"
+#include "predict/measured/counted_times.h"
 
 namespace orrery::predict {
 
@@ -43,7 +44,7 @@ Result<MeasuredModel> fit_measured(const MeasuredSet& set, const FitOptions& opt
     ORRERY_TRY(const StepModel left_out, StepModel::fit(others, scale, boost));
     for (const DatasetIteration& one : all) {
       if (one.is_noisy || fold_of(one, options.seed) != fold) continue;
-      const double predicted = left_out.predict_like(one.steps);
+      const double predicted = sum_like(counted_times(left_out, one.steps.run, *device), one.steps);
       pairs.push_back({predicted, one.steps.iteration});
       model.error += std::abs(predicted / one.steps.iteration - 1);
     }
@@ -76,7 +77,7 @@ bool is_measured_model(std::string_view bytes) {
 }
 
 Result<std::string> device_of_model(std::string_view bytes) {
-  ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
+  ORRERY_TRY(const std::string_view body, peek(kKind, bytes));
   ByteReader in(body);
   return in.text(kTextMax);
 }

@@ -12,7 +12,7 @@
 
 namespace orrery::predict {
 
-inline constexpr std::uint32_t kModelVersion = 4;
+inline constexpr std::uint32_t kModelVersion = 5;
 inline constexpr Bytes kModelMax = mebibytes(256);
 
 struct MeasuredModel {
@@ -36,7 +36,7 @@ Result<MeasuredModel> fit_measured(const MeasuredSet& set, const FitOptions& opt
 
 std::string to_bytes(const MeasuredModel& model);
 bool is_measured_model(std::string_view bytes);
-// The device a model file is of, without reading the rest of it into a model.
+// The device a model file is of, without reading the rest of it: damage elsewhere is found by parse_measured_model.
 Result<std::string> device_of_model(std::string_view bytes);
 // Any bytes give a model or an error: another version, cut, damaged, or not a model at all.
 Result<MeasuredModel> parse_measured_model(std::string_view bytes);

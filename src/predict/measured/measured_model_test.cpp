@@ -80,8 +80,7 @@ TEST_F(MeasuredModelTest, NeedsEnoughCalmIterations) {
 
 TEST_F(MeasuredModelTest, PredictsOneProcessorAndNothingElse) {
   const MeasuredPredictor predictor(model());
-  const workload::TrainingRun run =
-      profile::run_of({"resnet", "resnet18:input=64", 4, workload::Optimizer::kSgd}).value();
+  const workload::TrainingRun run = profile::run_of(profile::draw_configuration(1, 0, {}).value()).value();
   const Prediction prediction = predictor.predict(run, hardware::make_placement("CPU", 1, 1).value()).value();
   EXPECT_TRUE(prediction.calibrated);
   EXPECT_LE(prediction.iteration.low, prediction.iteration.value);

@@ -1,18 +1,27 @@
 #include "predict/measured/measured_predictor.h"
 
-#include <cmath>
 #include <fmt/format.h>
+
+#include "predict/measured/counted_times.h"
 
 namespace orrery::predict {
 
 namespace {
 
-constexpr double kWider = 2;  // the interval of a run outside the domain, in logarithms
+std::string outside_note(const CountedTimes& counted, const Prediction& prediction) {
+  std::string why =
+      fmt::format("{:.0f} % of the time is by formulas (operators, sizes or waits that were not measured)",
+                  100 * (1 - prediction.learned_share));
+  if (counted.unknown_motifs > kUnknownMotifsMax) {
+    why += fmt::format(", {:.0f} % of the operators are joined in ways never measured", 100 * counted.unknown_motifs);
+  }
+  return "outside what was learned: " + why + "; the interval is that of the formulas";
+}
 
 }  // namespace
 
-Status MeasuredPredictor::check(const workload::TrainingRun& run, const hardware::Placement& placement) const {
-  const std::string& device = model_.machine.device;
+Status MeasuredPredictor::check(std::string_view device, const workload::TrainingRun& run,
+                                const hardware::Placement& placement) {
   if (placement.device != hardware::find_device_or_null(device)) {
     return Error::unsupported(fmt::format("the model was learned on {}, not on {}; give --device {}", device,
                                           placement.device->name, device));
@@ -27,26 +36,15 @@ Status MeasuredPredictor::check(const workload::TrainingRun& run, const hardware
 
 Result<Prediction> MeasuredPredictor::predict(const workload::TrainingRun& run,
                                               const hardware::Placement& placement) const {
-  ORRERY_TRY_VOID(check(run, placement));
-  double unknown_share = 0, unknown_motifs = 0;
-  bool in_domain = true;
+  ORRERY_TRY_VOID(check(model_.machine.device, run, placement));
+  CountedTimes counted;
   const AnalyticPredictor composer([&](const workload::TrainingRun& micro) {
-    StepTimes times = model_.steps.predict(micro);
-    unknown_share = times.unknown_share;
-    unknown_motifs = times.unknown_motifs;
-    in_domain = times.in_domain();
+    counted = counted_times(model_.steps, micro, *placement.device);
     const Interval interval = model_.intervals.interval(1, "");
-    const double power = in_domain ? 1 : kWider;
-    return LearnedTimes{std::move(times.seconds), std::pow(interval.low, power), std::pow(interval.high, power)};
+    return LearnedTimes{counted.seconds, counted.learned, counted.in_domain(), interval.low, interval.high};
   });
   ORRERY_TRY(Prediction prediction, composer.predict(run, placement));
-  if (!in_domain) {
-    prediction.notes.push_back(fmt::format(
-        "outside what was learned: {:.0f} % of the time is in operators of sizes never measured, {:.0f} % of "
-        "the operators are joined in ways never measured; the interval is wider",
-        100 * unknown_share, 100 * unknown_motifs));
-  }
-  prediction.calibrated = true;
+  if (!prediction.in_domain) prediction.notes.push_back(outside_note(counted, prediction));
   if (placement.devices > 1)
     prediction.notes.push_back("one device was measured; the network between devices is formulas");
   const MeasuredMachine& machine = model_.machine;

@@ -10,8 +10,8 @@ namespace orrery::predict {
 class MeasuredPredictor final : public Predictor {
  public:
   explicit MeasuredPredictor(MeasuredModel model) : model_(std::move(model)) {}
-  // What keeps the model from predicting a run: nothing, or an error that says it.
-  Status check(const workload::TrainingRun& run, const hardware::Placement& placement) const;
+  // What keeps a model of `device` from predicting a run: nothing, or an error that says it.
+  static Status check(std::string_view device, const workload::TrainingRun& run, const hardware::Placement& placement);
 
   std::string_view name() const override { return "measured"; }
   Result<Prediction> predict(const workload::TrainingRun& run, const hardware::Placement& placement) const override;

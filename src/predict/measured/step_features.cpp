@@ -21,7 +21,7 @@ constexpr double kSmallestKernel = 2e-6;  // seconds
 // A product of matrices: rows × columns over a depth, `count` of them, and a convolution's window.
 struct Product {
   double rows = 0, columns = 0, depth = 0, count = 1;
-  double filter = 0, stride = 0, side = 0;
+  double filter = 0, filter_width = 0, stride = 0, side = 0;
 };
 
 Product product_of(const workload::TrainingGraph& graph, const Operator& op) {
@@ -34,6 +34,7 @@ Product product_of(const workload::TrainingGraph& graph, const Operator& op) {
     product.count = static_cast<double>(conv->groups);
     product.columns = static_cast<double>(conv->out_channels) / product.count;
     product.filter = static_cast<double>(conv->window.kernel_h);
+    product.filter_width = static_cast<double>(conv->window.kernel_w);
     product.stride = static_cast<double>(conv->window.stride_h);
     product.side = static_cast<double>(shape[-1]);
   } else {
@@ -144,12 +145,19 @@ void StepFeatures::features(std::size_t step, std::vector<float>& out) const {
        static_cast<float>(here.inputs.size()), log_size(parameters_), log_size(traffic_)});
 }
 
+std::uint64_t StepFeatures::kind_likeness(std::size_t step) const {
+  const auto phase = steps_[step].phase;
+  const bool is_update = phase == Phase::kUpdate;
+  const auto what = is_update ? static_cast<std::uint64_t>(run_.optimizer) : static_cast<std::uint64_t>(op(step).kind);
+  return mix64(what * 4 + static_cast<std::uint64_t>(phase));
+}
+
 std::uint64_t StepFeatures::likeness(std::size_t step) const {
-  const Operator& here = op(step);
-  const Product product = product_of(run_.graph, here);
-  std::uint64_t hash =
-      mix64(static_cast<std::uint64_t>(here.kind) * 4 + static_cast<std::uint64_t>(steps_[step].phase));
-  for (const double size : {product.columns, product.depth, product.count, product.filter, product.stride}) {
+  std::uint64_t hash = mix64(kind_likeness(step));
+  if (steps_[step].phase == Phase::kUpdate) return mix64(hash ^ static_cast<std::uint64_t>(op(step).kind));
+  const Product product = product_of(run_.graph, op(step));
+  for (const double size :
+       {product.columns, product.depth, product.count, product.filter, product.filter_width, product.stride}) {
     hash = mix64(hash ^ static_cast<std::uint64_t>(std::log2(size + 1) * 2));
   }
   return hash;

@@ -44,8 +44,11 @@ class StepFeatures {
   void sizes(std::size_t step, std::vector<float>& out) const;
   void features(std::size_t step, std::vector<float>& out) const;
 
-  // The same for steps that differ only in what batch and input size change.
+  // The same for steps that differ only in what batch and input size change. An update is told by its optimizer and
+  // what it updates, whatever the shape: it is a pass over the parameters.
   std::uint64_t likeness(std::size_t step) const;
+  // The same for steps of one kind of operator and phase, whatever their shape; for updates by one optimizer.
+  std::uint64_t kind_likeness(std::size_t step) const;
 
  private:
   void recurrence_sizes(std::size_t step, std::vector<float>& out) const;

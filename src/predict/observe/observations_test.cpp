@@ -102,5 +102,26 @@ TEST(ObservedPredictor, ScalesEveryTimeAndKeepsTheParts) {
   EXPECT_EQ(unknown.predict(run, placement)->iteration.value, plain.iteration.value);
 }
 
+// A model whose prediction is outside of what it learned.
+class OutsidePredictor final : public Predictor {
+ public:
+  std::string_view name() const override { return "analytic"; }
+  Result<Prediction> predict(const workload::TrainingRun& run, const hardware::Placement& placement) const override {
+    ORRERY_TRY(Prediction made, AnalyticPredictor().predict(run, placement));
+    made.learned_share = 0.5;
+    return made;
+  }
+};
+
+TEST(ObservedPredictor, RunsInsideTheDomainAreNoReasonToBeSureOutside) {
+  const workload::TrainingRun run{.graph = workload::build_model("resnet18").value().with_batch(16).value()};
+  const hardware::Placement placement = hardware::make_placement("T4", 1, 1).value();
+  const ObservedPredictor observed(std::make_unique<OutsidePredictor>(), runs({1.5, 1.52, 1.48, 1.51, 1.49}));
+  const Prediction corrected = observed.predict(run, placement).value();
+  EXPECT_FALSE(corrected.calibrated);
+  EXPECT_GE(corrected.iteration.high / corrected.iteration.value, kFormulaHigh - 1e-9);
+  EXPECT_LE(corrected.iteration.low / corrected.iteration.value, kFormulaLow + 1e-9);
+}
+
 }  // namespace
 }  // namespace orrery::predict

@@ -1,5 +1,6 @@
 #include "predict/observe/observed_predictor.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace orrery::predict {
@@ -14,8 +15,13 @@ Result<Prediction> ObservedPredictor::predict(const workload::TrainingRun& run,
     return prediction;
   }
   scale_times(prediction, correction->factor);
-  set_interval(prediction, correction->low, correction->high);
-  prediction.calibrated = true;
+  // Runs that a model knew say nothing of one that it does not know.
+  const bool is_outside = prediction.learned_share > 0 && !prediction.in_domain;
+  const auto& iteration = prediction.iteration;
+  const double low = is_outside ? std::min(correction->low, iteration.low / iteration.value) : correction->low;
+  const double high = is_outside ? std::max(correction->high, iteration.high / iteration.value) : correction->high;
+  set_interval(prediction, low, high);
+  prediction.calibrated = !is_outside;
   prediction.made_by += fmt::format(", corrected by {} measured runs (mean error {:.1f} %, before {:.1f} %)",
                                     correction->runs, 100 * correction->error_after, 100 * correction->error_before);
   return prediction;

@@ -32,38 +32,6 @@ double median_of_known(std::vector<double> values) {
   return values.empty() ? kNan : median(values);
 }
 
-struct Range {
-  std::vector<float> low, high;  // by column
-
-  explicit Range(std::size_t columns)
-      : low(columns, std::numeric_limits<float>::infinity()), high(columns, -std::numeric_limits<float>::infinity()) {}
-
-  void add(std::span<const float> row) {
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      low[c] = std::min(low[c], row[c]);
-      high[c] = std::max(high[c], row[c]);
-    }
-  }
-  bool has(std::span<const float> row) const {
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const float slack = kSlack * (high[c] - low[c]);
-      if (!(row[c] >= low[c] - slack && row[c] <= high[c] + slack)) return false;
-    }
-    return true;
-  }
-};
-
-// Whether each row lies inside the range of the rows fitted on its device, in every column.
-std::vector<char> domain_of(const Features& features, const std::vector<WorkRow>& rows, std::size_t devices) {
-  std::vector<Range> fitted(devices, Range(features.columns()));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].weight > 0) fitted[rows[i].device].add(features.row(i));
-  }
-  std::vector<char> inside(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) inside[i] = fitted[rows[i].device].has(features.row(i)) ? 1 : 0;
-  return inside;
-}
-
 Status check_rows(const std::vector<DeviceFacts>& devices, const Features& features, const std::vector<WorkRow>& rows) {
   if (features.rows() != rows.size()) return Error::invalid("as many feature rows as rows of work are needed");
   for (const WorkRow& row : rows) {
@@ -75,6 +43,26 @@ Status check_rows(const std::vector<DeviceFacts>& devices, const Features& featu
 }
 
 }  // namespace
+
+void FeatureRange::add(std::span<const float> row) {
+  if (low.empty()) {
+    low.assign(row.begin(), row.end());
+    high = low;
+  }
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    low[c] = std::min(low[c], row[c]);
+    high[c] = std::max(high[c], row[c]);
+  }
+}
+
+bool FeatureRange::has(std::span<const float> row) const {
+  if (row.size() != low.size()) return false;
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    const float slack = kSlack * (high[c] - low[c]);
+    if (!(row[c] >= low[c] - slack && row[c] <= high[c] + slack)) return false;
+  }
+  return true;
+}
 
 double weighted_median(std::span<const std::pair<double, double>> values_and_weights) {
   ORRERY_CHECK(!values_and_weights.empty());
@@ -101,7 +89,6 @@ Result<DeviceEnsemble> DeviceEnsemble::fit(std::vector<DeviceFacts> devices, con
                                            std::vector<WorkRow> rows, const EnsembleOptions& options) {
   ORRERY_TRY_VOID(check_rows(devices, features, rows));
   DeviceEnsemble ensemble;
-  ensemble.in_domain_ = domain_of(features, rows, devices.size());
   ensemble.devices_ = std::move(devices);
   ensemble.rows_ = std::move(rows);
   ensemble.options_ = options;
@@ -124,7 +111,7 @@ void DeviceEnsemble::find_members() {
       has_rows = true;
     }
     if (!has_rows) continue;
-    Member member{.device = device, .overhead_ms = {}, .trees = {}, .log_ratio = {}};
+    Member member{.device = device, .overhead_ms = {}, .trees = {}, .log_ratio = {}, .in_range = {}, .range = {}};
     for (auto& pairs : by_kind) member.overhead_ms.push_back(overhead_of(std::move(pairs)));
     members_.push_back(std::move(member));
   }
@@ -150,13 +137,16 @@ Status DeviceEnsemble::fit_member(Member& member, const Features& features) cons
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (rows_[i].device != member.device || !(rows_[i].weight > 0)) continue;
     fitted.add(features.row(i));
+    member.range.add(features.row(i));
     targets.push_back(std::log(rows_[i].measured_ms / (member.overhead_ms[rows_[i].kind] + rows_[i].roof_ms)));
     weights.push_back(rows_[i].weight);
   }
   ORRERY_TRY(member.trees, BoostedTrees::fit(fitted, targets, weights, options_.boost));
   member.log_ratio.resize(rows_.size());
+  member.in_range.resize(rows_.size());
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     member.log_ratio[i] = static_cast<float>(member.trees.predict(features.row(i)));
+    member.in_range[i] = member.range.has(features.row(i)) ? 1 : 0;
   }
   return {};
 }
@@ -187,13 +177,15 @@ EnsembleAnswer DeviceEnsemble::predict(std::size_t row, std::span<const std::siz
   const WorkRow& work = rows_[row];
   const double generation = devices_[work.device].generation;
   std::vector<std::pair<double, double>> opinions;
+  bool inside = false;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     if (is_out(m, work.device, excluded)) continue;
+    inside |= members_[m].in_range[row] != 0;
     const double weight = weight_of(devices_[members_[m].device].generation - generation);
     opinions.push_back({static_cast<double>(members_[m].log_ratio[row]), weight});
   }
   ORRERY_CHECK(!opinions.empty());
-  return {std::exp(weighted_median(opinions)) * floor_ms(row, excluded), false};
+  return {std::exp(weighted_median(opinions)) * floor_ms(row, excluded), false, inside};
 }
 
 EnsembleAnswer DeviceEnsemble::predict_seen(std::size_t row) const {
@@ -202,23 +194,29 @@ EnsembleAnswer DeviceEnsemble::predict_seen(std::size_t row) const {
                                 [&](const Member& member) { return member.device == work.device; });
   ORRERY_CHECK(own != members_.end());
   const double floor = own->overhead_ms[work.kind] + work.roof_ms;
-  return {std::exp(static_cast<double>(own->log_ratio[row])) * floor, in_domain_[row] != 0};
+  const bool inside = own->in_range[row] != 0;
+  return {std::exp(static_cast<double>(own->log_ratio[row])) * floor, inside, inside};
 }
 
 EnsembleAnswer DeviceEnsemble::predict_new(const DeviceFacts& device, std::span<const float> features, double roof_ms,
                                            std::size_t kind, std::string_view excluded) const {
   std::vector<std::pair<double, double>> opinions;
   std::vector<double> overheads;
+  bool inside = false;
   for (const Member& member : members_) {
     const DeviceFacts& measured = devices_[member.device];
     if (measured.name == excluded) continue;
     const double log_ratio = member.trees.predict(features);
-    if (measured.name == device.name) return {std::exp(log_ratio) * (member.overhead_ms[kind] + roof_ms), true};
+    const bool in_range = member.range.has(features);
+    if (measured.name == device.name) {
+      return {std::exp(log_ratio) * (member.overhead_ms[kind] + roof_ms), in_range, in_range};
+    }
+    inside |= in_range;
     opinions.push_back({log_ratio, weight_of(measured.generation - device.generation)});
     overheads.push_back(member.overhead_ms[kind]);
   }
   ORRERY_CHECK(!opinions.empty());
-  return {std::exp(weighted_median(opinions)) * (median(overheads) * options_.overhead_share + roof_ms), false};
+  return {std::exp(weighted_median(opinions)) * (median(overheads) * options_.overhead_share + roof_ms), false, inside};
 }
 
 std::size_t DeviceEnsemble::members_beside(std::size_t device) const {
@@ -258,6 +256,8 @@ void DeviceEnsemble::write(ByteWriter& out) const {
     out.u32(static_cast<std::uint32_t>(member.overhead_ms.size()));
     for (const double overhead : member.overhead_ms) out.f64(overhead);
     member.trees.write(out);
+    for (const float bound : member.range.low) out.f32(bound);
+    for (const float bound : member.range.high) out.f32(bound);
   }
 }
 
@@ -270,7 +270,7 @@ Result<DeviceEnsemble> DeviceEnsemble::read(ByteReader& in) {
   ORRERY_TRY(const std::size_t members, in.count(24, kMembersMax));
   if (members == 0) return Error::invalid("no devices");
   for (std::size_t i = 0; i < members; ++i) {
-    Member member{.device = i, .overhead_ms = {}, .trees = {}, .log_ratio = {}};
+    Member member{.device = i, .overhead_ms = {}, .trees = {}, .log_ratio = {}, .in_range = {}, .range = {}};
     DeviceFacts device;
     ORRERY_TRY(device.name, in.text(kNameMax));
     ORRERY_TRY(device.generation, in.f64());
@@ -281,6 +281,11 @@ Result<DeviceEnsemble> DeviceEnsemble::read(ByteReader& in) {
       member.overhead_ms.push_back(overhead);
     }
     ORRERY_TRY(member.trees, BoostedTrees::read(in));
+    for (std::vector<float>* bounds : {&member.range.low, &member.range.high}) {
+      for (std::size_t column = 0; column < member.trees.columns(); ++column) {
+        ORRERY_TRY(bounds->emplace_back(), in.f32());
+      }
+    }
     const bool is_alike = i == 0 || (kinds == ensemble.members_[0].overhead_ms.size() &&
                                      member.trees.columns() == ensemble.members_[0].trees.columns());
     if (!is_alike || kinds == 0) return Error::invalid("the devices were learned from different things");

@@ -45,6 +45,16 @@ struct EnsembleOptions {
 struct EnsembleAnswer {
   double time_ms = 0;
   bool in_domain = true;  // the device was measured, and every feature is inside what was fitted on it
+  bool inside = true;     // every feature is inside what was fitted on a device that speaks
+};
+
+// What rows of features lie between.
+struct FeatureRange {
+  std::vector<float> low{}, high{};  // by column
+
+  void add(std::span<const float> row);
+  // A little outside still counts.
+  bool has(std::span<const float> row) const;
 };
 
 class DeviceEnsemble {
@@ -86,6 +96,8 @@ class DeviceEnsemble {
     std::vector<double> overhead_ms;  // by kind; NaN: no row was small enough to show it
     BoostedTrees trees;               // of log(measured / floor)
     std::vector<float> log_ratio;     // by row
+    std::vector<char> in_range;       // by row
+    FeatureRange range;               // of the fitted rows
   };
 
   void find_members();
@@ -97,7 +109,6 @@ class DeviceEnsemble {
 
   std::vector<DeviceFacts> devices_;
   std::vector<WorkRow> rows_;
-  std::vector<char> in_domain_;  // by row
   std::vector<Member> members_;
   EnsembleOptions options_;
 };

@@ -11,7 +11,7 @@ namespace orrery::predict {
 
 namespace {
 
-constexpr SealedKind kKind{"orrery-operators", 1, "model of operators", "orrery fit FOLDER"};
+constexpr SealedKind kKind{"orrery-operators", 2, "model of operators", "orrery fit FOLDER"};
 constexpr std::string_view kRealModels = "real";  // the group of rows of real models' sizes
 
 // The weakest class decides how far an iteration may be off.
@@ -46,9 +46,14 @@ Result<OperatorModel> OperatorModel::fit(std::vector<OperatorWork> classes, cons
   return model;
 }
 
-double OperatorModel::time_ms(const GraphWork& work, const DeviceFacts& device, std::string_view excluded) const {
+EnsembleAnswer OperatorModel::answer(const GraphWork& work, const DeviceFacts& device,
+                                     std::string_view excluded) const {
   const PhysicalRow row = physical_row(work.operator_class, work.shape, device);
-  return classes_.at(work.operator_class).predict_new(device, row.features, row.roof_ms, 0, excluded).time_ms;
+  return classes_.at(work.operator_class).predict_new(device, row.features, row.roof_ms, 0, excluded);
+}
+
+double OperatorModel::time_ms(const GraphWork& work, const DeviceFacts& device, std::string_view excluded) const {
+  return answer(work, device, excluded).time_ms;
 }
 
 bool OperatorModel::is_measured(std::string_view device) const {

@@ -24,7 +24,9 @@ class OperatorModel {
   // One work for every class; each needs measurements of three devices.
   static Result<OperatorModel> fit(std::vector<OperatorWork> classes, const EnsembleOptions& options);
 
-  // Milliseconds, without the measurements of the device that is `excluded`.
+  // Without the measurements of the device that is `excluded`.
+  EnsembleAnswer answer(const GraphWork& work, const DeviceFacts& device, std::string_view excluded = {}) const;
+  // Its time, milliseconds.
   double time_ms(const GraphWork& work, const DeviceFacts& device, std::string_view excluded = {}) const;
   // How far single operators of real models on a device nobody measured were from what was predicted, as multiples.
   Interval ratios() const { return ratios_; }

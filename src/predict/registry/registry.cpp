@@ -40,25 +40,38 @@ Status Registry::read_operators() const {
   return {};
 }
 
-Result<Prediction> Registry::predict(const workload::TrainingRun& run, const hardware::Placement& placement) const {
+Result<const MeasuredPredictor*> Registry::best_of(const workload::TrainingRun& run,
+                                                   const hardware::Placement& placement, std::string& refused) const {
   const MeasuredPredictor* best = nullptr;
-  std::string refused;
   for (Entry& entry : entries_) {
     ORRERY_TRY_VOID(read_device(entry));
     if (hardware::find_device_or_null(*entry.device) != placement.device) continue;
-    ORRERY_TRY_VOID(read_model(entry));
-    const Status fits = entry.predictor->check(run, placement);
+    const Status fits = MeasuredPredictor::check(*entry.device, run, placement);
     if (!fits) {
       refused = fits.error().message();
-    } else if (best == nullptr || entry.predictor->model().error < best->model().error) {
-      best = &*entry.predictor;
+      continue;
     }
+    ORRERY_TRY_VOID(read_model(entry));
+    if (best == nullptr || entry.predictor->model().error < best->model().error) best = &*entry.predictor;
   }
-  if (best != nullptr) return best->predict(run, placement);
+  return best;
+}
+
+Result<Prediction> Registry::predict(const workload::TrainingRun& run, const hardware::Placement& placement) const {
+  std::string refused;
+  ORRERY_TRY(const MeasuredPredictor* best, best_of(run, placement, refused));
+  std::optional<Prediction> measured;
+  if (best != nullptr) {
+    ORRERY_TRY(measured, best->predict(run, placement));
+    if (measured->in_domain) return *std::move(measured);
+  }
   if (!operator_bytes_.empty() && OperatorPredictor::check(run, placement)) {
     ORRERY_TRY_VOID(read_operators());
-    return operators_->predict(run, placement);
+    ORRERY_TRY(Prediction operators, operators_->predict(run, placement));
+    const bool knows_more = !measured || operators.in_domain || operators.learned_share > measured->learned_share;
+    if (knows_more) return operators;
   }
+  if (measured) return *std::move(measured);
   ORRERY_TRY(Prediction prediction, AnalyticPredictor().predict(run, placement));
   if (!refused.empty()) {
     prediction.notes.push_back("by formulas: " + refused);
