@@ -213,6 +213,16 @@ TEST(CliTest, PredictSaysWhatIsOutsideOfWhatWasLearned) {
   }
 }
 
+// Two machines of eight have eight adapters each: a step of one more machine is no many times longer.
+TEST(CliTest, AStepOnTwoBoardsIsNotManyTimesThatOnOne) {
+  const auto rows = json_of("predict gpt2 --device H100 --count 8,16 --batch 8 --precision bf16 --json");
+  EXPECT_LT(rows[1]["iteration_s"].get<double>() / rows[0]["iteration_s"].get<double>(), 2);
+  EXPECT_TRUE(rows[0]["network"].is_null());
+  EXPECT_EQ(rows[1]["network"], "8 × Ethernet 100G");
+  EXPECT_NE(call("predict gpt2 --device H100 --count 16 --batch 8").output.find("8 × Ethernet 100G, assumed"),
+            std::string::npos);
+}
+
 TEST(CliTest, APredictedTraceComparesWithAnother) {
   env::SimEnv sim;
   const auto predicted = [&](const std::string& with, const std::string& file) {

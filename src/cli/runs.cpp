@@ -33,7 +33,9 @@ std::vector<OptionRecord> placement_options() {
       text_option("device", "V100", "devices to run on").in("NAME").list(),
       integer_option("count", 1, "number of devices").bounds(1, 1 << 20).list(),
       integer_option("per-machine", 8, "devices in one machine, at most").bounds(1, 1024),
-      text_option("network", "", "link between machines; 100 Gb/s Ethernet unless given").in("LINK"),
+      text_option("network", "",
+                  "link between machines; unless given 100 Gb/s Ethernet, one for each device of a board of 8")
+          .in("LINK"),
   };
 }
 

@@ -28,12 +28,19 @@ Result<Link> inside_link(const Device& device, std::string_view name) {
       fmt::format("{} has no {}; its devices reach each other over {}", device.name, link.name, own.name));
 }
 
-Result<Link> between_link(std::string_view name) {
-  ORRERY_TRY(const Link link, find_link(name.empty() ? kDefaultNetwork : name));
-  return link;
-}
+// Per direction. NVLink of V100 and what came after it; bridges between two workstation cards have less.
+constexpr BytesPerSecond kBoardLink = gigabytes_per_second(150);
 
 }  // namespace
+
+bool has_own_adapter(const Device& device) {
+  return !device.link.empty() && device.link_bandwidth >= kBoardLink;
+}
+
+std::string network_text(const Placement& placement) {
+  return placement.adapters == 1 ? std::string(placement.between.name)
+                                 : fmt::format("{} × {}", placement.adapters, placement.between.name);
+}
 
 Link peer_link(const Device& device) {
   if (device.link.empty()) return host_link(device);
@@ -50,8 +57,12 @@ Result<Placement> make_placement(const Device& device, int devices, int devices_
   ORRERY_TRY_VOID(check_count("devices", devices));
   ORRERY_TRY_VOID(check_count("devices_per_machine", devices_per_machine));
   ORRERY_TRY(const Link inside, inside_link(device, links.inside));
-  ORRERY_TRY(const Link between, between_link(links.between));
-  return Placement{&device, devices, devices_per_machine, inside, between};
+  ORRERY_TRY(Link between, find_link(links.between.empty() ? kDefaultNetwork : links.between));
+  const bool assumed = links.between.empty();
+  const bool on_board = devices_per_machine >= kBoardDevices && has_own_adapter(device);
+  const int adapters = assumed && on_board ? devices_per_machine : 1;
+  between.bandwidth = between.bandwidth * adapters;
+  return Placement{&device, devices, devices_per_machine, inside, between, adapters, assumed};
 }
 
 Result<Placement> make_placement(std::string_view device, int devices, int devices_per_machine, LinkChoice links) {
@@ -65,7 +76,7 @@ Result<Placement> make_placement(const Machine& machine, int devices) {
   ORRERY_TRY_VOID(check_count("device_count", machine.device_count));
   Link between = machine.network;
   between.bandwidth = network_bandwidth(machine);
-  return Placement{machine.device, devices, machine.device_count, machine.device_link, between};
+  return Placement{machine.device, devices, machine.device_count, machine.device_link, between, machine.network_ports};
 }
 
 }  // namespace orrery::hardware

@@ -51,6 +51,20 @@ TEST(PlacementTest, TakesTheDevicesOwnLinkAndBandwidth) {
   EXPECT_EQ(make_placement("CPU", 2, 2)->inside.name, "Shared memory");
 }
 
+TEST(PlacementTest, ABoardOfEightHasAnAdapterForEachDevice) {
+  const auto board = make_placement("H100", 16, 8);
+  EXPECT_EQ(board->adapters, 8);
+  EXPECT_EQ(board->between.bandwidth, find_link("100G")->bandwidth * 8);
+  EXPECT_EQ(network_text(*board), "8 × Ethernet 100G");
+  EXPECT_TRUE(board->assumed_network);
+  EXPECT_EQ(make_placement("H100", 16, 4)->adapters, 1) << "part of a board";
+  EXPECT_EQ(make_placement("RTX 3090", 16, 8)->adapters, 1) << "a workstation card";
+  EXPECT_EQ(make_placement("T4", 16, 8)->adapters, 1) << "no board";
+  const auto named = make_placement("H100", 16, 8, {.inside = {}, .between = "EDR"});
+  EXPECT_EQ(network_text(*named), "InfiniBand EDR");
+  EXPECT_FALSE(named->assumed_network);
+}
+
 TEST(PlacementTest, LinksCanBeChosen) {
   const auto placement = make_placement("V100", 8, 4, {.inside = "PCIe 3 x16", .between = "EDR"});
   EXPECT_EQ(placement->inside.name, "PCIe 3 x16");

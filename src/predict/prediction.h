@@ -80,6 +80,7 @@ struct Prediction {
 
   double learned_share = 0;  // of the iteration's time, in operators whose learned times count
   bool in_domain = false;    // true: all of its large parts are like what was learned from
+  std::string network;       // between machines; empty: one machine
   bool calibrated = false;   // false: no measurement has confirmed this device and kind of model
   std::string predictor;     // its name: "analytic", "measured"
   std::string made_by;       // the same for people, with what it knows

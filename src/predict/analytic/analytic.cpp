@@ -283,6 +283,11 @@ void add_notes(Prediction& prediction, const TrainingRun& run, const Placement& 
     prediction.notes.push_back(fmt::format("{} has no {} units; products run at the fp32 rate", placement.device->name,
                                            to_string(run.precision)));
   }
+  if (placement.crosses_machines()) {
+    prediction.network = hardware::network_text(placement);
+    prediction.notes.push_back(fmt::format("between machines: {}{}", prediction.network,
+                                           placement.assumed_network ? ", assumed; --network names another" : ""));
+  }
   if (const std::string unknown = unknown_operators(run.graph); !unknown.empty()) {
     prediction.notes.push_back("operators without rules, counted by the bytes they move: " + unknown);
   }
