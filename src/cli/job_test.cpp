@@ -48,6 +48,21 @@ TEST_F(JobCommandTest, CheckAddsNothingThatTheJobDoesNotSay) {
   EXPECT_TRUE(call("job check short.yaml").output.ends_with("runs on\n  1 × any device: 1 replica\n"));
 }
 
+TEST_F(JobCommandTest, AFileWhoseNameBeginsLikeAModelIsAFile) {
+  write("resnet50.job.yaml", kJob);
+  const auto plain = json_of("predict resnet50.job.yaml"), with_folder = json_of("predict ./resnet50.job.yaml");
+  EXPECT_EQ(plain, with_folder);
+  EXPECT_EQ(plain[0]["model"], "resnet18");
+  write("resnet50.a1_in1k", kJob);  // a tagged name of the zoo, and a file
+  EXPECT_EQ(json_of("predict resnet50.a1_in1k")[0]["model"], "resnet18");
+  for (const char* missing : {"resnet50.nosuch.yaml", "resnet50.yaml", "resnet50.onnx", "resnet50."}) {
+    const Outcome outcome = call(fmt::format("predict {}", missing));
+    EXPECT_EQ(outcome.exit_code, kBadInput) << missing;
+    EXPECT_NE(outcome.errors.find("unknown model"), std::string::npos) << outcome.errors;
+  }
+  EXPECT_EQ(json_of("predict resnet50.ra_in1k")[0]["model"], "resnet50.ra_in1k");
+}
+
 TEST_F(JobCommandTest, CheckNamesThePlaceOfAMistake) {
   write("bad.yaml", "job: x\nmodel: resnet18\nresources:\n  device: V10O\n");
   expect_error("job check bad.yaml",

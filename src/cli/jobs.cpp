@@ -83,9 +83,14 @@ Result<JobFile> read_job_file(env::Env env, const std::string& path) {
   return job;
 }
 
+bool is_tagged_file(env::Env env, const std::string& word) {
+  return word.find('.') < word.find(':') && env.files.exists(word);
+}
+
 Result<std::optional<JobFile>> find_job(env::Env env, const std::string& word) {
   const auto model = workload::parse_model(word);
-  const bool is_model = model || model.error().code() != ErrorCode::kNotFound;
+  const bool is_model =
+      (model && !is_tagged_file(env, word)) || (!model && model.error().code() != ErrorCode::kNotFound);
   if (is_model || !env.files.exists(word)) return std::optional<JobFile>();
   const auto found = is_job(env.files, word);
   if (!found || !*found) return std::optional<JobFile>();  // the reader of models says what is wrong with it
@@ -97,9 +102,9 @@ Result<std::string> model_of(env::Env env, const JobFile& job) {
   const std::string& name = job.spec.model;
   if (name.empty()) return job.places.error("model", "missing; a command alone cannot be predicted");
   const auto model = workload::parse_model(name);
-  if (model) return name;
   const std::string path = beside(job.places.file(), name);
-  if (model.error().code() == ErrorCode::kNotFound && env.files.exists(path)) {
+  if (model && !is_tagged_file(env, path)) return name;
+  if (model || (model.error().code() == ErrorCode::kNotFound && env.files.exists(path))) {
     // A name without a folder could be taken for a model of the zoo.
     return path.find('/') == std::string::npos ? "./" + path : path;
   }

@@ -14,6 +14,10 @@ namespace orrery::cli {
 Result<workload::JobFile> read_job_file(env::Env env, const std::string& path);
 
 // The job in the file of that name; nothing if the word is a model: of the zoo, or a file of another kind.
+// Whether the word has an ending and a file of this name exists: then it is the file, also where it could be a tagged
+// name of the zoo.
+bool is_tagged_file(env::Env env, const std::string& word);
+
 Result<std::optional<workload::JobFile>> find_job(env::Env env, const std::string& word);
 
 // The job's model as load_model takes it: a name of the zoo, or a path. An error if the job has none.

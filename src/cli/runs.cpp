@@ -40,6 +40,7 @@ std::vector<OptionRecord> placement_options() {
 }
 
 Result<TrainingGraph> load_model(env::Env env, const std::string& text) {
+  if (is_tagged_file(env, text)) return workload::read_model_file(env.files, text);
   auto spec = workload::parse_model(text);
   if (spec) return workload::build_model(*spec);
   const bool unknown_name = spec.error().code() == ErrorCode::kNotFound;

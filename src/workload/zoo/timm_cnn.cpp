@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <regex>
 #include <vector>
 
@@ -112,8 +114,22 @@ const std::vector<CompiledRule>& compiled_rules() {
 
 }  // namespace
 
+std::string_view without_timm_tag(std::string_view name) {
+  constexpr std::string_view kFileEndings[] = {"bin",   "ckpt", "csv",         "gz",    "h5",   "ini", "job",   "json",
+                                               "jsonl", "log",  "md",          "model", "onnx", "pb",  "pbtxt", "pt",
+                                               "pth",   "py",   "safetensors", "sh",    "svg",  "tar", "toml",  "trace",
+                                               "txt",   "xml",  "xz",          "yaml",  "yml",  "zip"};
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return name;
+  const std::string_view tag = name.substr(dot + 1);
+  const auto is_of_tags = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  const bool is_tag = !tag.empty() && std::all_of(tag.begin(), tag.end(), is_of_tags) &&
+                      std::find(std::begin(kFileEndings), std::end(kFileEndings), tag) == std::end(kFileEndings);
+  return is_tag ? name.substr(0, dot) : name;
+}
+
 std::optional<std::string> timm_cnn_model(std::string_view name) {
-  name = name.substr(0, name.find('.'));
+  name = without_timm_tag(name);
   if (name.size() > kLongestName) return std::nullopt;
   for (const CompiledRule& rule : compiled_rules()) {
     std::match_results<std::string_view::const_iterator> match;

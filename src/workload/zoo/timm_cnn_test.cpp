@@ -77,6 +77,14 @@ TEST(TimmTest, TagsAreIgnoredAndParametersAdded) {
             "model mobilenet_v2: unknown option \"inptu\"; did you mean \"input\"?");
 }
 
+TEST(TimmTest, WhatEndsLikeAFileIsNoTag) {
+  for (const char* name : {"resnet50.yaml", "resnet50.job.yaml", "resnet50.onnx", "resnet50.", "resnet50.A1"}) {
+    EXPECT_FALSE(parse_model(name)) << name;
+  }
+  EXPECT_TRUE(parse_model("vit_base_patch16_224.mae"));
+  EXPECT_TRUE(parse_model("resnet50.a1_in1k:input=160"));
+}
+
 TEST(TimmTest, ThePrefixDecidesWhereTorchvisionHasTheSameName) {
   EXPECT_EQ(parse_model("efficientnet_b3")->parameters.integer("input"), 300);
   EXPECT_EQ(parse_model("timm/efficientnet_b3")->parameters.integer("input"), 288);

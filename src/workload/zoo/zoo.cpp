@@ -111,6 +111,7 @@ const Zoo& the_zoo() {
 
 // What a name of TIMM stands for in the zoo.
 std::optional<std::string> timm_model(std::string_view name) {
+  name = without_timm_tag(name);
   if (auto model = timm_cnn_model(name)) return model;
   if (auto model = timm_transformer_model(name)) return model;
   return std::nullopt;
