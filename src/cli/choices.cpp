@@ -22,7 +22,8 @@ std::vector<OptionRecord> choice_options(bool several_batches) {
   return join(join(std::move(training), catalog_options()),
               {integer_option("machines", 1, "machines of one offer to rent").bounds(1, 4096).list(),
                text_option("network", "", "link between machines").in("LINK"),
-               optional_number("deadline", "finish within").in("HOURS").bounds(0, 1e9),
+               text_option("device", "", "rent these only").in("NAME").list(),
+               text_option("deadline", "", "finish within: hours, or a time such as 90m, 24h or 2d").in("TIME"),
                optional_number("budget", "spend at most").in("USD").bounds(0, 1e12),
                flag_option("all", "show every offer with the reason it was not chosen"),
                text_option("plot", "", "write an SVG picture of time against cost").in("FILE")});
@@ -45,15 +46,27 @@ Result<plan::ChoiceSpace> choice_space(const RunRequest& request) {
   space.machines.clear();
   for (const std::int64_t machines : options.integers("machines")) space.machines.push_back(static_cast<int>(machines));
   space.batches = options.integers("batch");
+  for (const std::string& name : options.texts("device")) {
+    if (name.empty()) continue;
+    ORRERY_TRY(const hardware::Device* device, hardware::find_device(name));
+    space.devices.emplace_back(device->name);
+  }
   space.network = options.text("network");
   space.replica_devices = options.integer("tensor") * options.integer("pipeline");
   ORRERY_TRY(space.samples, samples_wanted(request));
   return space;
 }
 
-plan::Limits limits_of(const OptionValues& options) {
+Result<plan::Limits> limits_of(const OptionValues& options) {
   plan::Limits limits;
-  if (options.has("deadline")) limits.deadline = hours(options.number("deadline"));
+  if (const std::string& text = options.text("deadline"); !text.empty()) {
+    const auto number = parse_number(text);
+    limits.deadline = number ? hours(*number) : parse_duration(text);
+    if (!limits.deadline || !(*limits.deadline > Seconds(0)) || !std::isfinite(limits.deadline->value())) {
+      return Error::invalid(
+          fmt::format("--deadline: expected hours above 0, or a time such as 90m, 24h or 2d, got {}", quote(text)));
+    }
+  }
   if (options.has("budget")) limits.budget = Dollars(options.number("budget"));
   return limits;
 }

@@ -7,7 +7,7 @@
 
 namespace orrery::cli {
 
-// --machines, --network, --deadline, --budget, --all, --plot, beside those of training and catalogues.
+// --machines, --device, --network, --deadline, --budget, --all, --plot, beside those of training and catalogues.
 std::vector<OptionRecord> choice_options(bool several_batches);
 
 // Every way does the same work: the samples of --epochs, or --steps steps of one replica's batch; the steps of a job
@@ -16,7 +16,7 @@ Result<double> samples_wanted(const RunRequest& request);
 
 // The space of the options that both commands have, on demand.
 Result<plan::ChoiceSpace> choice_space(const RunRequest& request);
-plan::Limits limits_of(const OptionValues& options);
+Result<plan::Limits> limits_of(const OptionValues& options);
 
 // All are borrowed; nothing is judged yet. kInfeasible if no offer can be used.
 Result<plan::Choices> all_choices(const RunRequest& request, const OfferList& list, const plan::ChoiceSpace& space,

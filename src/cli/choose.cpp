@@ -101,8 +101,8 @@ std::string rejected(const std::vector<Choice>& choices) {
   return parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Limits certain_limits(const OptionValues& options) {
-  Limits limits = limits_of(options);
+Result<Limits> certain_limits(const OptionValues& options) {
+  ORRERY_TRY(Limits limits, limits_of(options));
   limits.certainty = options.number("certainty");
   return limits;
 }
@@ -110,7 +110,7 @@ Limits certain_limits(const OptionValues& options) {
 plan::Goal goal_of(const OptionValues& options) {
   if (options.text("goal") == "time") return plan::Goal::kTime;
   if (options.text("goal") == "cost") return plan::Goal::kCost;
-  return options.has("budget") && !options.has("deadline") ? plan::Goal::kTime : plan::Goal::kCost;
+  return options.has("budget") && options.text("deadline").empty() ? plan::Goal::kTime : plan::Goal::kCost;
 }
 
 Result<plan::ChoiceSpace> space_of(const RunRequest& request) {
@@ -134,7 +134,7 @@ Result<Answer> answer_with(Context& context, const RunRequest& request, const Of
                            const plan::ChoiceSpace& space, const std::string& name) {
   ORRERY_TRY(auto predictor, named_predictor(context.env, name));
   ORRERY_TRY(Choices choices, all_choices(request, list, space, *predictor));
-  const Limits limits = certain_limits(request.options);
+  ORRERY_TRY(const Limits limits, certain_limits(request.options));
   const bool all = request.options.flag("all");
   ORRERY_TRY_VOID(choices.judge(limits, all));
   const Choice* chosen = plan::choose(choices.all(), goal_of(request.options));
@@ -154,7 +154,7 @@ Error nothing_fits(const Answer& answer, const Limits& limits) {
 
 Status print_answer(Context& context, const RunRequest& request, const Answer& answer, const OfferList& list) {
   const OptionValues& options = request.options;
-  const Limits limits = certain_limits(options);
+  ORRERY_TRY(const Limits limits, certain_limits(options));
   const std::vector<Choice>& choices = answer.choices.all();
   const bool people = for_people(options);
   if (people && answer.chosen != nullptr) context.print(fmt::format("CHOSEN {}\n\n", one_line(*answer.chosen)));
@@ -197,8 +197,9 @@ Status run_choose(Context& context, const Arguments& arguments) {
     const std::string svg = choice_plot(answer.choices.all(), request.model);
     ORRERY_TRY_VOID(context.write_file(options.text("plot"), svg, options));
   }
-  if (answer.chosen == nullptr) return nothing_fits(answer, certain_limits(options));
-  return {};
+  if (answer.chosen != nullptr) return {};
+  ORRERY_TRY(const Limits limits, certain_limits(options));
+  return nothing_fits(answer, limits);
 }
 
 }  // namespace
@@ -231,7 +232,7 @@ Command choose_command() {
                duration_option("save", "30s", "what a save takes").bounds(0, 1e6),
                duration_option("restart", "5m", "from an interruption to work again").bounds(0, 1e6)}),
           table_options()),
-      {"orrery choose resnet50 --epochs 90 --dataset-size 1281167 --deadline 24",
+      {"orrery choose resnet50 --epochs 90 --dataset-size 1281167 --deadline 24h",
        "orrery choose gpt2 --steps 100000 --batch 4,8 --optimizer adamw --budget 500 --plot front.svg",
        "orrery choose bert_base --steps 20000 --spot --interruptions 0.2 --with auto,analytic",
        "orrery choose job.yaml --catalog prices.csv --all --json"},

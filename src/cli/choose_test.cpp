@@ -36,8 +36,41 @@ TEST_F(ChooseTest, TheCheapestWithinTheDeadlineOrTheFastestWithinTheBudget) {
   EXPECT_LT(within["cost_usd"], fastest["cost_usd"]);
 }
 
+// 100 steps of 16 samples: 1,600 of them.
+TEST_F(ChooseTest, NoDeviceIsRentedThatHasNothingToTrainOn) {
+  const std::string asked =
+      "choose resnet18 --catalog prices.csv --batch 16 --steps 100 --goal time --machines 1,2,16,4096";
+  for (const auto& row : json_of(asked + " --all")) {
+    const auto devices = row["devices"].get<std::int64_t>();
+    const bool idle = (devices - 1) * 16 >= 1600;
+    EXPECT_EQ(row["why"] == "has more devices than samples for them", idle) << row["why"] << " " << devices;
+    EXPECT_FALSE(idle && row["chosen"] == "CHOSEN");
+  }
+  for (const auto& row : json_of(asked)) EXPECT_LE(row["devices"].get<std::int64_t>(), 100);
+}
+
+TEST_F(ChooseTest, OnlyTheDevicesAskedForAreRented) {
+  for (const auto& row : json_of("choose resnet18 --catalog prices.csv --device t4 --all"))
+    EXPECT_EQ(row["device"], "T4");
+  EXPECT_NE(call("choose resnet18 --catalog prices.csv --device T5").errors.find("did you mean"), std::string::npos);
+  const Outcome none = call("choose resnet18 --catalog prices.csv --device H100");
+  EXPECT_NE(none.errors.find("another device"), std::string::npos) << none.errors;
+}
+
+TEST_F(ChooseTest, ADeadlineIsHoursOrATime) {
+  const auto in_hours = chosen("--deadline 24");
+  EXPECT_EQ(chosen("--deadline 24h"), in_hours);
+  EXPECT_EQ(chosen("--deadline 1d"), in_hours);
+  EXPECT_EQ(chosen("--deadline 1440m"), in_hours);
+  for (const char* wrong : {"0", "-3h", "soon", "nan"}) {
+    const Outcome outcome = call(fmt::format("choose resnet18 --catalog prices.csv --deadline {}", wrong));
+    EXPECT_EQ(outcome.exit_code, kBadInput) << wrong;
+    EXPECT_NE(outcome.errors.find("--deadline: expected hours above 0"), std::string::npos) << outcome.errors;
+  }
+}
+
 TEST_F(ChooseTest, EveryWayHasItsReason) {
-  const auto rows = json_of("choose resnet18 --catalog prices.csv --batch 32,8192 --machines 1,2 --all");
+  const auto rows = json_of("choose resnet18 --steps 10000 --catalog prices.csv --batch 32,8192 --machines 1,2 --all");
   EXPECT_EQ(rows.size(), 4U * 2 * 2);
   std::size_t too_large = 0;
   for (const auto& row : rows) {

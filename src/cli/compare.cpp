@@ -74,7 +74,7 @@ Status run_compare(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const OfferList list, load_offers(context, options));
   ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
   ORRERY_TRY(plan::Choices found, all_choices(request, list, space, *predictor));
-  const plan::Limits limits = limits_of(options);
+  ORRERY_TRY(const plan::Limits limits, limits_of(options));
   ORRERY_TRY_VOID(found.judge(limits, true));
   const std::vector<Choice>& choices = found.all();
   const Table table = choice_table(choices, limits, options.flag("all"));

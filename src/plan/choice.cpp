@@ -36,6 +36,7 @@ bool meets_budget(const Choice& choice, const Limits& limits) {
 
 Verdict verdict_alone(const Choice& choice, const Limits& limits) {
   if (!choice.prediction->fits) return Verdict::kDoesNotFit;
+  if (choice.without_work) return Verdict::kWithoutWork;
   if (!std::isfinite(choice.time.value.value())) return Verdict::kNeverEnds;
   if (!meets_deadline(choice, limits)) return Verdict::kMissesDeadline;
   if (!meets_budget(choice, limits)) return Verdict::kAboveBudget;
@@ -69,6 +70,8 @@ std::string_view to_string(Verdict verdict) {
       return "above the budget";
     case Verdict::kNeverEnds:
       return "interrupted too often to end";
+    case Verdict::kWithoutWork:
+      return "has more devices than samples for them";
   }
   return "";
 }
@@ -87,7 +90,8 @@ std::string LeftOut::text() const {
                                                               {slice, "slice of a device"},
                                                               {odd_price, "odd price"},
                                                               {no_spot, "no spot price"},
-                                                              {device_count, "wrong number of devices"}};
+                                                              {device_count, "wrong number of devices"},
+                                                              {other_device, "another device"}};
   std::vector<std::string> parts;
   for (const auto& [count, why] : reasons) {
     if (count > 0) parts.push_back(fmt::format("{} {}", format_whole(static_cast<double>(count)), why));
@@ -125,6 +129,9 @@ bool Choices::possible(const Offer& offer, int machines) {
     why = &left_out_.unknown_device;
   } else if (offer.device_count == 0) {
     why = &left_out_.slice;
+  } else if (!space_.devices.empty() &&
+             std::find(space_.devices.begin(), space_.devices.end(), offer.device) == space_.devices.end()) {
+    why = &left_out_.other_device;
   } else if (offer.odd_price) {
     why = &left_out_.odd_price;
   } else if (!space_.on_demand && !offer.spot) {
@@ -153,6 +160,9 @@ std::vector<Choice> Choices::ways_of(const Group& group, const Prediction& predi
   std::vector<Choice> ways;
   for (const Offer* offer : group.offers) {
     Choice way{.offer = offer, .machines = group.machines, .batch = group.batch, .prediction = &prediction};
+    const double replicas =
+        static_cast<double>(group.machines) * group.devices_per_machine / static_cast<double>(space_.replica_devices);
+    way.without_work = (replicas - 1) * static_cast<double>(group.batch) >= space_.samples;
     way.price = offer->price * group.machines;
     price(way, share);
     if (space_.on_demand) ways.push_back(way);
@@ -263,7 +273,7 @@ Status Choices::predict_promising(const Limits& limits) {
     const auto hopeless = [&](const Choice& way) {
       const bool late = limits.deadline && limits.certainty >= 0.5 && way.time.value > *limits.deadline;
       const bool dear = limits.budget && limits.certainty >= 0.5 && way.cost.value > *limits.budget;
-      return late || dear || front.beats(way.time.value, way.cost.value);
+      return way.without_work || late || dear || front.beats(way.time.value, way.cost.value);
     };
     if (std::all_of(one.ways.begin(), one.ways.end(), hopeless)) {
       for (Choice& way : one.ways) way.is_bound = true;
@@ -289,7 +299,9 @@ void Choices::mark(const Limits& limits) {
     choice.better = nullptr;
     const Verdict alone = verdict_alone(choice, limits);
     if (choice.is_bound) {
-      choice.verdict = alone == Verdict::kMissesDeadline || alone == Verdict::kAboveBudget ? alone : Verdict::kBeaten;
+      const bool is_sure =
+          alone == Verdict::kMissesDeadline || alone == Verdict::kAboveBudget || alone == Verdict::kWithoutWork;
+      choice.verdict = is_sure ? alone : Verdict::kBeaten;
       choice.better = best;
       continue;
     }
@@ -367,7 +379,7 @@ const Choice* least(const std::vector<Choice>& choices, Accepts accepts, Key key
 
 std::vector<const Choice*> nearest(const std::vector<Choice>& choices, const Limits& limits) {
   const auto runs = [](const Choice& choice) {
-    return choice.prediction->fits && std::isfinite(choice.time.value.value());
+    return choice.prediction->fits && !choice.without_work && std::isfinite(choice.time.value.value());
   };
   const auto in_budget = [&](const Choice& choice) { return runs(choice) && meets_budget(choice, limits); };
   const auto in_time = [&](const Choice& choice) { return runs(choice) && meets_deadline(choice, limits); };

@@ -39,9 +39,10 @@ enum class Verdict {
   kDoesNotFit,      // into the memory of the device
   kMissesDeadline,  //
   kAboveBudget,
-  kNeverEnds,  // interrupted too often
+  kNeverEnds,    // interrupted too often
+  kWithoutWork,  // some devices would have no sample to train on
 };
-inline constexpr std::size_t kVerdicts = 8;
+inline constexpr std::size_t kVerdicts = 9;
 std::string_view to_string(Verdict verdict);
 
 struct Choice {
@@ -55,6 +56,7 @@ struct Choice {
   predict::Estimate<Dollars> cost{};  // price · time
   double interruptions = 0;           // expected
   Seconds lost{};                     // expected: saving, restarting, work done again
+  bool without_work = false;          // one replica fewer would take as few steps: a single one
   bool is_bound = false;              // time and cost are the least they could be; `prediction` is that of one device
   Verdict verdict = Verdict::kBeaten;
   const Choice* better = nullptr;  // of kBeaten and kSameForLess
@@ -81,14 +83,16 @@ struct LeftOut {
   std::size_t odd_price = 0;
   std::size_t no_spot = 0;
   std::size_t device_count = 0;  // too many, or the job cannot be spread over them
+  std::size_t other_device = 0;  // than those asked for
 
-  std::size_t total() const { return unknown_device + slice + odd_price + no_spot + device_count; }
+  std::size_t total() const { return unknown_device + slice + odd_price + no_spot + device_count + other_device; }
   std::string text() const;
 };
 
 struct ChoiceSpace {
   std::vector<int> machines = {1};
   std::vector<std::int64_t> batches = {32};  // of one replica; a job that says its batch has its own
+  std::vector<std::string> devices{};        // their names; empty: any
   std::string network{};                     // between machines; empty: the usual one
   bool on_demand = true;
   bool spot = false;
