@@ -223,6 +223,21 @@ TEST(CliTest, AStepOnTwoBoardsIsNotManyTimesThatOnOne) {
             std::string::npos);
 }
 
+TEST(CliTest, ModelShowHasTheDefaultsOfTheVariant) {
+  const std::string shown = call("model show llama3_8b").output;
+  EXPECT_NE(shown.find("128256"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("8192"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("32000"), std::string::npos) << shown;
+  EXPECT_NE(call("model show llama3_8b:seq=512").output.find("8192"), std::string::npos)
+      << "the variant's, not the given";
+}
+
+TEST(CliTest, MemoryShowsTheNumberOfDevices) {
+  EXPECT_NE(call("memory resnet18 --count 1,2 --batch 8").output.find("devices"), std::string::npos);
+  EXPECT_NE(call("memory resnet18 --count 4 --batch 8").output.find("devices"), std::string::npos);
+  EXPECT_EQ(call("memory resnet18 --batch 8").output.find("devices"), std::string::npos);
+}
+
 TEST(CliTest, APredictedTraceComparesWithAnother) {
   env::SimEnv sim;
   const auto predicted = [&](const std::string& with, const std::string& file) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -40,9 +41,11 @@ Status run_memory(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const std::vector<RunPoint> points, expand_runs(context.env, arguments.words, options));
   const predict::AnalyticPredictor predictor;
+  const bool several =
+      std::any_of(points.begin(), points.end(), [](const RunPoint& point) { return point.placement.devices > 1; });
   Table table({{"model", "model"},
                {"device", "device"},
-               {"devices", "devices", CellFormat::kInteger, false},
+               {"devices", "devices", CellFormat::kInteger, several},
                {"batch", "batch", CellFormat::kInteger},
                {"memory_bytes", "memory", CellFormat::kBytes},
                {"memory_low_bytes", "low", CellFormat::kBytes},

@@ -115,8 +115,14 @@ std::string model_text(const std::string& name, const workload::ModelSpec* spec,
                       format_count(static_cast<double>(graph.parameter_count())), format_count(graph.macs()),
                       graph.operators().size());
   if (spec == nullptr) return text;
-  return text +
-         fmt::format("change with {}:NAME=VALUE,…\n{}\n", split(name, ':')[0], help_text(spec->family->parameters, ""));
+  // Defaults are what the name itself means, before anything is changed.
+  const std::string plain = split(name, ':')[0];
+  const auto unchanged = workload::parse_model(plain);
+  std::vector<OptionRecord> parameters = spec->family->parameters;
+  for (OptionRecord& record : parameters) {
+    record.default_value = (unchanged ? *unchanged : *spec).parameters.display(record.name);
+  }
+  return text + fmt::format("change with {}:NAME=VALUE,…\n{}\n", plain, help_text(parameters, ""));
 }
 
 Status run_model_show(Context& context, const Arguments& arguments) {
