@@ -150,6 +150,8 @@ TEST(OptionsTest, DurationsHaveOneUnit) {
   EXPECT_EQ(check_option(record, "1s").error().message(), "1s is out of range; expected 1m to 1d");
   EXPECT_EQ(check_option(record, "soon").error().message(),
             "expected a time such as 90s, 30m, 12h or 7d, not \"soon\"");
+  EXPECT_EQ(check_option(optional_duration("age", "waited"), "-5ms").error().message(),
+            "expected a time of 0s or more, not \"-5ms\"");
 }
 
 TEST(OptionsTest, TextIsBoundedInBytes) {

@@ -120,6 +120,7 @@ Status check_option(const OptionRecord& record, std::string_view text) {
     case OptionType::kDuration: {
       const auto time = parse_duration(text);
       if (!time) return wrong_type("a time such as 90s, 30m, 12h or 7d", text);
+      if (!record.minimum && *time < Seconds(0)) return wrong_type("a time of 0s or more", text);
       return check_bounds(record, time->value(), text);
     }
     case OptionType::kChoice:

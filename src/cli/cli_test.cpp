@@ -238,6 +238,14 @@ TEST(CliTest, MemoryShowsTheNumberOfDevices) {
   EXPECT_EQ(call("memory resnet18 --batch 8").output.find("devices"), std::string::npos);
 }
 
+TEST(CliTest, ObserveRefusesTimesThatAreNotAboveZero) {
+  for (const char* time : {"-5ms", "0s"}) {
+    const Outcome outcome = call(fmt::format("observe runs.jsonl resnet18 --measured={}", time));
+    EXPECT_EQ(outcome.exit_code, kBadInput) << time;
+    EXPECT_NE(outcome.errors.find("measured"), std::string::npos) << outcome.errors;
+  }
+}
+
 TEST(CliTest, APredictedTraceComparesWithAnother) {
   env::SimEnv sim;
   const auto predicted = [&](const std::string& with, const std::string& file) {

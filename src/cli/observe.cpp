@@ -68,7 +68,8 @@ Command observe_command() {
           2,
           "keep the measured time of a run beside its prediction, and correct later predictions by it",
           join(join(join(placement_options(), training_options()),
-                    {optional_duration("measured", "what one iteration took: 82ms, 1.4s"), predictor_option()}),
+                    {optional_duration("measured", "what one iteration took: 82ms, 1.4s").bounds(1e-9, 1e9),
+                     predictor_option()}),
                table_options()),
           {"orrery observe observed.jsonl resnet50 --device V100 --batch 64 --measured 190ms"},
           run_observe};

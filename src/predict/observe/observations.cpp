@@ -128,8 +128,11 @@ Status append_observation(env::Files& files, const std::string& path, const Obse
                      {"run", observation.run},
                      {"predicted_s", observation.predicted},
                      {"measured_s", observation.measured}};
+  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  // What cannot be read again would make all of the file unusable.
+  if (const auto again = parse_line(line); !again) return again.error();
   ORRERY_TRY(const auto log, files.open_log(path));
-  ORRERY_TRY_VOID(log->append(json.dump() + "\n"));
+  ORRERY_TRY_VOID(log->append(line + "\n"));
   return log->sync();
 }
 

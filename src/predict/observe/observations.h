@@ -48,7 +48,8 @@ std::optional<Correction> correction_of(std::span<const Observation> all, std::s
 Result<std::vector<Observation>> parse_observations(std::string_view text);
 // A file that does not exist has none.
 Result<std::vector<Observation>> read_observations(env::Files& files, const std::string& path);
-// Durable when it returns.
+// Durable when it returns. What could not be read again is refused: times that are not above 0, texts that are too
+// long.
 Status append_observation(env::Files& files, const std::string& path, const Observation& observation);
 
 }  // namespace orrery::predict

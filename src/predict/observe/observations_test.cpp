@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <rapidcheck/gtest.h>
 
 #include "base/random.h"
@@ -80,6 +81,22 @@ TEST(Observations, ErrorsNameTheLineAndTheField) {
   EXPECT_EQ(
       parse_observations(R"({"device":"","predictor":"","run":"","predicted_s":1,"measured_s":-1})").error().message(),
       "line 1: \"measured_s\" is not above 0");
+}
+
+TEST(Observations, WhatCouldNotBeReadAgainIsNotKept) {
+  env::SimEnv sim;
+  const Observation good{"T4", "analytic", "resnet18", 1, 1.2};
+  ASSERT_TRUE(append_observation(sim.files, "runs.jsonl", good));
+  Observation bad = good;
+  bad.measured = -0.005;
+  EXPECT_FALSE(append_observation(sim.files, "runs.jsonl", bad));
+  bad = good;
+  bad.predicted = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(append_observation(sim.files, "runs.jsonl", bad));
+  bad = good;
+  bad.run = std::string(5000, 'x');
+  EXPECT_FALSE(append_observation(sim.files, "runs.jsonl", bad));
+  EXPECT_EQ(read_observations(sim.files, "runs.jsonl")->size(), 1u);
 }
 
 RC_GTEST_PROP(Observations, AnyTextIsObservationsOrAnError, (const std::string& text)) {
