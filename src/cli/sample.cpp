@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 #include <limits>
 #include <optional>
@@ -5,7 +6,10 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "env/clock.h"
+#include "env/files.h"
 #include "env/processes.h"
+#include "env/terminal.h"
+#include "profile/proc_text.h"
 #include "profile/sampler.h"
 
 namespace orrery::cli {
@@ -50,19 +54,26 @@ Result<std::unique_ptr<env::Process>> start(env::Env env, const std::vector<std:
   return env.processes.spawn(spec);
 }
 
-// Waits until `next`; the exit if the command ended before.
+// Waits until `next`; the exit if the command ended before. Returns early when the user interrupts.
 Result<std::optional<env::ProcessExit>> wait_until(env::Env env, env::Process* command, Seconds next) {
-  const Seconds left = next - env.clock.monotonic();
-  if (command != nullptr) return command->wait(left);
-  env.clock.sleep(left);
-  return std::optional<env::ProcessExit>();
+  constexpr Seconds kSlice(0.1);  // how late an interrupt may be seen
+  std::optional<env::ProcessExit> exit;
+  while (!exit && env.clock.monotonic() < next && !env.terminal.was_interrupted()) {
+    const Seconds left = std::min(kSlice, next - env.clock.monotonic());
+    if (command == nullptr) {
+      env.clock.sleep(left);
+      continue;
+    }
+    ORRERY_TRY(exit, command->wait(left));
+  }
+  return exit;
 }
 
-// Until the command ends or the time is up. The command is ended with the observation.
+// Until the command ends, the time is up or the user interrupts. The command is ended with the observation.
 Status observe(env::Env env, env::Process* command, Seconds time_max, Seconds period,
                profile::SampleCollector& collector) {
   const Seconds end = env.clock.monotonic() + time_max;
-  for (Seconds next = env.clock.monotonic(); next < end;) {
+  for (Seconds next = env.clock.monotonic(); next < end && !env.terminal.was_interrupted();) {
     ORRERY_TRY_VOID(collector.collect());
     while (next <= env.clock.monotonic()) next += period;
     ORRERY_TRY(const auto exit, wait_until(env, command, next));
@@ -72,9 +83,31 @@ Status observe(env::Env env, env::Process* command, Seconds time_max, Seconds pe
   return command == nullptr ? Status() : command->kill(env::Signal::kKill);
 }
 
+// What is named must be there when sampling begins; it may end later.
+Status check_names(env::Files& files, const profile::SampleOptions& how) {
+  for (const profile::SampledProcess& process : how.processes) {
+    if (!files.exists(fmt::format("/proc/{}/stat", process.pid)))
+      return Error::not_found(fmt::format("--pid: there is no process {}", process.pid));
+  }
+  const bool all =
+      std::all_of(how.interfaces.begin(), how.interfaces.end(), [](const auto& name) { return name.empty(); });
+  if (all) return {};
+  constexpr Bytes kMost = mebibytes(4);
+  ORRERY_TRY(const std::string text, files.read("/proc/net/dev", kMost));
+  ORRERY_TRY(const auto interfaces, profile::parse_interfaces(text));
+  std::vector<std::string> names;
+  for (const auto& [name, traffic] : interfaces) names.push_back(name);
+  for (const std::string& name : how.interfaces) {
+    if (!interfaces.contains(name))
+      return Error::not_found(fmt::format("--interface: there is no {}{}", quote(name), did_you_mean(name, names)));
+  }
+  return {};
+}
+
 Status run_sample(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   profile::SampleOptions how = sample_options(options);
+  ORRERY_TRY_VOID(check_names(context.env.files, how));
   ORRERY_TRY(const auto command, start(context.env, arguments.words));
   if (command) how.processes.push_back({"command", command->id(), false});
   auto collector = profile::make_collector(context.env.files, context.env.clock, how);

@@ -1,5 +1,7 @@
 #include "env/real_terminal.h"
 
+#include <array>
+#include <csignal>
 #include <cstdlib>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -7,6 +9,36 @@
 #include "env/posix.h"
 
 namespace orrery::env {
+
+namespace {
+
+volatile std::sig_atomic_t interrupts = 0;
+
+void count_interrupt(int /*signal*/) {
+  interrupts = interrupts + 1;
+}
+
+void watch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = count_interrupt;
+  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second ends the program
+  for (const int signal : std::array{SIGINT, SIGTERM}) {
+    struct sigaction before {};
+    // Who started the program in the background does not want it to hear the key.
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+}  // namespace
+
+bool RealTerminal::was_interrupted() {
+  static const bool kWatches = [] {
+    watch_interrupts();
+    return true;
+  }();
+  return kWatches && interrupts > 0;
+}
 
 bool RealTerminal::is_terminal() const {
   return ::isatty(STDOUT_FILENO) == 1;

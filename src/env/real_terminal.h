@@ -1,5 +1,6 @@
 #pragma once
-// Standard output and the environment of this process. Stateless; thread-safe as long as nobody calls setenv.
+// Standard output and the environment of this process. Stateless but for the watch for interrupts, which is the
+// process's; thread-safe as long as nobody calls setenv.
 
 #include "env/terminal.h"
 
@@ -11,6 +12,7 @@ class RealTerminal final : public Terminal {
   int width() const override;
   bool shows_errors() const override;
   void write_error(std::string_view text) override;
+  bool was_interrupted() override;
 };
 
 class RealVariables final : public Variables {

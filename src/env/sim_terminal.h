@@ -14,6 +14,9 @@ class SimTerminal final : public Terminal {
   bool shows_errors() const override { return is_terminal_; }
   void write_error(std::string_view text) override { errors_ += text; }
   const std::string& errors() const { return errors_; }
+  // After so many questions whether it came, the interrupt key comes.
+  void interrupt_after(int questions) { questions_left_ = questions; }
+  bool was_interrupted() override { return questions_left_ >= 0 && questions_left_-- <= 0; }
   void set(bool is_terminal, int width) {
     is_terminal_ = is_terminal;
     width_ = width;
@@ -23,6 +26,7 @@ class SimTerminal final : public Terminal {
   bool is_terminal_ = false;
   int width_ = 80;
   std::string errors_;
+  int questions_left_ = -1;  // below 0: it never comes
 };
 
 class SimVariables final : public Variables {

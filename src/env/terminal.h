@@ -19,6 +19,9 @@ class Terminal {
   virtual bool shows_errors() const = 0;
   // Writes to standard error at once.
   virtual void write_error(std::string_view text) = 0;
+  // Whether the interrupt key was pressed or the program was asked to end since the first call, which begins to watch:
+  // from then on the first such request no longer ends the program, a second one does.
+  virtual bool was_interrupted() { return false; }
 };
 
 class Variables {
