@@ -27,6 +27,12 @@ Progress::~Progress() {
   if (line_open_) write("\n");
 }
 
+void Progress::begin() {
+  if (finished_) return;
+  if (options_.terminal) return rewrite_line(options_.now());
+  write(total_ > 0 ? fmt::format("{}: {} to do\n", activity_, amount(total_)) : activity_ + "\n");
+}
+
 void Progress::advance(std::int64_t amount) {
   ORRERY_CHECK(amount >= 0);
   if (finished_) return;

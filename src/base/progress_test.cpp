@@ -32,6 +32,19 @@ TEST_F(ProgressTest, LogsOneLinePerTenthAndAClosingLine) {
   EXPECT_EQ(written_[9], "profiling: done, 1.00 k steps in 50.0 s (20.0 steps/s)\n");
 }
 
+TEST_F(ProgressTest, WhatBeginsSaysSoAtOnce) {
+  Progress logged("fitting", 6, options(false, "fits"));
+  logged.begin();
+  Progress shown("fitting", 6, options(true, "fits"));
+  shown.begin();
+  Progress unknown("training", 0, options(false));
+  unknown.begin();
+  ASSERT_EQ(written_.size(), 3u);
+  EXPECT_EQ(written_[0], "fitting: 6 fits to do\n");
+  EXPECT_EQ(written_[1], "\rfitting    0 %  0 of 6 fits\x1b[K");
+  EXPECT_EQ(written_[2], "training\n");
+}
+
 TEST_F(ProgressTest, AJumpOverSeveralTenthsLogsOnce) {
   Progress progress("reading", 10, options(false));
   now_ += Seconds(1);

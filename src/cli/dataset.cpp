@@ -44,9 +44,10 @@ Status run_build(Context& context, const Arguments& arguments) {
   how.seed = static_cast<std::uint64_t>(options.integer("seed"));
   how.threads = static_cast<int>(options.integer("threads"));
   how.visits = static_cast<std::size_t>(options.integer("visits"));
-  ORRERY_TRY(const profile::Workbench bench, workbench(context.env));
   Progress progress("measuring", static_cast<std::int64_t>(how.count * how.visits),
                     progress_options(context.env, "visits"));
+  progress.begin();
+  ORRERY_TRY(const profile::Workbench bench, workbench(context.env));
   const auto report = [&](std::size_t visits) { advance_to(progress, visits); };
   ORRERY_TRY(const profile::BuildReport built,
              profile::build_dataset(context.env, arguments.words[0], how, bench, report));
@@ -139,6 +140,7 @@ Status run_check(Context& context, const Arguments& arguments) {
   const std::int64_t visits = options.integer("visits");
   Progress progress("measuring", visits * static_cast<std::int64_t>(chosen.size()),
                     progress_options(context.env, "visits"));
+  progress.begin();
   ORRERY_TRY(const profile::Workbench bench, workbench(context.env));
   std::vector<DatasetEntry> again(chosen.size());
   std::vector<std::vector<double>> slowness(chosen.size());

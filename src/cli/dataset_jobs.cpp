@@ -48,12 +48,13 @@ Status run_build(Context& context, const Arguments& arguments) {
   how.count = static_cast<std::size_t>(options.integer("count"));
   if (options.has("time")) how.time_max = options.duration("time");
   how.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  Progress progress("measuring", options.integer("count"), progress_options(context.env, "jobs"));
+  progress.begin();
   ORRERY_TRY(const std::string program, profile::own_program(context.env.files));
   ORRERY_TRY(const profile::Workbench models, workbench(context.env));
   ORRERY_TRY(const std::string library, profile::library_name(models));
   const profile::JobBench bench{library, [&](const Job& job) { return run_job(context.env, program, job); },
                                 models.yardstick};
-  Progress progress("measuring", options.integer("count"), progress_options(context.env, "jobs"));
   ORRERY_TRY(const profile::JobsReport built,
              profile::build_jobs(context.env, arguments.words[0], how, bench,
                                  [&](std::size_t jobs) { advance_to(progress, jobs); }));

@@ -139,7 +139,14 @@ Status run_distributed(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   const std::string& model = arguments.words[0];
   ORRERY_TRY(const workload::TrainingRun run, distributed_run(context.env, model, options));
-  ORRERY_TRY(const profile::LaunchOptions how, launch_options(context.env, model, options));
+  ORRERY_TRY(profile::LaunchOptions how, launch_options(context.env, model, options));
+  Progress progress(fmt::format("training {} on {} workers", run.graph.name(), how.workers), 0,
+                    progress_options(context.env, "seconds"));
+  progress.begin();
+  how.while_running = [&](Seconds elapsed) {
+    const auto seconds = static_cast<std::int64_t>(elapsed.value());
+    if (seconds > progress.done()) progress.advance(seconds - progress.done());
+  };
   ORRERY_TRY(const LaunchReport report, profile::launch(context.env, how));
   const Bytes gradients(4.0 * static_cast<double>(run.graph.parameter_count()));
   if (for_people(options)) {

@@ -31,11 +31,16 @@ Status fit_operators(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   const predict::EnsembleOptions how = predict::operator_options(static_cast<std::uint64_t>(options.integer("seed")),
                                                                  static_cast<int>(options.integer("threads")));
+  Progress progress("learning", static_cast<std::int64_t>(predict::kOperatorClasses.size()),
+                    progress_options(context.env, "classes of operators"));
+  progress.begin();
   ORRERY_TRY(std::vector<predict::OperatorWork> classes,
              predict::read_operator_work(context.env.files, arguments.words[0]));
   std::int64_t operators = 0;
   for (const predict::OperatorWork& work : classes) operators += static_cast<std::int64_t>(work.rows.size());
-  ORRERY_TRY(const predict::OperatorModel model, predict::OperatorModel::fit(std::move(classes), how));
+  ORRERY_TRY(const predict::OperatorModel model,
+             predict::OperatorModel::fit(std::move(classes), how, [&] { progress.advance(1); }));
+  progress.finish();
   const std::string bytes = model.to_bytes();
   ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("out"), bytes));
   Table table({{"model", "model"},
@@ -52,6 +57,7 @@ Status fit_operators(Context& context, const Arguments& arguments) {
 Status fit_device(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   Progress progress("learning", predict::kFits, progress_options(context.env, "fits"));
+  progress.begin();
   predict::FitOptions how;
   how.seed = static_cast<std::uint64_t>(options.integer("seed"));
   how.threads = static_cast<int>(options.integer("threads"));
@@ -60,6 +66,7 @@ Status fit_device(Context& context, const Arguments& arguments) {
   auto fitted = predict::fit_measured(set, how);
   if (!fitted) return std::move(fitted).error().with_context(arguments.words[0]);
   const predict::MeasuredModel& model = *fitted;
+  progress.finish();
   const std::string bytes = predict::to_bytes(model);
   ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("out"), bytes));
   Table table({{"model", "model"},
@@ -77,8 +84,12 @@ Status fit_jobs(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const profile::JobSet set, profile::read_jobs(context.env.files, arguments.words[0]));
   ORRERY_TRY(const predict::MeasuredModel steps, steps_of_machine(set.header.machine));
-  auto fitted = predict::fit_job_use(set, steps.steps, static_cast<std::uint64_t>(options.integer("seed")));
+  Progress progress("learning", predict::kJobUseFits, progress_options(context.env, "fits"));
+  progress.begin();
+  auto fitted = predict::fit_job_use(set, steps.steps, static_cast<std::uint64_t>(options.integer("seed")),
+                                     [&] { progress.advance(1); });
   if (!fitted) return std::move(fitted).error().with_context(arguments.words[0]);
+  progress.finish();
   const std::string bytes = predict::to_bytes(*fitted);
   ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("out"), bytes));
   Table table({{"model", "model"},

@@ -119,11 +119,12 @@ profile::ExecutorOptions executor_options(const OptionValues& options) {
 }
 
 Result<profile::Profile> measure(env::Env env, const workload::TrainingRun& run, const OptionValues& options) {
+  Progress progress(fmt::format("profiling {}", run.graph.name()), options.integer("repetitions"),
+                    progress_options(env, "rounds"));
+  progress.begin();
   ORRERY_TRY(const auto data, open_data(env, options.text("data")));
   const profile::ExecutorOptions how = executor_options(options);
   ORRERY_TRY(const auto executor, profile::make_executor(run, how, env.clock));
-  Progress progress(fmt::format("profiling {}", run.graph.name()), options.integer("repetitions"),
-                    progress_options(env, "rounds"));
   profile::ProfileHooks hooks;
   hooks.after_round = [&](int, int) { progress.advance(1); };
   if (data) hooks.before_step = [&](std::int64_t step) { return data->feed(*executor, run.graph, step); };

@@ -15,7 +15,7 @@ namespace {
 
 constexpr SealedKind kKind{"orrery-uses", kJobUseVersion, "model of jobs", "orrery fit"};
 constexpr std::size_t kTextMax = 4096;
-constexpr std::uint64_t kFolds = 5;
+constexpr std::uint64_t kFolds = kJobUseFits - 1;
 constexpr std::size_t kJobsMin = 20;
 constexpr std::string_view kFigureNames[kFiguresEach] = {"burst", "idle", "amount"};
 
@@ -36,7 +36,8 @@ PredictedUse JobUseModel::predict(const JobFacts& facts) const {
   return predicted;
 }
 
-Result<JobUseModel> fit_job_use(const JobSet& set, const StepModel& steps, std::uint64_t seed) {
+Result<JobUseModel> fit_job_use(const JobSet& set, const StepModel& steps, std::uint64_t seed,
+                                const std::function<void()>& progress) {
   if (set.jobs.size() < kJobsMin) {
     return Error::invalid(fmt::format("{} jobs; {} are needed", set.jobs.size(), kJobsMin));
   }
@@ -62,6 +63,7 @@ Result<JobUseModel> fit_job_use(const JobSet& set, const StepModel& steps, std::
       .machine = set.header.machine, .library = set.header.library, .seed = seed, .jobs = set.jobs.size()};
   for (std::uint64_t fold = 0; fold < kFolds; ++fold) {
     ORRERY_TRY(const JobUse use, fit_without(fold));
+    if (progress) progress();
     for (std::size_t i = 0; i < facts.size(); ++i) {
       if (folds[i] != fold) continue;
       const JobFigures measured = figures_of(set.jobs[i]), predicted = use.predict(facts[i]);
@@ -77,6 +79,7 @@ Result<JobUseModel> fit_job_use(const JobSet& set, const StepModel& steps, std::
   model.error /= static_cast<double>(std::max<std::size_t>(1, pairs.size()));
   ORRERY_TRY(model.intervals, Conformal::fit(pairs));
   ORRERY_TRY(model.use, fit_without(kFolds));
+  if (progress) progress();
   return model;
 }
 

@@ -31,8 +31,10 @@ struct JobUseModel {
 // "cpu burst": the name of a figure, by which intervals are kept.
 std::string figure_name(std::size_t resource, std::size_t figure);
 
-// `steps` tells how long a step takes on the machine of the jobs.
-Result<JobUseModel> fit_job_use(const profile::JobSet& set, const StepModel& steps, std::uint64_t seed);
+// `steps` tells how long a step takes on the machine of the jobs. `progress` is called after each of kJobUseFits.
+inline constexpr int kJobUseFits = 6;
+Result<JobUseModel> fit_job_use(const profile::JobSet& set, const StepModel& steps, std::uint64_t seed,
+                                const std::function<void()>& progress = {});
 
 std::string to_bytes(const JobUseModel& model);
 bool is_job_use(std::string_view bytes);

@@ -26,7 +26,8 @@ Status check_classes(std::size_t found) {
 
 }  // namespace
 
-Result<OperatorModel> OperatorModel::fit(std::vector<OperatorWork> classes, const EnsembleOptions& options) {
+Result<OperatorModel> OperatorModel::fit(std::vector<OperatorWork> classes, const EnsembleOptions& options,
+                                         const std::function<void()>& progress) {
   OperatorModel model;
   std::set<std::string> devices;
   for (OperatorWork& work : classes) {
@@ -40,6 +41,7 @@ Result<OperatorModel> OperatorModel::fit(std::vector<OperatorWork> classes, cons
     ORRERY_TRY(const Conformal conformal, ensemble.calibrate_new());
     model.ratios_ = wider(model.ratios_, conformal.interval(1, kRealModels));
     model.classes_.emplace(work.operator_class, std::move(ensemble));
+    if (progress) progress();
   }
   ORRERY_TRY_VOID(check_classes(model.classes_.size()));
   model.devices_.assign(devices.begin(), devices.end());

@@ -3,6 +3,7 @@
 //
 // Devices have the names of the built-in table where it has them. Times are of fp32, one operator after another.
 
+#include <functional>
 #include <map>
 
 #include "predict/operators/graph_operators.h"
@@ -21,8 +22,9 @@ inline EnsembleOptions operator_options(std::uint64_t seed, int threads) {
 
 class OperatorModel {
  public:
-  // One work for every class; each needs measurements of three devices.
-  static Result<OperatorModel> fit(std::vector<OperatorWork> classes, const EnsembleOptions& options);
+  // One work for every class; each needs measurements of three devices. `progress` is called after each class.
+  static Result<OperatorModel> fit(std::vector<OperatorWork> classes, const EnsembleOptions& options,
+                                   const std::function<void()>& progress = {});
 
   // Without the measurements of the device that is `excluded`.
   EnsembleAnswer answer(const GraphWork& work, const DeviceFacts& device, std::string_view excluded = {}) const;

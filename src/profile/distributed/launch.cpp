@@ -140,8 +140,9 @@ class Launcher {
 
   // Until all have ended well, or one has not: then the others may say why, and are stopped.
   Status supervise() {
-    const Seconds end = env_.clock.monotonic() + options_.time_max;
+    const Seconds start = env_.clock.monotonic(), end = start + options_.time_max;
     while (true) {
+      if (options_.while_running) options_.while_running(env_.clock.monotonic() - start);
       ORRERY_TRY(const bool all_ended, look());
       if (std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.failed(); })) break;
       if (all_ended) return {};

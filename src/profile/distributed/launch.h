@@ -4,6 +4,7 @@
 // Every process is this program again, in a role. If one fails, the others are stopped and the error says who failed
 // and how; if we die ourselves, the kernel ends them.
 
+#include <functional>
 #include <map>
 
 #include "env/env.h"
@@ -25,6 +26,7 @@ struct LaunchOptions {
   int cores = 1;
   Seconds period{0.010};  // of sampling
   Seconds time_max{3600};
+  std::function<void(Seconds elapsed)> while_running{};  // called several times a second
 };
 
 struct LaunchedProcess {
