@@ -12,17 +12,28 @@ or, for a function that returns a module, from the command line:
 The module runs forward in training mode on tensors that have shapes but no numbers, so the size of the model does not
 matter and nothing is computed. It runs for two batch sizes; what differs between them is the batch. Every operator the
 framework really executes is recorded, in order, whatever Python code calls it. An operator Orrery has no rules for is
-written as kind "other", with its shapes.
+written as kind "other", with its shapes. Weights with requires_grad=False are frozen: they get no gradients and no update.
+
+What a graph cannot describe is an ExportError that says where: a module that asks for the numbers in a tensor (an `if`
+on data), or for shapes that depend on them (indexing by a boolean mask), or that runs other operators for another batch.
 """
 
 import argparse
 import importlib
 import json
+import os
 import sys
+import traceback
 
 import torch
 from torch._subclasses import FakeTensorMode
+from torch._subclasses.fake_tensor import DynamicOutputShapeException
 from torch.utils._python_dispatch import TorchDispatchMode
+
+try:
+    from torch._subclasses.fake_tensor import DataDependentOutputException
+except ImportError:  # older releases have none
+    DataDependentOutputException = DynamicOutputShapeException
 
 FORMAT = {"format": "orrery-graph", "version": 1}
 DTYPES = {
@@ -42,6 +53,28 @@ FACTORIES = {"new_zeros", "new_ones", "new_empty", "new_full", "zeros_like", "on
 ALIASES = {"detach", "alias", "lift_fresh", "_to_copy"}
 
 
+# What reads numbers out of a tensor, and what gives a shape that depends on them.
+READS = {"_local_scalar_dense", "item", "is_nonzero", "equal", "allclose"}
+SHAPED_BY_DATA = {"nonzero", "nonzero_numpy", "argwhere", "masked_select", "unique", "_unique", "_unique2", "unique_dim",
+                  "unique_consecutive"}
+
+
+class ExportError(ValueError):
+    """The module does something that a training graph cannot describe."""
+
+
+def caller():
+    """The line of the module that is running: "model.py:12: if x.sum() > 0:"."""
+    ours = (os.path.dirname(torch.__file__), os.path.abspath(__file__))
+    frames = [frame for frame in traceback.extract_stack() if not os.path.abspath(frame.filename).startswith(ours)]
+    return f"{frames[-1].filename}:{frames[-1].lineno}: {frames[-1].line}" if frames else "an unknown place"
+
+
+def refuse(what, name):
+    raise ExportError(f"{caller()}: {what} (aten::{name}); tensors have no numbers while a module is exported, and a graph "
+                      "runs the same operators on the same shapes whatever they are")
+
+
 def pair(numbers):
     numbers = list(numbers)
     return numbers * 2 if len(numbers) == 1 else numbers
@@ -50,8 +83,9 @@ def pair(numbers):
 class Recorder(TorchDispatchMode):
     """Turns executed operators into operators of the graph."""
 
-    def __init__(self, parameters):
+    def __init__(self, parameters, frozen):
         super().__init__()
+        self.frozen = frozen  # ids of parameters that are not trained
         self.operators = []
         self.kept = []  # tensors are told apart by identity, so none may be freed
         self.values = {}  # id of a tensor: name of the operator that made it
@@ -73,6 +107,13 @@ class Recorder(TorchDispatchMode):
         name = self.parameters.get(id(weight))
         return name.rpartition(".")[0] or fallback if name else fallback
 
+    def trained(self, name, *weights):
+        """What an operator with these weights says of their training. Those that are frozen must all be."""
+        frozen = [id(weight) in self.frozen for weight in weights if weight is not None and id(weight) in self.parameters]
+        if any(frozen) and not all(frozen):
+            raise ExportError(f"{name}: some of its parameters are frozen and others are not; Orrery cannot describe that")
+        return {"frozen": True} if any(frozen) else {}
+
     def emit(self, kind, name, inputs, output, shape_of=None, **attributes):
         name = self.unique(name)
         operator = {"name": name, "kind": kind, "inputs": inputs, **attributes}
@@ -93,7 +134,7 @@ class Recorder(TorchDispatchMode):
         source = {"name": name, "kind": "parameter" if learned else "other", "inputs": []}
         shape = list(tensor.shape)
         if learned:
-            source.update(shape=shape, dtype=DTYPES[tensor.dtype])
+            source.update(shape=shape, dtype=DTYPES[tensor.dtype], **self.trained(name, tensor))
         else:
             source.update(type="constant", outputs=[shape], parameters=[], dtype=DTYPES[tensor.dtype])
         self.operators.append((source, tuple(shape)))
@@ -109,8 +150,17 @@ class Recorder(TorchDispatchMode):
     # --- recording ---
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        output = function(*args, **(kwargs or {}))
         name = function._schema.name.split("::")[1]
+        if name in READS:
+            refuse("the module asks for a number in a tensor", name)
+        masked = name in ("index", "index_put", "index_put_") and any(
+            index is not None and index.dtype in (torch.bool, torch.uint8) for index in args[1])
+        if name in SHAPED_BY_DATA or masked:
+            refuse("the module asks for a shape that depends on the numbers in a tensor", name)
+        try:
+            output = function(*args, **(kwargs or {}))
+        except (DynamicOutputShapeException, DataDependentOutputException):
+            refuse("the module asks for what depends on the numbers in a tensor", name)
         tensors = [t for t in torch.utils._pytree.tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
         made_of_known = name not in FACTORIES and any(map(self.is_known, tensors))
         if not made_of_known and not name.startswith("bernoulli"):
@@ -145,6 +195,8 @@ class Recorder(TorchDispatchMode):
     def alias(self, out, x):
         if id(x) in self.parameters and id(x) not in self.values:
             self.parameters[id(out)] = self.parameters[id(x)]
+            if id(x) in self.frozen:
+                self.frozen.add(id(out))
             self.kept.append(out)
         elif id(out) != id(x):
             self.bind(out, self.ref(x))
@@ -178,6 +230,8 @@ class Recorder(TorchDispatchMode):
             operator = by_name.get(operator["inputs"][0])
         if not operator or operator["kind"] != "linear" or operator["bias"]:
             return False
+        if operator.get("frozen", False) != (id(bias) in self.frozen):
+            return False  # one of them is trained: the sum is an operator of its own
         operator["bias"] = True
         return True
 
@@ -203,14 +257,17 @@ class Recorder(TorchDispatchMode):
             return self.other("convolution", out, (x, weight))
         self.emit("conv_transpose2d" if transposed else "conv2d", self.owner(weight, "conv"), [self.ref(x)], out,
                   out_channels=out.shape[1], kernel=list(weight.shape[2:]), stride=pair(stride), padding=pair(padding),
-                  dilation=pair(dilation), groups=groups, bias=bias is not None)
+                  dilation=pair(dilation), groups=groups, bias=bias is not None,
+                  **self.trained(self.owner(weight, "conv"), weight, bias))
 
     def linear(self, out, x, weight, bias):
         tied = {"tied_to": self.embeddings[id(weight)]} if id(weight) in self.embeddings else {}
-        own_bias = bias is not None and id(bias) in self.parameters
-        product = self.emit("linear", self.owner(weight, "linear"), [self.ref(x)], out, out_features=weight.shape[0],
-                            bias=own_bias, **tied)
-        if bias is not None and not own_bias:  # computed from others
+        alike = (id(weight) in self.frozen) == (id(bias) in self.frozen)
+        own_bias = bias is not None and id(bias) in self.parameters and alike
+        name = self.owner(weight, "linear")
+        product = self.emit("linear", name, [self.ref(x)], out, out_features=weight.shape[0], bias=own_bias, **tied,
+                            **({} if tied else self.trained(name, weight, bias if own_bias else None)))
+        if bias is not None and not own_bias:  # computed from others, or trained where the weight is not
             self.emit("add", "add", [product, self.ref(bias)], out)
 
     def on_t(self, out, x):
@@ -242,11 +299,12 @@ class Recorder(TorchDispatchMode):
     def on_embedding(self, out, weight, indices, *options):
         rows, columns = weight.shape
         self.embeddings[id(weight)] = self.emit("embedding", self.owner(weight, "embedding"), [self.ref(indices)], out,
-                                                rows=rows, columns=columns)
+                                                rows=rows, columns=columns,
+                                                **self.trained(self.owner(weight, "embedding"), weight))
 
     def norm(self, kind, outputs, x, weight, bias, **attributes):
         self.emit(kind, self.owner(weight, kind), [self.ref(x)], outputs[0], affine=weight is not None,
-                  bias=bias is not None, **attributes)
+                  bias=bias is not None, **attributes, **self.trained(self.owner(weight, kind), weight, bias))
 
     def on_native_batch_norm(self, out, x, weight, bias, *rest):
         self.norm("batch_norm", out, x, weight, bias)
@@ -362,8 +420,10 @@ class Recorder(TorchDispatchMode):
 
 
 def without_numbers(module, mode):
-    """Replaces weights and buffers by tensors that have only a shape. Returns the names of the weights."""
+    """Replaces weights and buffers by tensors that have only a shape. Returns the names of the weights, and which of them
+    are frozen."""
     names = {}
+    frozen = set()
     replaced = {}
     for prefix, part in module.named_modules():
         for tensors, learned in ((part._parameters, True), (part._buffers, False)):
@@ -376,7 +436,9 @@ def without_numbers(module, mode):
                 tensors[name] = shadow
                 if learned and id(shadow) not in names:
                     names[id(shadow)] = f"{prefix}.{name}" if prefix else name
-    return names, replaced
+                    if not tensor.requires_grad:
+                        frozen.add(id(shadow))
+    return names, frozen, replaced
 
 
 def restore(module, replaced):
@@ -402,9 +464,9 @@ def outputs_of(result):
 def record(module, inputs, batch):
     """The operators of one forward pass, each with the shape of its output."""
     mode = FakeTensorMode()
-    names, replaced = without_numbers(module, mode)
+    names, frozen, replaced = without_numbers(module, mode)
     try:
-        recorder = Recorder(names)
+        recorder = Recorder(names, frozen)
         with torch.no_grad(), mode:
             tensors = [torch.zeros((batch, *tensor.shape[1:]), dtype=tensor.dtype) for tensor in inputs]
             for index, tensor in enumerate(tensors):
@@ -422,7 +484,7 @@ def record(module, inputs, batch):
 def with_open_batch(first, second, first_input):
     """Writes the batch as "what is left" or "as in the input" wherever the two recordings differ."""
     if [operator["kind"] for operator, _ in first] != [operator["kind"] for operator, _ in second]:
-        raise ValueError("the module runs other operators for another batch size; Orrery cannot describe that")
+        raise ExportError("the module runs other operators for another batch size; Orrery cannot describe that")
     for (operator, _), (other, _) in zip(first, second):
         kind = operator["kind"]
         if kind == "reshape":
@@ -439,7 +501,7 @@ def with_open_batch(first, second, first_input):
             else:
                 operator["kind"], operator["dims"] = "index", dims
         elif kind == "slice" and operator["end"] != other["end"]:
-            raise ValueError(f"operator {operator['name']} cuts the batch; Orrery cannot describe that")
+            raise ExportError(f"operator {operator['name']} cuts the batch; Orrery cannot describe that")
     return [operator for operator, _ in first]
 
 
@@ -488,7 +550,10 @@ def main():
     package, _, function = options.module.partition(":")
     sys.path.insert(0, ".")
     module = getattr(importlib.import_module(package), function)(**dict(map(parse_argument, options.argument)))
-    graph = export(module, [parse_input(text) for text in options.input], options.output, name=function)
+    try:
+        graph = export(module, [parse_input(text) for text in options.input], options.output, name=function)
+    except ExportError as error:
+        sys.exit(f"orrery_export: {error}")
     if options.output is None:
         json.dump(graph, sys.stdout)
 

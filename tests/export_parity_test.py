@@ -4,6 +4,7 @@ usage: export_parity_test.py PATH_OF_ORRERY
 
 Every torchvision classification model is exported; those the zoo has are compared with it, the others must be readable.
 A transformer in the style of a model hub, written with plain modules, is exported and checked against its own weights.
+Frozen weights are not trained, and what a graph cannot describe is refused.
 """
 
 import json
@@ -69,6 +70,90 @@ class Transformer(nn.Module):
         return self.head(x)
 
 
+class Adapted(nn.Module):
+    """A linear layer whose weights are frozen, and a small one beside it that is trained."""
+
+    def __init__(self, size, rank):
+        super().__init__()
+        self.whole, self.down, self.up = nn.Linear(size, size), nn.Linear(size, rank, bias=False), nn.Linear(rank, size, bias=False)
+        self.whole.requires_grad_(False)
+
+    def forward(self, x):
+        return self.whole(x) + self.up(self.down(x))
+
+
+class Branches(nn.Module):
+    """Something that depends on numbers, by `ask`."""
+
+    def __init__(self, ask):
+        super().__init__()
+        self.ask, self.first, self.second = ask, nn.Linear(8, 8), nn.Linear(8, 8)
+        self.register_buffer("limit", torch.tensor(0.5))
+
+    def forward(self, x):
+        x = self.first(x)
+        return self.ask(self, x)
+
+
+def masked(module, x):
+    mask = x.sum(-1) > 0
+    out = torch.zeros_like(x)
+    out[mask] = module.second(x[mask])
+    return out
+
+
+NOT_DESCRIBED = {
+    "an if": lambda module, x: module.second(x) if x.sum() > 0 else x,
+    "an item": lambda module, x: x * x.mean().item(),
+    "an if on a buffer": lambda module, x: module.second(x) if module.limit > 0 else x,
+    "a comparison": lambda module, x: module.second(x) if torch.equal(x, x) else x,
+    "a boolean mask": masked,
+    "places that are not zero": lambda module, x: module.second(x[torch.nonzero(x[:, 0])[:, 0]]),
+}
+
+
+def build_branches(kind="a boolean mask"):
+    return Branches(NOT_DESCRIBED[kind])
+
+
+def check_frozen(orrery, file):
+    size, rank, tokens = 256, 4, 16
+    orrery_export.export(nn.Sequential(Adapted(size, rank), nn.ReLU(), Adapted(size, rank)), torch.zeros(1, tokens, size), file)
+    read = show(orrery, file)
+    trained, frozen = 4 * size * rank, 2 * (size * size + size)
+    assert read["parameters"] == trained + frozen, read["parameters"]
+    assert read["trained_parameters"] == trained, read["trained_parameters"]
+    done = subprocess.run([orrery, "memory", str(file), "--optimizer", "adam", "--batch", "1", "--json"], capture_output=True,
+                          text=True, check=True)
+    memory = json.loads(done.stdout)[0]
+    assert memory["parameters_bytes"] == 4 * (trained + frozen), memory
+    assert memory["gradients_bytes"] == 4 * trained, memory
+    assert memory["optimizer_state_bytes"] == 8 * trained, memory
+    backward = sum(row["backward_flops"] for row in read["operators"] if row["kind"] == "linear")
+    # Of the first frozen layer nothing before is trained; of the second the input's gradient; trained ones have both but the
+    # very first, which needs no gradient of the input.
+    expected = 2 * tokens * size * (size + 7 * rank)
+    assert backward == expected, (backward, expected)
+    mixed = nn.Linear(8, 8)
+    mixed.weight.requires_grad_(False)
+    orrery_export.export(mixed, torch.zeros(1, 8), file)
+    assert show(orrery, file)["trained_parameters"] == 8
+
+
+def check_refusals():
+    for what, ask in NOT_DESCRIBED.items():
+        try:
+            graph = orrery_export.export(Branches(ask), torch.zeros(1, 8))
+        except orrery_export.ExportError as error:
+            assert "export_parity_test.py:" in str(error), error
+        else:
+            raise AssertionError(f"{what} was exported as {[operator['kind'] for operator in graph['operators']]}")
+    done = subprocess.run([sys.executable, str(ROOT / "python" / "orrery_export.py"), "export_parity_test:build_branches", "--input",
+                           "1,8"], capture_output=True, text=True, check=False, cwd=ROOT / "tests")
+    assert done.returncode == 1 and done.stderr.startswith("orrery_export: "), done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+
+
 def show(orrery, model, *options):
     done = subprocess.run([orrery, "model", "show", str(model), "--json", *options], capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -125,6 +210,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "model.json"
         check_transformer(orrery, file)
+        check_frozen(orrery, file)
+        check_refusals()
         for name in torchvision.models.list_models(module=torchvision.models):
             compared += name in zoo
             failures += [f"{name}: {text}" for text in differences(orrery, name, file, zoo)]

@@ -92,6 +92,12 @@ std::map<std::string, double> macs_by_kind(const TrainingGraph& graph) {
   return sums;
 }
 
+std::int64_t trained_parameters(const TrainingGraph& graph) {
+  std::int64_t sum = 0;
+  for (const Operator& op : graph.operators()) sum += workload::trained_elements(op);
+  return sum;
+}
+
 std::string model_json(const std::string& name, const workload::ModelSpec* spec, const TrainingGraph& graph) {
   nlohmann::ordered_json json;
   json["model"] = name;
@@ -99,6 +105,7 @@ std::string model_json(const std::string& name, const workload::ModelSpec* spec,
   json["batch"] = graph.batch();
   json["input"] = input_text(graph);
   json["parameters"] = graph.parameter_count();
+  json["trained_parameters"] = trained_parameters(graph);
   json["macs"] = static_cast<std::int64_t>(graph.macs());
   for (const auto& [kind, macs] : macs_by_kind(graph)) json["macs_by_kind"][kind] = static_cast<std::int64_t>(macs);
   json["operators"] = nlohmann::ordered_json::parse(operator_table(graph).to_json());
@@ -111,8 +118,12 @@ std::string model_json(const std::string& name, const workload::ModelSpec* spec,
 
 std::string model_text(const std::string& name, const workload::ModelSpec* spec, const TrainingGraph& graph) {
   std::string text = fmt::format("{}: {}\n", name, spec != nullptr ? spec->family->summary : "read from a file");
-  text += fmt::format("input {}, {} parameters, {} multiply-accumulates forward, {} operators\n\n", input_text(graph),
-                      format_count(static_cast<double>(graph.parameter_count())), format_count(graph.macs()),
+  const std::int64_t trained = trained_parameters(graph);
+  const std::string frozen = trained == graph.parameter_count()
+                                 ? ""
+                                 : fmt::format(" ({} of them trained)", format_count(static_cast<double>(trained)));
+  text += fmt::format("input {}, {} parameters{}, {} multiply-accumulates forward, {} operators\n\n", input_text(graph),
+                      format_count(static_cast<double>(graph.parameter_count())), frozen, format_count(graph.macs()),
                       graph.operators().size());
   if (spec == nullptr) return text;
   // Defaults are what the name itself means, before anything is changed.

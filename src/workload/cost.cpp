@@ -136,10 +136,10 @@ OperatorCost backward_cost(const TrainingGraph& graph, std::int32_t node, const 
     inputs_with_gradient += 1;
     count(cost, &OperatorCost::written, graph, input, options);
   }
-  const bool has_weight = !op.parameters.empty() || op.tied_to >= 0;
+  const bool has_weight = graph.trains_weight(node);
   const double macs = forward_macs(graph, op);
   if (macs > 0) {
-    // One product per gradient: with a weight, those of input and weight; without, those of each operand.
+    // One product per gradient: with a weight that is trained, those of input and weight; without, of each operand.
     const double products = has_weight ? (inputs_with_gradient > 0 ? 2 : 1) : inputs_with_gradient;
     // Attention recomputes the scores it did not keep.
     const double recomputed = op.kind == OperatorKind::kAttention ? 0.5 : 0;
@@ -148,7 +148,8 @@ OperatorCost backward_cost(const TrainingGraph& graph, std::int32_t node, const 
   }
   cost.vector_flops = Flops(t.backward_flops * work_elements(graph, op));
   // A product needs the output's gradient for each of its two gradients.
-  const int passes = macs > 0 && inputs_with_gradient > 0 ? 2 : t.reads;
+  const bool is_one_product = (!op.parameters.empty() || op.tied_to >= 0) && !has_weight;
+  const int passes = macs > 0 && inputs_with_gradient > 0 && !is_one_product ? 2 : t.reads;
   for (int pass = 0; pass < passes; ++pass) {
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(op.outputs.size()); ++i) {
       count(cost, &OperatorCost::read, graph, {node, i}, options);
@@ -159,8 +160,8 @@ OperatorCost backward_cost(const TrainingGraph& graph, std::int32_t node, const 
     for (const Value& input : op.inputs) count(cost, &OperatorCost::read, graph, input, options);
   }
   cost.read += saved_extra(graph, op, options);
-  // Reads the weight for the input's gradient and writes the weight's gradient.
-  cost.parameters += Bytes(2 * parameters_read(graph, op) * options.parameter_bytes);
+  // Reads the weight for the input's gradient and writes the weight's gradient, if there is one.
+  cost.parameters += Bytes((has_weight ? 2 : 1) * parameters_read(graph, op) * options.parameter_bytes);
   cost.sequential = sequential_steps(graph, op);
   cost.kernels += t.backward_kernels * cost.sequential;
   if (op.kind == OperatorKind::kEmbedding || op.kind == OperatorKind::kEmbeddingBag) {

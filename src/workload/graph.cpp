@@ -65,6 +65,15 @@ std::int64_t parameter_elements(const Operator& op) {
   return total;
 }
 
+std::int64_t trained_elements(const Operator& op) {
+  return op.frozen ? 0 : parameter_elements(op);
+}
+
+bool TrainingGraph::trains_weight(std::int32_t index) const {
+  const Operator& op = node(index);
+  return trained_elements(op) > 0 || (op.tied_to >= 0 && !node(op.tied_to).frozen);
+}
+
 Result<TrainingGraph> TrainingGraph::make(std::string name, std::vector<Operator> operators) {
   if (operators.empty()) return Error::invalid(fmt::format("graph {} has no operators", name));
   if (operators.size() > kMostOperators) {
@@ -99,7 +108,8 @@ Result<TrainingGraph> TrainingGraph::make(std::string name, std::vector<Operator
     graph.is_per_sample_.push_back(is_per_sample);
     graph.gradient_uses_.push_back(0);
     for (const Value& input : op.inputs) ++graph.gradient_uses_[static_cast<std::size_t>(input.node)];
-    graph.needs_gradient_.push_back(needs_gradient || parameters > 0 || op.tied_to >= 0);
+    const bool is_tied = op.tied_to >= 0 && !operators[static_cast<std::size_t>(op.tied_to)].frozen;
+    graph.needs_gradient_.push_back(needs_gradient || trained_elements(op) > 0 || is_tied);
     if (op.kind == OperatorKind::kInput && op.outputs[0].shape.rank() > 0) {
       const std::int64_t batch = op.outputs[0].shape[0];
       if (has_input && batch != graph.batch_) {
@@ -153,7 +163,7 @@ std::vector<PhaseStep> TrainingGraph::execution_order() const {
     if (needs_gradient(i)) steps.push_back({i, Phase::kBackward});
   }
   for (std::int32_t i = 0; i < count; ++i) {
-    if (!node(i).parameters.empty()) steps.push_back({i, Phase::kUpdate});
+    if (!node(i).parameters.empty() && !node(i).frozen) steps.push_back({i, Phase::kUpdate});
   }
   return steps;
 }

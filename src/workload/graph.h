@@ -41,16 +41,19 @@ class TrainingGraph {
   // Multiply-accumulates of one forward pass (convolutions, linear layers, matrix products, recurrences).
   double macs() const;
 
-  // Whether backward reaches this node: it or something before it has parameters.
+  // Whether backward reaches this node: it or something before it has parameters that are trained.
   bool needs_gradient(std::int32_t node) const { return needs_gradient_[static_cast<std::size_t>(node)]; }
 
   // Whether this node's output has one part per sample; false for what is made of parameters alone.
   bool is_per_sample(std::int32_t node) const { return is_per_sample_[static_cast<std::size_t>(node)]; }
 
+  // Whether the node has a weight, of its own or another's, that is trained.
+  bool trains_weight(std::int32_t node) const;
+
   // How many operators send a gradient back to this node; more than one are added up.
   int gradient_uses(std::int32_t node) const { return gradient_uses_[static_cast<std::size_t>(node)]; }
 
-  // Forward in order, backward in reverse, then the update of every operator with parameters.
+  // Forward in order, backward in reverse, then the update of every operator with parameters that are trained.
   std::vector<PhaseStep> execution_order() const;
 
  private:
@@ -63,7 +66,8 @@ class TrainingGraph {
   std::int64_t parameter_count_ = 0;
 };
 
-// Parameters an operator owns, in elements.
+// Parameters an operator owns, in elements; those of them that are trained.
 std::int64_t parameter_elements(const Operator& op);
+std::int64_t trained_elements(const Operator& op);
 
 }  // namespace orrery::workload

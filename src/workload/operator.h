@@ -199,6 +199,7 @@ struct Operator {
   Attributes attributes;
   std::vector<Value> inputs;
   bool in_place = false;              // the output overwrites the first input
+  bool frozen = false;                // its parameters are not trained: no gradients, no states, no update
   std::int32_t tied_to = -1;          // the node whose weight this operator uses instead of one of its own
   std::vector<Parameter> parameters;  // derived by inference
   std::vector<TensorType> outputs;    // derived by inference

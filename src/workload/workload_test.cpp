@@ -3,6 +3,7 @@
 
 #include "workload/cost.h"
 #include "workload/graph_builder.h"
+#include "workload/import/graph_json.h"
 #include "workload/training_run.h"
 #include "workload/traits.h"
 
@@ -229,6 +230,31 @@ TEST(TrainingRunTest, ImpossiblePlansAreNamed) {
   run.parallelism.zero_stage = 0;
   run.parallelism.pipeline = 100;
   EXPECT_EQ(validate(run).error().message(), "100 pipeline stages for a model of 7 operators");
+}
+
+// x → frozen linear → trained linear → loss: the frozen one has nothing to send a gradient to.
+TEST(FrozenTest, FrozenParametersHaveNoBackwardNoUpdateAndNoGradients) {
+  constexpr std::string_view kGraph = R"({"format": "orrery-graph", "version": 1, "name": "g", "operators": [
+    {"name": "x", "kind": "input", "shape": [4, 8], "dtype": "float32"},
+    {"name": "below", "kind": "linear", "inputs": ["x"], "out_features": 8, "frozen": true},
+    {"name": "trained", "kind": "linear", "inputs": ["below"], "out_features": 8},
+    {"name": "above", "kind": "linear", "inputs": ["trained"], "out_features": 8, "frozen": true},
+    {"name": "loss", "kind": "cross_entropy", "inputs": ["above"]}]})";
+  const TrainingGraph graph = parse_graph_json(kGraph).value();
+  EXPECT_EQ(graph.parameter_count(), 3 * 72);
+  EXPECT_FALSE(graph.needs_gradient(1));
+  EXPECT_TRUE(graph.needs_gradient(3));
+  int updates = 0;
+  for (const PhaseStep& step : graph.execution_order()) updates += step.phase == Phase::kUpdate ? 1 : 0;
+  EXPECT_EQ(updates, 1);
+  const double product = 2.0 * 4 * 8 * 8;
+  const auto flops = [&](std::int32_t node) {
+    return operator_cost(graph, {node, Phase::kBackward}, {}).matrix_flops.value();
+  };
+  EXPECT_EQ(flops(2), product) << "the weight's gradient: nothing below needs one";
+  EXPECT_EQ(flops(3), product) << "the input's gradient: the weight needs none";
+  EXPECT_EQ(trained_elements(graph.node(1)), 0);
+  EXPECT_EQ(trained_elements(graph.node(2)), 72);
 }
 
 }  // namespace

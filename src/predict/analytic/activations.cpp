@@ -82,9 +82,13 @@ class Walk {
   }
 
   // Backward of a product needs an operand only for the gradient of the other one.
-  bool saves_input(const Operator& op, std::size_t input) const {
+  bool saves_input(std::int32_t node, std::size_t input) const {
+    const Operator& op = graph_.node(node);
     const OperatorTraits& traits = workload::traits(op.kind);
     if (!traits.saves_inputs) return false;
+    const bool has_weight = op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kConv2d ||
+                            op.kind == OperatorKind::kConvTranspose2d;
+    if (has_weight) return graph_.trains_weight(node);
     const bool two_operands = op.kind == OperatorKind::kMatmul || op.kind == OperatorKind::kMultiply;
     if (!two_operands || op.inputs.size() != 2) return true;
     return graph_.needs_gradient(op.inputs[1 - input].node);
@@ -96,7 +100,7 @@ class Walk {
       for (std::size_t i = 0; i < op.inputs.size(); ++i) {
         const int index = storage_of(op.inputs[i]);
         if (index >= 0) storages_[static_cast<std::size_t>(index)].last_forward_use = node;
-        if (graph_.needs_gradient(node) && saves_input(op, i)) save(op.inputs[i], node);
+        if (graph_.needs_gradient(node) && saves_input(node, i)) save(op.inputs[i], node);
       }
       if (graph_.needs_gradient(node) && workload::traits(op.kind).saves_output) save({node, 0}, node);
     }

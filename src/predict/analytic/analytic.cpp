@@ -117,7 +117,7 @@ class DeviceTimeline {
     device_free_ = std::max(device_free_, exchange_end_);
     const Seconds start = device_free_;
     for (std::int32_t i = stage.first; i < stage.last; ++i) {
-      if (!graph_.node(i).parameters.empty()) run_operator(i, Phase::kUpdate);
+      if (workload::trained_elements(graph_.node(i)) > 0) run_operator(i, Phase::kUpdate);
     }
     update_ = device_free_ - start;
   }
@@ -199,7 +199,7 @@ class DeviceTimeline {
 
   void gradient_ready(std::int32_t node) {
     constexpr double kGradientBytes = 4;
-    bucket_ += Bytes(static_cast<double>(workload::parameter_elements(graph_.node(node))) *
+    bucket_ += Bytes(static_cast<double>(workload::trained_elements(graph_.node(node))) *
                      split_.parameters[static_cast<std::size_t>(node)] * kGradientBytes);
     if (bucket_ >= kBucket) flush_bucket();
   }

@@ -29,6 +29,7 @@ bool has_window(const Operator& op) {
 
 struct StageParameters {
   double elements = 0;
+  double trained = 0;  // of them
   double largest = 0;  // of one operator
 };
 
@@ -38,6 +39,7 @@ StageParameters parameters_of(const TrainingGraph& graph, const TensorSplit& spl
     const double owned = static_cast<double>(workload::parameter_elements(graph.node(i))) *
                          split.parameters[static_cast<std::size_t>(i)];
     sum.elements += owned;
+    if (!graph.node(i).frozen) sum.trained += owned;
     sum.largest = std::max(sum.largest, owned);
   }
   return sum;
@@ -54,13 +56,13 @@ MemoryBreakdown stage_memory(const TrainingRun& run, const TrainingGraph& graph,
   constexpr double kMasterBytes = 4;  // weights, gradients and states stay in full precision
   MemoryBreakdown memory;
 
-  const double all_parameters = parameters.elements * kMasterBytes;
+  const double all_parameters = parameters.elements * kMasterBytes, trained = parameters.trained * kMasterBytes;
   // Stage 3 keeps 1/n of the parameters and gathers two operators' worth at a time.
   const double gathered = std::min(all_parameters, all_parameters / replicas + 2 * parameters.largest * kMasterBytes);
   memory.parameters = Bytes(parallel.zero_stage >= 3 ? gathered : all_parameters);
-  memory.gradients = Bytes(all_parameters / (parallel.zero_stage >= 2 ? replicas : 1));
+  memory.gradients = Bytes(trained / (parallel.zero_stage >= 2 ? replicas : 1));
   memory.optimizer_state =
-      Bytes(all_parameters * workload::state_tensors(run.optimizer) / (parallel.zero_stage >= 1 ? replicas : 1));
+      Bytes(trained * workload::state_tensors(run.optimizer) / (parallel.zero_stage >= 1 ? replicas : 1));
   // Reduced-precision training keeps a half-size copy of the weights for its products.
   if (options.parameter_bytes < kMasterBytes) {
     memory.parameters += memory.parameters * (options.parameter_bytes / kMasterBytes);
@@ -82,7 +84,7 @@ MemoryBreakdown stage_memory(const TrainingRun& run, const TrainingGraph& graph,
   }
   // Replicas copy gradients into buckets of their own; a sharded exchange sends them from where they are.
   const bool buckets = parallel.data > 1 && parallel.zero_stage < 2;
-  if (buckets) memory.communication = Bytes(all_parameters);
+  if (buckets) memory.communication = Bytes(trained);
   memory.framework = on_host ? kHostFramework : kDeviceContext;
   if (uses_convolution && !on_host) memory.framework += kConvolutionLibrary;
   return memory;

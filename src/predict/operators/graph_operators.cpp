@@ -37,13 +37,15 @@ GraphWork elementwise(const char* name, const Operator& op) {
   return pass(OperatorClass::kElementwise, name, product_of(dims), length);
 }
 
-Works linear_work(const TrainingGraph& graph, const Operator& op, Phase phase) {
+Works linear_work(const TrainingGraph& graph, std::int32_t node, Phase phase) {
+  const Operator& op = graph.node(node);
   const auto in = graph.type(op.inputs[0]).shape.dims();
   const auto features = static_cast<double>(in.back());
   const double rows = product_of(in) / features;
   const double outputs = product_of(op.outputs[0].shape.dims()) / rows;
   if (phase == Phase::kForward) return {linear(rows, features, outputs)};
-  Works works = {linear(outputs, rows, features)};
+  Works works;
+  if (graph.trains_weight(node)) works.push_back(linear(outputs, rows, features));
   if (graph.needs_gradient(op.inputs[0].node)) works.push_back(linear(rows, outputs, features));
   return works;
 }
@@ -113,7 +115,7 @@ Works known_operators(const TrainingGraph& graph, const workload::PhaseStep& ste
   const bool is_forward = phase == Phase::kForward;
   switch (op.kind) {
     case OperatorKind::kLinear:
-      return linear_work(graph, op, phase);
+      return linear_work(graph, step.node, phase);
     case OperatorKind::kMatmul:
       return matmul_work(graph, op, phase);
     case OperatorKind::kAttention:

@@ -38,7 +38,7 @@ at::Tensor initial_value(const Operator& op, const workload::Parameter& paramete
 std::vector<at::Tensor> make_parameters(const Operator& op, const at::TensorOptions& floats) {
   std::vector<at::Tensor> parameters;
   for (const workload::Parameter& parameter : op.parameters) {
-    parameters.push_back(initial_value(op, parameter, floats).set_requires_grad(true));
+    parameters.push_back(initial_value(op, parameter, floats).set_requires_grad(!op.frozen));
   }
   return parameters;
 }

@@ -206,6 +206,7 @@ Status read_operator(const Json& object, const NodeByName& nodes, Operator& op) 
   ORRERY_TRY(op.kind, parse_operator_kind(kind));
   ORRERY_TRY_VOID(read_inputs(reader, nodes, op));
   reader("in_place", op.in_place);
+  reader("frozen", op.frozen);
   std::string tied_to;
   reader("tied_to", tied_to);
   if (!tied_to.empty()) {
@@ -296,6 +297,7 @@ std::string to_graph_json(const TrainingGraph& graph) {
       object["inputs"] = std::move(inputs);
     }
     if (op.in_place) object["in_place"] = true;
+    if (op.frozen) object["frozen"] = true;
     if (op.tied_to >= 0) object["tied_to"] = graph.node(op.tied_to).name;
     Attributes attributes = op.attributes;
     Writer writer{object};
@@ -350,6 +352,7 @@ std::string graph_json_schema() {
                               {"kind", {{"const", to_string(kind)}}},
                               {"inputs", {{"type", "array"}, {"items", {{"type", "string"}}}}},
                               {"in_place", {{"type", "boolean"}}},
+                              {"frozen", {{"type", "boolean"}}},
                               {"tied_to", {{"type", "string"}}}};
     Attributes attributes = default_attributes(kind);
     SchemaWriter writer{properties};

@@ -18,6 +18,7 @@ void expect_same(const TrainingGraph& a, const TrainingGraph& b) {
     EXPECT_EQ(x.kind, y.kind);
     EXPECT_EQ(x.inputs, y.inputs) << x.name;
     EXPECT_EQ(x.in_place, y.in_place) << x.name;
+    EXPECT_EQ(x.frozen, y.frozen) << x.name;
     EXPECT_EQ(x.tied_to, y.tied_to) << x.name;
     EXPECT_TRUE(x.attributes == y.attributes) << x.name;
     EXPECT_EQ(x.outputs, y.outputs) << x.name;
