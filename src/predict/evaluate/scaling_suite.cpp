@@ -186,13 +186,13 @@ Result<SpeedCases> leave_configurations_out(const Runs& runs, const SuiteInput& 
   return cases;
 }
 
-// A job of which ten runs are known, beside all runs of the others.
+// Every job that is asked about, of which ten runs are known, beside all runs of `others` that are not its own.
 using Choose = std::function<std::vector<std::size_t>(const Runs& all, std::uint64_t draw)>;
-Result<SpeedCases> leave_jobs_out(const Runs& runs, const std::string& group, const Choose& choose,
+Result<SpeedCases> leave_jobs_out(const Runs& asked, const Runs& others, const std::string& group, const Choose& choose,
                                   std::uint64_t draws) {
   SpeedCases cases;
-  for (const std::string& job : jobs_of(runs)) {
-    const Runs all = runs_of(runs, job);
+  for (const std::string& job : jobs_of(asked)) {
+    const Runs all = runs_of(asked, job);
     for (std::uint64_t draw = 0; draw < draws; ++draw) {
       const std::vector<std::size_t> chosen = choose(all, draw);
       Runs own, unknown, known;
@@ -200,7 +200,7 @@ Result<SpeedCases> leave_jobs_out(const Runs& runs, const std::string& group, co
         const bool is_chosen = std::find(chosen.begin(), chosen.end(), i) != chosen.end();
         (is_chosen ? own : unknown).push_back(all[i]);
       }
-      std::copy_if(runs.begin(), runs.end(), std::back_inserter(known),
+      std::copy_if(others.begin(), others.end(), std::back_inserter(known),
                    [&](const PsRun& run) { return run.job != job; });
       known.insert(known.end(), own.begin(), own.end());
       ORRERY_TRY(const PsSpeedModel model, PsSpeedModel::fit(known));
@@ -234,6 +234,55 @@ Status add_calibrated(SuiteReport& report, const std::vector<LeftOut>& left_out,
                       Folds folds = Folds::kAlike) {
   ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out, folds));
   report.add(cases, seconds);
+  return {};
+}
+
+// Cases of the test with intervals from what was left out inside the training part.
+Status add_tested(SuiteReport& report, const SpeedCases& tested, const SpeedCases& left_out, Folds folds,
+                  double seconds) {
+  for (const auto which : {&SpeedCases::ours, &SpeedCases::formulas}) {
+    if ((tested.*which).empty()) continue;
+    ORRERY_TRY(const Conformal conformal, calibrate(left_out.*which, folds));
+    std::vector<Case> cases;
+    for (const LeftOut& one : tested.*which) cases.push_back(with_interval(one.one, conformal));
+    report.add(cases, seconds);
+  }
+  return {};
+}
+
+// Runs of another folder: of jobs of the training part by a model of that part alone, of others with ten of their runs.
+Status score_ps_test(const Runs& train, const SuiteInput& input, SuiteReport& report) {
+  const double begin = input.now_s();
+  ORRERY_TRY(const Runs test, read_runs(input.files, input.test));
+  const std::set<std::string> known_jobs = jobs_of(train);
+  Runs of_known, of_new;
+  for (const PsRun& run : test) (known_jobs.contains(run.job) ? of_known : of_new).push_back(run);
+  SpeedCases configurations;
+  ORRERY_TRY(const PsSpeedModel model, PsSpeedModel::fit(train));
+  for (const std::string& job : jobs_of(of_known)) {
+    ORRERY_TRY(const PsFormula formula, formula_of(runs_of(train, job)));
+    for (const PsRun& run : runs_of(of_known, job)) configurations.add("configurations", run, model, formula, "");
+  }
+  const auto seconds = [&] { return input.now_s() - begin; };
+  if (!of_known.empty()) {
+    ORRERY_TRY(const SpeedCases left_out, leave_configurations_out(train, input));
+    ORRERY_TRY_VOID(add_tested(report, configurations, left_out, Folds::kAlike, seconds()));
+  }
+  struct Known {
+    const char* group;
+    Choose choose;
+    std::uint64_t draws;
+  };
+  const Known kinds[] = {{"models, ten runs known", drawn_at_random(input.seed), kDraws},
+                         {"models, ten runs chosen", spread_out(), 1}};
+  for (const Known& kind : kinds) {
+    if (of_new.empty()) break;
+    ORRERY_TRY(const SpeedCases tested, leave_jobs_out(of_new, train, kind.group, kind.choose, kind.draws));
+    ORRERY_TRY(const SpeedCases left_out, leave_jobs_out(train, train, kind.group, kind.choose, kind.draws));
+    ORRERY_TRY_VOID(add_tested(report, tested, left_out, Folds::kUnlike, seconds()));
+  }
+  report.notes.push_back(fmt::format("learned from {} runs, scored on {} others: {} of models that were learned from",
+                                     train.size(), test.size(), of_known.size()));
   return {};
 }
 
@@ -280,11 +329,10 @@ Result<SuiteReport> run_scaling_suite(const SuiteInput& input) {
 Result<SuiteReport> run_ps_workers_suite(const SuiteInput& input) {
   const double begin = input.now_s();
   SuiteReport report{.suite = "ps-workers", .seed = input.seed};
-  ORRERY_TRY(std::vector<PsRun> runs, read_runs(input.files, training_folder(input, "driple/ps_worker_speed")));
+  ORRERY_TRY(const Runs runs, read_runs(input.files, training_folder(input, "driple/ps_worker_speed")));
   if (!input.test.empty()) {
-    report.notes.push_back("runs of both folders, left out in turn");
-    ORRERY_TRY(const std::vector<PsRun> more, read_runs(input.files, input.test));
-    runs.insert(runs.end(), more.begin(), more.end());
+    ORRERY_TRY_VOID(score_ps_test(runs, input, report));
+    return report;
   }
   const auto add = [&](const SpeedCases& cases, Folds folds) -> Status {
     ORRERY_TRY_VOID(add_calibrated(report, cases.ours, input.now_s() - begin, folds));
@@ -293,9 +341,9 @@ Result<SuiteReport> run_ps_workers_suite(const SuiteInput& input) {
   ORRERY_TRY(const SpeedCases configurations, leave_configurations_out(runs, input));
   ORRERY_TRY_VOID(add(configurations, Folds::kAlike));
   ORRERY_TRY(const SpeedCases at_random,
-             leave_jobs_out(runs, "models, ten runs known", drawn_at_random(input.seed), kDraws));
+             leave_jobs_out(runs, runs, "models, ten runs known", drawn_at_random(input.seed), kDraws));
   ORRERY_TRY_VOID(add(at_random, Folds::kUnlike));
-  ORRERY_TRY(const SpeedCases chosen, leave_jobs_out(runs, "models, ten runs chosen", spread_out(), 1));
+  ORRERY_TRY(const SpeedCases chosen, leave_jobs_out(runs, runs, "models, ten runs chosen", spread_out(), 1));
   ORRERY_TRY_VOID(add(chosen, Folds::kUnlike));
   return report;
 }

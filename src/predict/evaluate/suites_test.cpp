@@ -86,5 +86,41 @@ TEST(Suites, TheNextStepIsTheMedianOfTheStepsBefore) {
   EXPECT_EQ(next_step_ms(std::vector<double>{176, 174, 177, 181, 176}), 176);
 }
 
+// Runs of a job whose step takes `scale` · (1 + workers / servers).
+std::string speeds_of(const char* job, double scale) {
+  std::string text;
+  for (int servers = 1; servers <= 5; ++servers) {
+    for (int workers = 1; workers <= 5; ++workers) {
+      const double speed = 1 / (scale * (1.0 + workers / static_cast<double>(servers)));
+      text += fmt::format("('{}', 'sync', 32, {}, {}, [{}, {}])\n", job, servers, workers, speed, speed);
+    }
+  }
+  return text;
+}
+
+// What was measured in the test folder is not learned from, whatever it says.
+TEST(Suites, WorkersAndServersOfATestFolderAreOnlyScored) {
+  const auto predicted = [](double scale_of_test) {
+    env::SimFiles files;
+    for (const char* folder : {"/train", "/test"}) EXPECT_TRUE(files.make_directory(folder));
+    EXPECT_TRUE(files.write_atomically("/train/config_speed.txt",
+                                       speeds_of("a", 0.1) + speeds_of("b", 0.2) + speeds_of("c", 0.3)));
+    EXPECT_TRUE(files.write_atomically("/test/config_speed.txt", speeds_of("a", scale_of_test)));
+    SuiteInput input = input_on(files);
+    input.train = "/train";
+    input.test = "/test";
+    const auto report = find_suite("ps-workers").value().run(input);
+    EXPECT_TRUE(report) << report.error().to_string();
+    std::vector<double> times;
+    for (const Case& one : report->cases) {
+      if (one.group == "configurations") times.push_back(one.predicted);
+    }
+    return times;
+  };
+  const std::vector<double> alike = predicted(0.1);
+  EXPECT_EQ(alike.size(), 25u) << "every run of the test, and none of the training part";
+  EXPECT_EQ(predicted(7), alike);
+}
+
 }  // namespace
 }  // namespace orrery::predict
