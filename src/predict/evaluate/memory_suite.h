@@ -2,7 +2,8 @@
 // Scores the memory model against measured peaks (`orrery evaluate memory`).
 //
 // The file has one row per model and batch size: model, batch_size, max_gpu_memory_mib, faketensor_peak_mib. A row
-// whose peak falls below 0.75 of that of a smaller batch of the same model ran out of memory and is left out. Models
+// whose peak falls below 0.75 of that of a smaller batch of the same model, or is the same as at twice or half the batch
+// while the device is not full, ran out of memory or never got going and is left out. Models
 // the zoo does not have are left out and counted. The measurements were taken on a 40 GB device, which cannot show more
 // than it has: estimates above are compared at its capacity.
 //

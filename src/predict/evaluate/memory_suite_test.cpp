@@ -24,7 +24,19 @@ TEST(MemorySuite, ARunThatNeedsLessThanASmallerBatchHasFailed) {
   EXPECT_EQ(report->rows[0].score.cases, 2U);
   EXPECT_EQ(report->rows[1].group, "FakeTensor");
   EXPECT_EQ(report->rows[1].more.at(0).second, 1) << "all below what was measured";
-  EXPECT_NE(report->notes.at(0).find("1 runs that ran out of memory, 1 models"), std::string::npos);
+  EXPECT_NE(report->notes.at(0).find("1 runs that ended early, 1 models"), std::string::npos);
+}
+
+TEST(MemorySuite, OnePeakForAllBatchesIsThatOfRunsThatFailed) {
+  const std::string flat = "resnet50,8,2183,1144\nresnet50,16,2183,2224\nresnet50,32,2190,4397\n";
+  const auto report = score_memory(std::string(kHeader) + "resnet18,8,2153,205\nresnet18,16,2500,300\n" + flat);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->rows[0].score.cases, 2U);
+  EXPECT_NE(report->notes.at(0).find("3 runs that ended early"), std::string::npos) << report->notes[0];
+  // A full device shows the same peak for every batch that does not fit.
+  const auto full = score_memory(std::string(kHeader) + "resnet50,512,40400,1\nresnet50,1024,40400,2\n");
+  ASSERT_TRUE(full);
+  EXPECT_EQ(full->rows[0].score.cases, 2U);
 }
 
 }  // namespace
