@@ -48,9 +48,10 @@ Result<TimeRegression> DeviceModel::fit_group(std::span<const Row> rows, std::si
   return TimeRegression::fit(lessons, options);
 }
 
-Result<DeviceModel> DeviceModel::fit(std::span<const Row> rows, const BoostOptions& options) {
+Result<DeviceModel> DeviceModel::fit(std::span<const Row> rows, const BoostOptions& options, const Sights& sights) {
   DeviceModel model;
   for (std::size_t sight = 0; sight < kSights.size(); ++sight) {
+    if (!sights.has(kSights[sight])) continue;
     for (std::size_t number = 0; number < kGroups; ++number) {
       ORRERY_TRY(model.groups_[sight][number], fit_group(rows, number, kSights[sight], options));
     }

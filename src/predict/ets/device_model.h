@@ -28,7 +28,13 @@ class DeviceModel {
     double times;  // rows it stands for
   };
 
-  static Result<DeviceModel> fit(std::span<const Row> rows, const BoostOptions& options);
+  // Which of the two are learned; a time may be asked of those only.
+  struct Sights {
+    bool shapes = true, launches = true;
+    bool has(Sight sight) const { return sight == Sight::kShapes ? shapes : launches; }
+  };
+
+  static Result<DeviceModel> fit(std::span<const Row> rows, const BoostOptions& options, const Sights& sights);
 
   // Logarithm of the time, as seen by one of the two.
   double log_time(const LaunchContext& context, std::size_t row, Sight sight, double busy) const;

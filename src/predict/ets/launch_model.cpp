@@ -167,7 +167,18 @@ Status LaunchModel::fit_host(std::span<const LaunchTrace* const> traces) {
   return {};
 }
 
-Status LaunchModel::fit_device(std::span<const LaunchTrace* const> traces) {
+DeviceModel::Sights LaunchModel::sights_for(std::span<const LaunchTrace* const> asked) const {
+  if (asked.empty()) return {};
+  DeviceModel::Sights sights{false, false};
+  for (const LaunchTrace* trace : asked) {
+    LaunchPrediction prediction;
+    prediction.unknown_share = unknown_share(*trace);
+    (prediction.in_domain() ? sights.launches : sights.shapes) = true;
+  }
+  return sights;
+}
+
+Status LaunchModel::fit_device(std::span<const LaunchTrace* const> traces, const DeviceModel::Sights& sights) {
   std::vector<LaunchContext> contexts;
   contexts.reserve(traces.size());
   std::vector<DeviceModel::Row> rows;
@@ -181,7 +192,7 @@ Status LaunchModel::fit_device(std::span<const LaunchTrace* const> traces) {
       rows.push_back({&context, i, busy, trace->times[i].device, trace->iteration, times});
     }
   }
-  ORRERY_TRY(device_, DeviceModel::fit(rows, boost_options()));
+  ORRERY_TRY(device_, DeviceModel::fit(rows, boost_options(), sights));
   Lesson hidden(LaunchContext::hidden_names());
   std::vector<float> row;
   for (const LaunchContext& context : contexts) {
@@ -202,7 +213,7 @@ Status LaunchModel::fit_device(std::span<const LaunchTrace* const> traces) {
 }
 
 Result<LaunchModel> LaunchModel::fit(std::span<const LaunchTrace* const> traces, const ClassOf& class_of,
-                                     const LaunchModelOptions& options) {
+                                     const LaunchModelOptions& options, std::span<const LaunchTrace* const> asked) {
   if (traces.empty()) return Error::invalid("no trace to learn from");
   LaunchModel model(options, class_of);
   for (const LaunchTrace* trace : traces) {
@@ -211,7 +222,7 @@ Result<LaunchModel> LaunchModel::fit(std::span<const LaunchTrace* const> traces,
     }
   }
   ORRERY_TRY_VOID(model.fit_host(traces));
-  ORRERY_TRY_VOID(model.fit_device(traces));
+  ORRERY_TRY_VOID(model.fit_device(traces, model.sights_for(asked)));
   return model;
 }
 
@@ -272,10 +283,10 @@ LaunchPrediction LaunchModel::predict(const LaunchTrace& trace, const LaunchResi
   return prediction;
 }
 
-QueueTimes LaunchModel::replay(const LaunchTrace& trace) const {
+QueueTimes LaunchModel::replay(const LaunchTrace& trace, const LaunchPrediction& predicted) const {
   const LaunchContext context(trace, class_of_, options_.peaks);
   const auto facts = launch_facts(context);
-  std::vector<QueuedOperator> operators = predict(trace).operators;
+  std::vector<QueuedOperator> operators = predicted.operators;
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const LaunchTimes& times = trace.times[i];
     operators[i].device = times.device;

@@ -67,15 +67,17 @@ class LaunchModel {
  public:
   using ClassOf = std::function<WorkClass(std::int32_t kind)>;
 
+  // With `asked`, the only traces it will be asked about, and without residuals of another device: of the two ways to
+  // see an operator (device_model.h) only those are learned that these need. The answers are the same.
   static Result<LaunchModel> fit(std::span<const LaunchTrace* const> traces, const ClassOf& class_of,
-                                 const LaunchModelOptions& options);
+                                 const LaunchModelOptions& options, std::span<const LaunchTrace* const> asked = {});
 
   // Looks at the trace's operators only, never at its times. With `other`, the residuals of the same iteration on
   // another device, what was odd there is expected to be odd here too.
   LaunchPrediction predict(const LaunchTrace& trace, const LaunchResiduals* other = nullptr) const;
   // The queue with what the trace measured of its operators, predictions only where a wait hid the measured value: how
   // much of the error is the queue's own.
-  QueueTimes replay(const LaunchTrace& trace) const;
+  QueueTimes replay(const LaunchTrace& trace, const LaunchPrediction& predicted) const;
   LaunchResiduals residuals(const LaunchTrace& trace) const;
 
  private:
@@ -84,7 +86,8 @@ class LaunchModel {
 
   void predict_host(const LaunchContext& context, std::vector<QueuedOperator>& operators) const;
   Status fit_host(std::span<const LaunchTrace* const> traces);
-  Status fit_device(std::span<const LaunchTrace* const> traces);
+  Status fit_device(std::span<const LaunchTrace* const> traces, const DeviceModel::Sights& sights);
+  DeviceModel::Sights sights_for(std::span<const LaunchTrace* const> asked) const;
   BoostOptions boost_options() const;
   double unknown_share(const LaunchTrace& trace) const;
 

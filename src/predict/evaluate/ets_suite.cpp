@@ -40,7 +40,8 @@ class Traces {
   WorkClass class_of(std::int32_t kind) const { return traces_.class_of(kind); }
 
   template <class Keep>
-  Result<LaunchModel> fit(const Keep& keep, const SuiteInput& input) const {
+  Result<LaunchModel> fit(const Keep& keep, const SuiteInput& input,
+                          std::span<const LaunchTrace* const> asked = {}) const {
     std::vector<const LaunchTrace*> chosen;
     for (const LaunchTrace& trace : all()) {
       if (keep(trace)) chosen.push_back(&trace);
@@ -50,7 +51,7 @@ class Traces {
     options.seed = input.seed;
     options.threads = input.threads;
     return LaunchModel::fit(
-        chosen, [this](std::int32_t kind) { return class_of(kind); }, options);
+        chosen, [this](std::int32_t kind) { return class_of(kind); }, options, asked);
   }
 
  private:
@@ -76,10 +77,9 @@ std::set<std::string> folds_of(const Traces& traces, const FoldOf& fold_of) {
   return folds;
 }
 
-// Asks the model about one trace; its truth is in the trace.
-LeftOut left_out_of(const LaunchModel& model, const LaunchTrace& trace, const std::string& group,
+// What a model says of one trace; its truth is in the trace.
+LeftOut left_out_of(const LaunchPrediction& prediction, const LaunchTrace& trace, const std::string& group,
                     const std::string& fold = {}) {
-  const LaunchPrediction prediction = model.predict(trace);
   LeftOut left_out;
   left_out.one = {.group = trace.overlaps ? group + ", overlapping" : group,
                   .measured = trace.iteration * kMillisecond,
@@ -105,13 +105,18 @@ struct Answers {
 Result<Answers> predict_left_out(const Traces& traces, const FoldOf& fold_of, Groups groups, const SuiteInput& input) {
   Answers answers;
   for (const std::string& fold : folds_of(traces, fold_of)) {
-    ORRERY_TRY(const LaunchModel model,
-               traces.fit([&](const LaunchTrace& trace) { return fold_of(trace) != fold; }, input));
+    std::vector<const LaunchTrace*> asked;
     for (const LaunchTrace& trace : traces.all()) {
-      if (fold_of(trace) != fold) continue;
-      answers.left_out.push_back(left_out_of(model, trace, group_of(trace, groups), fold));
-      if (trace.overlaps) continue;
-      answers.replayed.push_back({.measured = trace.iteration, .predicted = model.replay(trace).iteration});
+      if (fold_of(trace) == fold) asked.push_back(&trace);
+    }
+    ORRERY_TRY(const LaunchModel model,
+               traces.fit([&](const LaunchTrace& trace) { return fold_of(trace) != fold; }, input, asked));
+    for (const LaunchTrace* trace : asked) {
+      const LaunchPrediction prediction = model.predict(*trace);
+      answers.left_out.push_back(left_out_of(prediction, *trace, group_of(*trace, groups), fold));
+      if (trace->overlaps) continue;
+      answers.replayed.push_back(
+          {.measured = trace->iteration, .predicted = model.replay(*trace, prediction).iteration});
     }
   }
   return answers;
@@ -155,9 +160,10 @@ Result<std::vector<Case>> score_test(const Traces& train, const Traces& test, co
   for (const auto& entry : tests) {
     const std::string& family = entry.first;
     ORRERY_TRY(const LaunchModel model,
-               train.fit([&](const LaunchTrace& trace) { return trace.family != family; }, input));
+               train.fit([&](const LaunchTrace& trace) { return trace.family != family; }, input, entry.second));
     for (const LaunchTrace* trace : entry.second) {
-      cases.push_back(with_interval(left_out_of(model, *trace, group_of(*trace, groups)).one, conformal));
+      const LeftOut tested = left_out_of(model.predict(*trace), *trace, group_of(*trace, groups));
+      cases.push_back(with_interval(tested.one, conformal));
     }
   }
   return cases;
