@@ -209,7 +209,8 @@ TEST(CliTest, PredictSaysWhatIsOutsideOfWhatWasLearned) {
   EXPECT_GT(rows[1]["learned_share"].get<double>(), 0.9);
   for (const auto& way : json_of("choose gpt2 --batch 8 --machines 1 --all --json")) {
     EXPECT_TRUE(way["in_domain"].is_boolean());
-    if (way["in_domain"] == false) EXPECT_GE(way["time_high_s"].get<double>() / way["time_s"].get<double>(), 2 - 1e-9);
+    const double reach = way["time_high_s"].get<double>() / way["time_s"].get<double>();
+    EXPECT_TRUE(way["in_domain"] == true || reach >= 2 - 1e-9) << reach;
   }
 }
 

@@ -82,8 +82,8 @@ TEST(CountedTimes, WindowsAreToldApartByBothSides) {
   std::uint64_t tall = 0, wide = 0;
   for (std::size_t i = 0; i < features.steps().size(); ++i) {
     if (features.steps()[i].phase != workload::Phase::kForward) continue;
-    const auto* conv = std::get_if<workload::ConvAttributes>(
-        &inception.graph.node(features.steps()[i].node).attributes);
+    const auto* conv =
+        std::get_if<workload::ConvAttributes>(&inception.graph.node(features.steps()[i].node).attributes);
     if (conv == nullptr || conv->out_channels != 192) continue;
     if (conv->window.kernel_h == 7 && conv->window.kernel_w == 1) tall = features.likeness(i);
     if (conv->window.kernel_h == 1 && conv->window.kernel_w == 1) wide = wide == 0 ? features.likeness(i) : wide;
