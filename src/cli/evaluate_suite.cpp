@@ -113,7 +113,7 @@ Result<std::vector<std::string>> write_figures(Context& context, const predict::
 Status run_evaluate(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const predict::Suite suite, predict::find_suite(arguments.words[0]));
-  std::optional<Progress> progress;
+  std::optional<Progress> progress, fits;
   const predict::SuiteInput input{
       .files = context.env.files,
       .now_s = [&] { return context.env.clock.monotonic().value(); },
@@ -129,15 +129,25 @@ Status run_evaluate(Context& context, const Arguments& arguments) {
                    .seconds_max = options.has("time-limit") ? options.duration("time-limit").value()
                                                             : std::numeric_limits<double>::infinity(),
                    .keep = options.text("keep"),
-                   .progress = [&](std::uint64_t done, std::uint64_t total) {
-                     if (!progress) {
-                       progress.emplace("training", static_cast<std::int64_t>(total),
-                                        progress_options(context.env, "steps"));
-                     }
-                     progress->advance(static_cast<std::int64_t>(done) - progress->done());
-                   }}};
+                   .progress =
+                       [&](std::uint64_t done, std::uint64_t total) {
+                         if (!progress) {
+                           progress.emplace("training", static_cast<std::int64_t>(total),
+                                            progress_options(context.env, "steps"));
+                         }
+                         progress->advance(static_cast<std::int64_t>(done) - progress->done());
+                       }},
+      .after_fit =
+          [&] {
+            if (!fits) {
+              fits.emplace("evaluating " + arguments.words[0], 0, progress_options(context.env, "fits"));
+              fits->begin();
+            }
+            fits->advance(1);
+          }};
   ORRERY_TRY(const predict::SuiteReport report, suite.run(input));
   if (progress) progress->finish();
+  if (fits) fits->finish();
   std::vector<std::string> written;
   if (options.has("out")) {
     ORRERY_TRY(written, write_figures(context, report, options.text("out")));

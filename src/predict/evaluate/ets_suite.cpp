@@ -50,8 +50,10 @@ class Traces {
     options.peaks = peaks_of(gpu_);
     options.seed = input.seed;
     options.threads = input.threads;
-    return LaunchModel::fit(
+    auto model = LaunchModel::fit(
         chosen, [this](std::int32_t kind) { return class_of(kind); }, options, asked);
+    input.report_fit();
+    return model;
   }
 
  private:

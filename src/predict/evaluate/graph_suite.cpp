@@ -57,12 +57,14 @@ LeftOut left_out_of(const Gpu& gpu, const StepModel& model, const DatasetIterati
   return left_out;
 }
 
-Result<std::vector<LeftOut>> predict_left_out(const Gpu& gpu, const FoldOf& fold_of, const std::string& group) {
+Result<std::vector<LeftOut>> predict_left_out(const Gpu& gpu, const FoldOf& fold_of, const std::string& group,
+                                              const SuiteInput& input) {
   std::set<std::string> folds;
   for (const DatasetIteration& one : gpu.set.iterations) folds.insert(fold_of(one));
   std::vector<LeftOut> left_out;
   for (const std::string& fold : folds) {
     ORRERY_TRY(const StepModel model, fit(gpu, [&](const DatasetIteration& one) { return fold_of(one) != fold; }));
+    input.report_fit();
     for (const DatasetIteration& one : gpu.set.iterations) {
       if (fold_of(one) == fold) left_out.push_back(left_out_of(gpu, model, one, group, fold));
     }
@@ -73,7 +75,7 @@ Result<std::vector<LeftOut>> predict_left_out(const Gpu& gpu, const FoldOf& fold
 Status cross_validate(const Gpu& gpu, const FoldOf& fold_of, const std::string& group, const SuiteInput& input,
                       SuiteReport& report) {
   const double begin = input.now_s();
-  ORRERY_TRY(const std::vector<LeftOut> left_out, predict_left_out(gpu, fold_of, group));
+  ORRERY_TRY(const std::vector<LeftOut> left_out, predict_left_out(gpu, fold_of, group, input));
   ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out));
   report.add(cases, input.now_s() - begin);
   return {};
@@ -82,7 +84,7 @@ Status cross_validate(const Gpu& gpu, const FoldOf& fold_of, const std::string& 
 Status score_test(const Gpu& train, const Gpu& test, const FoldOf& fold_of, const std::string& group,
                   const SuiteInput& input, SuiteReport& report) {
   const double begin = input.now_s();
-  ORRERY_TRY(const std::vector<LeftOut> left_out, predict_left_out(train, fold_of, group));
+  ORRERY_TRY(const std::vector<LeftOut> left_out, predict_left_out(train, fold_of, group, input));
   ORRERY_TRY(const Conformal conformal, calibrate(left_out));
   ORRERY_TRY(const StepModel model, fit(train, [](const DatasetIteration&) { return true; }));
   std::vector<Case> cases;

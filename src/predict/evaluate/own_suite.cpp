@@ -99,7 +99,8 @@ Status predict_networks(const Train& train, const std::vector<DatasetIteration>&
 enum class Networks { kNo, kYes };
 
 Result<std::vector<Predicted>> predict_left_out(const std::vector<DatasetIteration>& all, const FoldOf& fold_of,
-                                                const BoostOptions& options, Networks networks) {
+                                                const BoostOptions& options, Networks networks,
+                                                const SuiteInput& input) {
   std::set<std::string> folds;
   for (const DatasetIteration& one : all) folds.insert(fold_of(one));
   std::vector<Predicted> predicted(all.size());
@@ -114,6 +115,7 @@ Result<std::vector<Predicted>> predict_left_out(const std::vector<DatasetIterati
     const auto is_left_out = [&](const DatasetIteration& one) { return fold_of(one) == fold; };
     ORRERY_TRY(const StepModel model, StepModel::fit(steps, StepScale{}, options));
     ORRERY_TRY(const GraphTotals totals, GraphTotals::fit(train, options));
+    input.report_fit();
     const double factor = factor_of(train);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!is_left_out(all[i])) continue;
@@ -188,7 +190,7 @@ Result<SuiteReport> run_own_suite(const SuiteInput& input) {
   const FoldOf by_family = [](const DatasetIteration& one) { return one.family; };
   double begin = input.now_s();
   ORRERY_TRY(const std::vector<Predicted> predicted,
-             predict_left_out(all, at_random, options, input.rivals ? Networks::kYes : Networks::kNo));
+             predict_left_out(all, at_random, options, input.rivals ? Networks::kYes : Networks::kNo, input));
   const auto add = [&](const std::vector<Predicted>& what, const FoldOf& folds, double Predicted::*which,
                        const GroupOf& group, Folds unlike = Folds::kAlike) -> Status {
     ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out_of(all, what, folds, which, group), unlike));
@@ -217,7 +219,7 @@ Result<SuiteReport> run_own_suite(const SuiteInput& input) {
                         [](const DatasetIteration& one) { return kind_of(one) + ", graph attention (DNNPerf)"; }));
   }
   begin = input.now_s();
-  ORRERY_TRY(const std::vector<Predicted> unseen, predict_left_out(all, by_family, options, Networks::kNo));
+  ORRERY_TRY(const std::vector<Predicted> unseen, predict_left_out(all, by_family, options, Networks::kNo, input));
   ORRERY_TRY_VOID(add(
       unseen, by_family, &Predicted::ours, [](const DatasetIteration&) { return std::string("families never seen"); },
       Folds::kUnlike));

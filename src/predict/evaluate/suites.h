@@ -37,6 +37,11 @@ struct SuiteInput {
   int threads = 2;
   bool rivals = false;  // also score what others published, fitted on the same data; slow
   SuiteTraining training{};
+  std::function<void()> after_fit{};  // of each model of a cross-validation that takes minutes
+
+  void report_fit() const {
+    if (after_fit) after_fit();
+  }
 };
 
 struct Suite {
