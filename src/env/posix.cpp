@@ -49,7 +49,7 @@ bool write_all(int descriptor, std::string_view bytes) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EAGAIN) {
-      // Somebody made our terminal or pipe one that does not wait.
+      // Another program may have set the terminal or pipe that it shares with us not to wait.
       pollfd look{descriptor, POLLOUT, 0};
       ::poll(&look, 1, -1);
       continue;

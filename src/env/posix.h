@@ -1,5 +1,5 @@
 #pragma once
-// What the POSIX implementations share. Included by the real_*.cpp files only.
+// What sources that call the operating system share.
 
 #include <string>
 #include <string_view>

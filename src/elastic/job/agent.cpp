@@ -6,6 +6,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "elastic/job/complaints.h"
 #include "elastic/job/hosted_job.h"
 #include "elastic/net/peer_user.h"
 #include "env/clock.h"
@@ -36,12 +37,11 @@ class Agent {
   Status run() {
     say(fmt::format("agent on {}", env::to_string(net::local_address(socket_.get()))));
     for (int signals = 0; signals == 0 || !jobs_.empty();) {
-      ORRERY_TRY(const int came, wait());
+      const int came = wait();
       for (int i = 0; i < came; ++i) heed_signal(++signals);
       welcome();
       for (auto& job : jobs_) {
-        if (const Status moved = job->move(); !moved)
-          say(fmt::format("job {}: {}", job->name(), moved.error().to_string()));
+        endure(job->move());
       }
       const auto is_over = [&](const auto& job) { return job->is_over() || (signals > 0 && !job->has_processes()); };
       for (const auto& job : jobs_) {
@@ -64,14 +64,24 @@ class Agent {
 
   void say(const std::string& text) { env_.terminal.write_error(fmt::format("orrery: {}\n", text)); }
 
-  Result<int> wait() {
+  void endure(const Status& status) {
+    const std::string text = complaints_.about(status);
+    if (!text.empty()) say(text);
+  }
+
+  // How many signals came.
+  int wait() {
     std::vector<int> descriptors;
     // One that cannot be accepted would wake us without end.
     if (!is_full_) descriptors.push_back(socket_.get());
     for (const Visitor& visitor : visitors_) descriptors.push_back(visitor.stream->socket());
     for (const auto& job : jobs_) job->add_descriptors(descriptors);
     const bool writes = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->has_output(); });
-    return watch_->wait(descriptors, writes ? kWhileWriting : kLongest);
+    const auto came = watch_->wait(descriptors, writes ? kWhileWriting : kLongest);
+    if (came) return *came;
+    endure(came.error());
+    env_.clock.sleep(kLongest);
+    return 0;
   }
 
   void heed_signal(int number) {
@@ -92,7 +102,7 @@ class Agent {
     // As many per call as may wait: strangers that keep on coming do not keep us from the jobs.
     for (std::size_t i = 0; i < most; ++i) {
       auto socket = net::accept_or_drop(socket_.get(), [this] { return drop_oldest(); });
-      if (!socket) say(socket.error().to_string());
+      if (!socket) endure(socket.error());
       if (!socket || !*socket) return;
       if (visitors_.size() == most) drop_oldest();
       net::notice_silence((*socket)->get(), kSilenceMax);
@@ -155,7 +165,8 @@ class Agent {
   AgentOptions options_;
   env::FileDescriptor socket_;
   std::unique_ptr<Watch> watch_;
-  std::vector<Visitor> visitors_;                 // the oldest first
+  std::vector<Visitor> visitors_;  // the oldest first
+  Complaints complaints_;
   bool is_full_ = false;                          // no descriptor is left for a visitor
   std::vector<std::unique_ptr<HostedJob>> jobs_;  // last: they use the watch
 };

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <unistd.h>
 
 #include "base/random.h"
@@ -12,6 +11,7 @@
 #include "elastic/host/forwarder.h"
 #include "elastic/host/postbox.h"
 #include "elastic/host/watch.h"
+#include "elastic/job/complaints.h"
 #include "elastic/job/enlist.h"
 #include "elastic/job/host_variables.h"
 #include "elastic/job/hosts.h"
@@ -35,7 +35,6 @@ constexpr Seconds kWhileWriting{0.002};
 constexpr Seconds kNoticeSettles{0.03};
 constexpr Bytes kNoticeMax = kibibytes(4);
 constexpr int kNotStarted = 127;  // as shells have it
-constexpr std::size_t kComplaintsMax = 64;
 // So long a launcher that reaches no host waits for one.
 constexpr Seconds kAloneMax{60};
 
@@ -143,9 +142,8 @@ class Launcher {
   }
 
   void endure(const Status& status) {
-    if (status || complaints_.size() == kComplaintsMax) return;
-    const std::string text = status.error().to_string();
-    if (!complaints_.insert(text).second) return;
+    const std::string text = complaints_.about(status);
+    if (text.empty()) return;
     env_.terminal.write_error(fmt::format("orrery: {}; the training goes on\n", text));
   }
 
@@ -407,7 +405,7 @@ class Launcher {
   std::optional<Seconds> notice_seen_;  // when the file was first there
   bool was_noticed_ = false;
   Seconds next_reminder_{0};
-  std::set<std::string> complaints_;
+  Complaints complaints_;
   bool printed_all_ = true;
   std::int64_t events_lost_ = 0;                                 // since the last one that could be written
   std::map<MemberId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use

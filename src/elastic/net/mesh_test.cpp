@@ -96,15 +96,18 @@ Hello overhear_hello(const SessionOptions& like) {
   return visitors.front().hello;
 }
 
+// Comes to the session and waits there for all others.
+void meet(Door& door, const SessionOptions& options) {
+  auto session = Session::open(door, options);
+  ASSERT_TRUE(session) << session.error().to_string();
+  ASSERT_TRUE((*session)->wait(*(*session)->barrier("b")));
+}
+
 TEST(NetMesh, WrongVisitorsAreToldWhyAndTheRightOneIsLetIn) {
   Doors doors(2);
   const SessionOptions options = options_for(doors, 0, 5);
   const Hello right = overhear_hello(options);
-  std::thread rank_0([&] {
-    auto session = Session::open(doors.of(0), options);
-    ASSERT_TRUE(session) << session.error().to_string();
-    ASSERT_TRUE((*session)->wait(*(*session)->barrier("b")));
-  });
+  std::thread rank_0([&] { meet(doors.of(0), options); });
   const auto verdict_on = [&](const std::function<void(Hello&)>& change) {
     Hello hello = right;
     change(hello);
@@ -125,9 +128,7 @@ TEST(NetMesh, WrongVisitorsAreToldWhyAndTheRightOneIsLetIn) {
   Hello early = right;
   early.epoch = 6;
   newer.shake(early);
-  auto session = Session::open(doors.of(1), options_for(doors, 1, 5));
-  ASSERT_TRUE(session) << session.error().to_string();
-  ASSERT_TRUE((*session)->wait(*(*session)->barrier("b")));
+  meet(doors.of(1), options_for(doors, 1, 5));
   rank_0.join();
 }
 
@@ -135,11 +136,7 @@ TEST(NetMesh, AStrangerLearnsNothingThatServesIt) {
   Doors doors(2);
   const SessionOptions options = options_for(doors, 0, 5);
   const Hello right = overhear_hello(options);
-  std::thread rank_0([&] {
-    auto session = Session::open(doors.of(0), options);
-    ASSERT_TRUE(session) << session.error().to_string();
-    ASSERT_TRUE((*session)->wait(*(*session)->barrier("b")));
-  });
+  std::thread rank_0([&] { meet(doors.of(0), options); });
   for (const Verdict kind : {Verdict::kHello, Verdict::kMail}) {
     for (const std::uint64_t epoch : {0, 4, 5, 1000}) {
       Hello hello = right;
@@ -159,9 +156,7 @@ TEST(NetMesh, AStrangerLearnsNothingThatServesIt) {
   ChallengeBytes challenge{};
   EXPECT_TRUE(repeating.hear(challenge));
   EXPECT_EQ(*repeating.answer(), Hello{.verdict = Verdict::kWrongSecret});
-  auto session = Session::open(doors.of(1), options_for(doors, 1, 5));
-  ASSERT_TRUE(session) << session.error().to_string();
-  ASSERT_TRUE((*session)->wait(*(*session)->barrier("b")));
+  meet(doors.of(1), options_for(doors, 1, 5));
   rank_0.join();
 }
 
