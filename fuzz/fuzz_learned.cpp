@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "predict/jobs/job_use_model.h"
+#include "predict/jobs/job_utilisation_model.h"
 #include "predict/learn/boosted_trees.h"
 #include "predict/learn/conformal.h"
 #include "predict/learn/ridge.h"
@@ -42,9 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ByteReader conformal(text);
   (void)Conformal::read(conformal);
   (void)parse_measured_model(text);
-  (void)parse_job_use(text);
+  (void)parse_job_utilisation(text);
   ByteReader uses(text);
-  (void)JobUse::read(uses);
+  (void)JobUtilisation::read(uses);
   (void)parse_sequence_weights(text);
   (void)OperatorModel::parse(text);
   ByteReader devices(text);

@@ -34,10 +34,11 @@ std::size_t OfferList::problems() const {
 }
 
 std::vector<OptionRecord> catalog_options() {
-  return {text_option("catalog", "", "price list to use instead of the built-in one (CSV)").in("FILE"),
-          text_option("override", "", "price list whose rows replace those of the same provider, instance and region")
+  return {text_option("catalog", "", "price list (CSV) to use instead of the built-in one").in("FILE"),
+          text_option("override", "",
+                      "price list (CSV) whose rows replace rows with the same provider, instance and region")
               .in("FILE"),
-          text_option("date", "", "month or day of the prices, for rows that do not say it").in("YYYY-MM[-DD]")};
+          text_option("date", "", "month or day of prices whose row has no date").in("YYYY-MM[-DD]")};
 }
 
 Result<OfferList> load_offers(Context& context, const OptionValues& options) {

@@ -15,18 +15,21 @@ using plan::Choice;
 std::vector<OptionRecord> choice_options(bool several_batches) {
   std::vector<OptionRecord> training = training_options();
   for (OptionRecord& record : training) {
-    if (record.name == "steps") record.help = "steps of one device's batch; every offer does as many samples";
+    if (record.name == "steps")
+      record.help = "steps with the batch of one device; every offer trains the same number of samples";
     if (record.name == "precision") record.is_list = false;
     if (record.name == "batch") record.is_list = several_batches;
   }
-  return join(join(std::move(training), catalog_options()),
-              {integer_option("machines", 1, "machines of one offer to rent").bounds(1, 4096).list(),
-               text_option("network", "", "link between machines").in("LINK"),
-               text_option("device", "", "rent these only").in("NAME").list(),
-               text_option("deadline", "", "finish within: hours, or a time such as 90m, 24h or 2d").in("TIME"),
-               optional_number("budget", "spend at most").in("USD").bounds(0, 1e12),
-               flag_option("all", "show every offer with the reason it was not chosen"),
-               text_option("plot", "", "write an SVG picture of time against cost").in("FILE")});
+  return join(
+      join(std::move(training), catalog_options()),
+      {integer_option("machines", 1, "numbers of machines to rent of one offer").bounds(1, 4096).list(),
+       text_option("network", "", "link between machines").in("LINK"),
+       text_option("device", "", "rent only these devices").in("NAME").list(),
+       text_option("deadline", "", "finish within this time: a number of hours, or a time such as 90m, 24h or 2d")
+           .in("TIME"),
+       optional_number("budget", "spend at most this much").in("USD").bounds(0, 1e12),
+       flag_option("all", "show every offer, with the reason why it was not chosen"),
+       text_option("plot", "", "draw time against cost as SVG").in("FILE")});
 }
 
 Result<double> samples_wanted(const RunRequest& request) {
@@ -79,7 +82,7 @@ Result<plan::Choices> all_choices(const RunRequest& request, const OfferList& li
                                           request.options);
                         });
   choices.add(list.offers);
-  if (choices.ways() > 0) return choices;
+  if (choices.configurations() > 0) return choices;
   return Error::infeasible(
       list.offers.empty() ? "the price list is empty"
                           : fmt::format("none of {} offers can be used: {}; the number of devices must be a multiple "

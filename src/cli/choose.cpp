@@ -88,7 +88,7 @@ void add_row(Table& table, const Choice& c, const Limits& limits) {
              plan::reason(c, limits)});
 }
 
-// How many ways went out for which reason.
+// How many configurations went out for which reason.
 std::string rejected(const std::vector<Choice>& choices) {
   std::array<std::size_t, plan::kVerdicts> counts{};
   for (const Choice& choice : choices) ++counts[static_cast<std::size_t>(choice.verdict)];
@@ -138,7 +138,7 @@ Result<Answer> answer_with(Context& context, const RunRequest& request, const Of
   const bool all = request.options.flag("all");
   ORRERY_TRY_VOID(choices.judge(limits, all));
   const Choice* chosen = plan::choose(choices.all(), goal_of(request.options));
-  // What comes nearest is found among all ways.
+  // What comes nearest is found among all configurations.
   if (chosen == nullptr && !all) ORRERY_TRY_VOID(choices.judge(limits, true));
   return Answer{std::move(predictor), std::move(choices), chosen};
 }
@@ -176,7 +176,7 @@ Status print_answer(Context& context, const RunRequest& request, const Answer& a
 // What others would have chosen: a second opinion costs nothing but its line.
 Status print_others(Context& context, const RunRequest& request, const OfferList& list,
                     const plan::ChoiceSpace& space) {
-  const std::vector<std::string> names = request.options.texts("with");
+  const std::vector<std::string> names = request.options.texts("predictor");
   for (std::size_t i = 1; i < names.size(); ++i) {
     ORRERY_TRY(const Answer other, answer_with(context, request, list, space, names[i]));
     context.print(fmt::format("{} would choose {}\n", names[i],
@@ -190,7 +190,7 @@ Status run_choose(Context& context, const Arguments& arguments) {
   const OptionValues& options = request.options;
   ORRERY_TRY(const plan::ChoiceSpace space, space_of(request));
   ORRERY_TRY(const OfferList list, load_offers(context, options));
-  ORRERY_TRY(const Answer answer, answer_with(context, request, list, space, options.texts("with").front()));
+  ORRERY_TRY(const Answer answer, answer_with(context, request, list, space, options.texts("predictor").front()));
   ORRERY_TRY_VOID(print_answer(context, request, answer, list));
   if (for_people(options)) ORRERY_TRY_VOID(print_others(context, request, list, space));
   if (!options.text("plot").empty()) {
@@ -209,7 +209,8 @@ Command choose_command() {
   for (OptionRecord& record : common) {
     if (record.name == "batch") record.default_value = "16,32,64,128";
     if (record.name == "machines") record.default_value = "1,2,4";
-    if (record.name == "steps") record.help = "steps of the first batch on one device; every way does as many samples";
+    if (record.name == "steps")
+      record.help = "steps with the first batch on one device; every configuration trains the same number of samples";
   }
   OptionRecord with = predictor_option();
   with.help = "who predicts: " + with.help + "; the first decides, of others it is said what they would choose";
@@ -220,21 +221,22 @@ Command choose_command() {
       1,
       "which machines to rent for one job: offers × numbers × batches, and why not the others",
       join(
-          join(
-              std::move(common),
-              {std::move(with).list(),
-               choice_option("goal", "auto", {"auto", "cost", "time"},
-                             "what to make least within the limits; auto: cost, or time if only --budget is given"),
-               number_option("certainty", 0.9, "with which --deadline and --budget are to be kept").bounds(0.01, 0.999),
-               flag_option("spot", "also rent machines that can be taken away"),
-               number_option("interruptions", 0.05, "of one spot machine, per hour").bounds(0, 1000),
-               duration_option("save-every", "30m", "work between saves on spot machines").bounds(1, 1e7),
-               duration_option("save", "30s", "what a save takes").bounds(0, 1e6),
-               duration_option("restart", "5m", "from an interruption to work again").bounds(0, 1e6)}),
+          join(std::move(common),
+               {std::move(with).list(),
+                choice_option("goal", "auto", {"auto", "cost", "time"},
+                              "what to minimise within the limits; auto: cost, or time if only --budget is given"),
+                number_option("certainty", 0.9, "required probability of meeting --deadline and --budget")
+                    .bounds(0.01, 0.999),
+                flag_option("spot", "also consider spot machines, which the provider can take away"),
+                number_option("interruptions", 0.05, "interruptions per hour of one spot machine").bounds(0, 1000),
+                duration_option("save-every", "30m", "training time between two checkpoints on spot machines")
+                    .bounds(1, 1e7),
+                duration_option("save", "30s", "time that a checkpoint takes").bounds(0, 1e6),
+                duration_option("restart", "5m", "time from an interruption until training continues").bounds(0, 1e6)}),
           table_options()),
       {"orrery choose resnet50 --epochs 90 --dataset-size 1281167 --deadline 24h",
        "orrery choose gpt2 --steps 100000 --batch 4,8 --optimizer adamw --budget 500 --plot front.svg",
-       "orrery choose bert_base --steps 20000 --spot --interruptions 0.2 --with auto,analytic",
+       "orrery choose bert_base --steps 20000 --spot --interruptions 0.2 --predictor auto,analytic",
        "orrery choose job.yaml --catalog prices.csv --all --json"},
       run_choose};
 }

@@ -102,17 +102,17 @@ TEST(CliTest, ALetterStandsForItsOption) {
 TEST(CliTest, JobsThatDoNotRunAreNamed) {
   EXPECT_EQ(call("jobs").output, "no job is running; `orrery run` starts one\n");
   EXPECT_EQ(json_of("jobs --json"), nlohmann::json::array());
-  for (const char* line : {"resize nobody 2", "drain nobody", "jobs nobody"}) {
+  for (const char* line : {"resize nobody 2", "stop nobody", "jobs nobody"}) {
     const Outcome outcome = call(line);
     EXPECT_EQ(outcome.exit_code, kBadInput) << line;
-    EXPECT_NE(outcome.errors.find("no job \"nobody\" is running; `orrery jobs` lists them"), std::string::npos) << line;
+    EXPECT_NE(outcome.errors.find("no job \"nobody\" is running; `orrery ps` lists them"), std::string::npos) << line;
   }
-  EXPECT_EQ(call("resize nobody two").errors, "orrery resize: expected a number of members, not \"two\"\n");
+  EXPECT_EQ(call("resize nobody two").errors, "orrery resize: expected a number of workers, not \"two\"\n");
 }
 
 TEST(CliTest, TrainingRefusesWhatItCannotCut) {
-  EXPECT_EQ(call("train lenet --batch 100 --card 16").errors,
-            "orrery train: --batch 100 is no multiple of --card 16\n");
+  EXPECT_EQ(call("train lenet --batch 100 --micro-batch 16").errors,
+            "orrery train: --batch 100 is no multiple of --micro-batch 16\n");
   EXPECT_NE(call("train lenet --data fashion-mnist").errors.find("install the Debian package dataset-fashion-mnist"),
             std::string::npos);
 }
@@ -158,7 +158,7 @@ TEST(CliTest, ModelFilesAreReadLikeNames) {
   EXPECT_EQ(read.output, named.output);
 
   EXPECT_EQ(run(split("predict ./none.json", ' '), sim.env()).exit_code, kBadInput);
-  ASSERT_TRUE(sim.files.write_atomically("noise", "hello"));
+  ASSERT_TRUE(sim.files.write_atomically("noise", "handshake"));
   EXPECT_EQ(run(split("predict noise", ' '), sim.env()).errors,
             "orrery predict: noise: not a model: expected ONNX, a TensorFlow GraphDef or a graph in JSON\n");
 }
@@ -207,10 +207,10 @@ TEST(CliTest, PredictSaysWhatIsOutsideOfWhatWasLearned) {
   EXPECT_GE(rows[0]["iteration_high_s"].get<double>() / rows[0]["iteration_s"].get<double>(), 2 - 1e-9);
   EXPECT_EQ(rows[1]["in_domain"], true);
   EXPECT_GT(rows[1]["learned_share"].get<double>(), 0.9);
-  for (const auto& way : json_of("choose gpt2 --batch 8 --machines 1 --all --json")) {
-    EXPECT_TRUE(way["in_domain"].is_boolean());
-    const double reach = way["time_high_s"].get<double>() / way["time_s"].get<double>();
-    EXPECT_TRUE(way["in_domain"] == true || reach >= 2 - 1e-9) << reach;
+  for (const auto& configuration : json_of("choose gpt2 --batch 8 --machines 1 --all --json")) {
+    EXPECT_TRUE(configuration["in_domain"].is_boolean());
+    const double reach = configuration["time_high_s"].get<double>() / configuration["time_s"].get<double>();
+    EXPECT_TRUE(configuration["in_domain"] == true || reach >= 2 - 1e-9) << reach;
   }
 }
 
@@ -250,9 +250,9 @@ TEST(CliTest, ObserveRefusesTimesThatAreNotAboveZero) {
 TEST(CliTest, APredictedTraceComparesWithAnother) {
   env::SimEnv sim;
   const auto predicted = [&](const std::string& with, const std::string& file) {
-    const Outcome outcome =
-        run(split("predict resnet18:input=64 --device T4 --batch 8 --json --with " + with + " --trace " + file, ' '),
-            sim.env());
+    const Outcome outcome = run(
+        split("predict resnet18:input=64 --device T4 --batch 8 --json --predictor " + with + " --trace " + file, ' '),
+        sim.env());
     EXPECT_EQ(outcome.exit_code, kDone) << outcome.errors;
     return nlohmann::json::parse(outcome.output)[0]["iteration_s"].get<double>();
   };
@@ -284,7 +284,7 @@ TEST(CliTest, FiveObservedRunsCorrectThePrediction) {
   EXPECT_EQ(run(split("observe runs.jsonl resnet50 --device V100", ' '), sim.env()).exit_code, kBadInput);
 }
 
-TEST(CliTest, EpochsBecomeSteps) {
+TEST(CliTest, GenerationsBecomeSteps) {
   const auto rows = json_of("predict resnet18 --epochs 2 --dataset-size 1000 --batch 64 --count 2 --json");
   EXPECT_EQ(rows[0]["steps"], 16);  // ceil(2000 / 128)
   EXPECT_NEAR(rows[0]["total_s"].get<double>(), 16 * rows[0]["iteration_s"].get<double>(), 1e-9);

@@ -17,12 +17,12 @@ using profile::Dataset;
 using profile::DatasetEntry;
 
 Result<profile::Workbench> workbench(env::Env env) {
-  ORRERY_TRY(std::unique_ptr<profile::Yardstick> yardstick, profile::make_yardstick(env.clock));
+  ORRERY_TRY(std::unique_ptr<profile::SpeedProbe> speed_probe, profile::make_speed_probe(env.clock));
   return profile::Workbench{.make =
                                 [env](const workload::TrainingRun& run, const profile::ExecutorOptions& options) {
                                   return profile::make_executor(run, options, env.clock);
                                 },
-                            .yardstick = std::move(yardstick)};
+                            .speed_probe = std::move(speed_probe)};
 }
 
 void advance_to(Progress& progress, std::size_t done) {
@@ -33,7 +33,7 @@ void advance_to(Progress& progress, std::size_t done) {
 namespace {
 
 OptionRecord visits_option() {
-  return integer_option("visits", 3, "measurements of each, minutes apart").bounds(1, 100);
+  return integer_option("visits", 3, "measurements of each configuration, minutes apart").bounds(1, 100);
 }
 
 Status run_build(Context& context, const Arguments& arguments) {
@@ -176,11 +176,11 @@ Command dataset_build_command() {
           "FILE",
           1,
           1,
-          "measure random training configurations of the zoo into one file",
-          {integer_option("count", 800, "configurations the file shall have").bounds(1, 1e6),
-           optional_duration("time", "stop after this; the same command goes on later"),
-           integer_option("seed", 1, "of the configurations").bounds(0, 1e15), visits_option(),
-           integer_option("threads", 1, "threads inside operators; one is the least disturbed").bounds(1, 1024)},
+          "measure random training configurations of the zoo and collect them in one file",
+          {integer_option("count", 800, "configurations that the file should hold").bounds(1, 1e6),
+           optional_duration("time", "stop after this time; running the same command again continues"),
+           integer_option("seed", 1, "seed of the configurations").bounds(0, 1e15), visits_option(),
+           integer_option("threads", 1, "threads inside operators; one thread gives the least noise").bounds(1, 1024)},
           {"orrery dataset build cpu.dataset", "orrery dataset build cpu.dataset --count 2000 --time 1h"},
           run_build};
 }
@@ -190,7 +190,7 @@ Command dataset_show_command() {
           "FILE",
           1,
           1,
-          "what a data set holds, by family or by setting",
+          "summarise a data set by family or by setting",
           table_options(),
           {"orrery dataset show cpu.dataset", "orrery dataset show cpu.dataset --json"},
           run_show};
@@ -201,9 +201,9 @@ Command dataset_check_command() {
           "FILE",
           1,
           1,
-          "measure some configurations of a data set again and compare",
-          join({integer_option("count", 30, "configurations to measure").bounds(1, 1e6), visits_option(),
-                integer_option("seed", 1, "of which ones").bounds(0, 1e15)},
+          "measure some configurations of a data set again and compare the times",
+          join({integer_option("count", 30, "configurations to measure again").bounds(1, 1e6), visits_option(),
+                integer_option("seed", 1, "seed of the choice of configurations").bounds(0, 1e15)},
                table_options()),
           {"orrery dataset check cpu.dataset --count 30"},
           run_check};

@@ -54,7 +54,7 @@ Status run_build(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const profile::Workbench models, workbench(context.env));
   ORRERY_TRY(const std::string library, profile::library_name(models));
   const profile::JobBench bench{library, [&](const Job& job) { return run_job(context.env, program, job); },
-                                models.yardstick};
+                                models.speed_probe};
   ORRERY_TRY(const profile::JobsReport built,
              profile::build_jobs(context.env, arguments.words[0], how, bench,
                                  [&](std::size_t jobs) { advance_to(progress, jobs); }));
@@ -69,7 +69,7 @@ std::string setting_of(const Job& job) {
   return fmt::format("{} servers, {} workers, {}", job.servers, job.workers, job.is_async ? "async" : "sync");
 }
 
-// What decides how well the figures could be measured.
+// What decides how well the metrics could be measured.
 std::string conditions_text(const JobSet& set) {
   std::vector<double> slowness, computing;
   for (const MeasuredJob& job : set.jobs) {
@@ -125,10 +125,10 @@ Command dataset_jobs_command() {
           "FILE",
           1,
           1,
-          "run random data-parallel jobs and keep what they use of processor, memory and network",
-          {integer_option("count", 240, "jobs the file shall have").bounds(1, 1e6),
-           optional_duration("time", "stop after this; the same command goes on later"),
-           integer_option("seed", 1, "of the jobs").bounds(0, 1e15)},
+          "run random data-parallel jobs and record their processor, memory and network utilisation",
+          {integer_option("count", 240, "jobs that the file should hold").bounds(1, 1e6),
+           optional_duration("time", "stop after this time; running the same command again continues"),
+           integer_option("seed", 1, "seed of the jobs").bounds(0, 1e15)},
           {"orrery dataset jobs jobs.dataset", "orrery dataset jobs jobs.dataset --count 400 --time 1h"},
           run_build};
 }

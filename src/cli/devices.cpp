@@ -60,7 +60,7 @@ Command devices_command() {
           0,
           1,
           "list the devices and their peaks",
-          join({flag_option("sources", "show where the figures come from")}, table_options()),
+          join({flag_option("sources", "show the source of every number")}, table_options()),
           {"orrery devices", "orrery devices hopper --sources", "orrery devices --json"},
           run_devices};
 }

@@ -14,17 +14,20 @@
 namespace orrery::cli {
 
 std::vector<OptionRecord> distributed_options() {
-  return {
-      choice_option("form", "ps", {"ps", "allreduce"}, "parameter servers, or a ring all-reduce"),
-      integer_option("servers", 1, "parameter servers").bounds(1, 64),
-      integer_option("workers", 2, "workers").bounds(1, 64),
-      choice_option("mode", "sync", {"sync", "async"}, "servers wait for all workers, or apply each gradient at once"),
-      integer_option("steps", 10, "of each worker").bounds(1, 1e6),
-      integer_option("batch", 8, "samples per step and worker").bounds(1, 1 << 20),
-      number_option("learning-rate", 1e-3, "of plain SGD").bounds(0, 1e3),
-      integer_option("seed", 1, "of parameters; each worker adds its rank for its data").bounds(0, 1e15),
-      integer_option("threads", 1, "inside operators, of each worker").bounds(1, 1024),
-      duration_option("silence", "60s", "a process that hears nothing for so long gives up").bounds(1, 86400)};
+  return {choice_option("form", "ps", {"ps", "allreduce"},
+                        "how workers synchronise gradients: parameter servers, or a ring all-reduce"),
+          integer_option("servers", 1, "parameter servers").bounds(1, 64),
+          integer_option("workers", 2, "workers").bounds(1, 64),
+          choice_option("mode", "sync", {"sync", "async"},
+                        "sync: servers wait for all workers; async: they apply each gradient on arrival"),
+          integer_option("steps", 10, "of each worker").bounds(1, 1e6),
+          integer_option("batch", 8, "samples per step on each worker").bounds(1, 1 << 20),
+          number_option("learning-rate", 1e-3, "learning rate of plain SGD").bounds(0, 1e3),
+          integer_option("seed", 1, "seed of the initial parameters; each worker adds its rank to seed its data")
+              .bounds(0, 1e15),
+          integer_option("threads", 1, "threads inside operators, on each worker").bounds(1, 1024),
+          duration_option("silence", "60s", "a process gives up when it has received nothing for this long")
+              .bounds(1, 86400)};
 }
 
 std::vector<std::string> distributed_words(const OptionValues& options) {
@@ -146,19 +149,20 @@ Status run_role(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command distributed_role_command() {
-  return {"distributed role",
-          "MODEL",
-          1,
-          1,
-          "one process of a data-parallel job; `orrery distributed` starts it",
-          join({choice_option("role", "worker", {"worker", "server"}, "what it does"),
-                integer_option("rank", 0, "which of its role").bounds(0, 63),
-                text_option("address", "127.0.0.1", "of this process").in("HOST"),
-                text_option("peers", "", "where the servers listen").in("HOST:PORT").list(),
-                text_option("folder", "", "where processes of an all-reduce find each other").in("DIR")},
-               distributed_options()),
-          {"orrery distributed role lenet --role server --workers 1 --silence 5s"},
-          run_role};
+  return {
+      "distributed role",
+      "MODEL",
+      1,
+      1,
+      "run one process of a data-parallel job (started by `orrery distributed`)",
+      join({choice_option("role", "worker", {"worker", "server"}, "what it does"),
+            integer_option("rank", 0, "rank of this process within its role").bounds(0, 63),
+            text_option("address", "127.0.0.1", "of this process").in("HOST"),
+            text_option("peers", "", "addresses on which the servers listen").in("HOST:PORT").list(),
+            text_option("folder", "", "folder through which the processes of an all-reduce find each other").in("DIR")},
+           distributed_options()),
+      {"orrery distributed role lenet --role server --workers 1 --silence 5s"},
+      run_role};
 }
 
 }  // namespace orrery::cli

@@ -67,7 +67,7 @@ std::vector<OptionRecord> training_options() {
           .bounds(0, 1e9),
       optional_duration("time-limit", "of each training of a network"),
       text_option("keep", "", "folder for what trainings leave: those that were killed go on from there").in("DIR"),
-      flag_option("rivals", "also fit and score what others published, on the same data; slow")};
+      flag_option("baselines", "also fit and score what others published, on the same data; slow")};
 }
 
 predict::SequenceOptions sequence_options(const OptionValues& options) {
@@ -122,7 +122,7 @@ Status run_evaluate(Context& context, const Arguments& arguments) {
       .test = options.text("test"),
       .seed = static_cast<std::uint64_t>(options.integer("seed")),
       .threads = static_cast<int>(options.integer("threads")),
-      .rivals = options.flag("rivals"),
+      .baselines = options.flag("baselines"),
       .training = {.sequence = sequence_options(options),
                    .resource = resource_options(options),
                    .steps = static_cast<std::uint64_t>(options.integer("steps")),
@@ -190,7 +190,7 @@ Command evaluate_command() {
       "score predictions against measurements: " + suite_names(),
       join(join({text_option("train", "", "folder to fit on").in("DIR"),
                  text_option("test", "", "folder to score on; without it, cross-validation inside the first").in("DIR"),
-                 integer_option("seed", 1, "of every random choice").bounds(0, 1e15),
+                 integer_option("seed", 1, "seed of every random choice").bounds(0, 1e15),
                  integer_option("threads", 2, "threads to fit with").bounds(1, 256),
                  flag_option("markdown", "print a Markdown table"),
                  text_option("out", "", "draw predicted against measured").in("FILE.svg")},

@@ -40,7 +40,7 @@ Command experiment_fragmentation_command() {
             text_option("rule", "first-fit,best-fit,fgd", "rules to compare").list(10),
             integer_option("seeds", 5, "draws of the tasks").bounds(1, 1000),
             integer_option("moves", 1000, "tasks that may be moved in the end to make room").bounds(0, 100'000),
-            integer_option("threads", 2, "runs at a time").bounds(1, 256)},
+            integer_option("threads", 2, "simulations to run in parallel").bounds(1, 256)},
            table_options()),
       {"orrery experiment fragmentation",
        "orrery experiment fragmentation --machines nodes.csv --pods pods.csv --rule best-fit,fgd --moves 0"},

@@ -33,7 +33,7 @@ Command experiment_optimus_command() {
                 integer_option("jobs", 100, "of each draw").bounds(2, 10'000),
                 number_option("load", 1, "GPU time asked for, of what there is while jobs come").bounds(0.01, 100),
                 duration_option("restart", "30s", "without work after a suspension, move or change of GPUs"),
-                integer_option("threads", 2, "runs at a time").bounds(1, 256)},
+                integer_option("threads", 2, "simulations to run in parallel").bounds(1, 256)},
                report_options()),
           {"orrery experiment optimus", "orrery experiment optimus --seeds 3 --plots figures"},
           run_optimus};

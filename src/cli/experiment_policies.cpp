@@ -101,7 +101,8 @@ Command experiment_policies_command() {
            integer_option("jobs", 1000, "of each trace, from its start").bounds(2, 1'000'000),
            duration_option("restart", "30s", "without work after a suspension, move or change of GPUs"),
            number_option("prediction-error", 0, "of run times, sigma of its logarithm, for all policies").bounds(0, 10),
-           flag_option("all", "a row for every policy"), integer_option("threads", 2, "runs at a time").bounds(1, 256)},
+           flag_option("all", "a row for every policy"),
+           integer_option("threads", 2, "simulations to run in parallel").bounds(1, 256)},
           table_options()),
       {"orrery experiment policies", "orrery experiment policies --prediction-error 0.5 --all --csv"},
       run_policies};

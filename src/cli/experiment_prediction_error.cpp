@@ -35,7 +35,7 @@ Command experiment_prediction_error_command() {
                 integer_option("batch-jobs", 400, "PAI jobs").bounds(2, 5000),
                 integer_option("trace-jobs", 1000, "Philly jobs").bounds(2, 100'000),
                 number_option("load", 1.1, "of the Philly jobs").bounds(0.01, 100),
-                integer_option("threads", 2, "runs at a time").bounds(1, 256)},
+                integer_option("threads", 2, "simulations to run in parallel").bounds(1, 256)},
                report_options()),
           {"orrery experiment prediction-error", "orrery experiment prediction-error --seeds 3 --json"},
           run_prediction_error};

@@ -5,7 +5,7 @@
 #include "env/terminal.h"
 #include "predict/evaluate/gpu_iterations.h"
 #include "predict/evaluate/operator_folder.h"
-#include "predict/jobs/job_use_model.h"
+#include "predict/jobs/job_utilisation_model.h"
 #include "predict/measured/measured_model.h"
 #include "predict/operators/operator_model.h"
 
@@ -84,10 +84,10 @@ Status fit_jobs(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const profile::JobSet set, profile::read_jobs(context.env.files, arguments.words[0]));
   ORRERY_TRY(const predict::MeasuredModel steps, steps_of_machine(set.header.machine));
-  Progress progress("learning", predict::kJobUseFits, progress_options(context.env, "fits"));
+  Progress progress("learning", predict::kJobUtilisationFits, progress_options(context.env, "fits"));
   progress.begin();
-  auto fitted = predict::fit_job_use(set, steps.steps, static_cast<std::uint64_t>(options.integer("seed")),
-                                     [&] { progress.advance(1); });
+  auto fitted = predict::fit_job_utilisation(set, steps.steps, static_cast<std::uint64_t>(options.integer("seed")),
+                                             [&] { progress.advance(1); });
   if (!fitted) return std::move(fitted).error().with_context(arguments.words[0]);
   progress.finish();
   const std::string bytes = predict::to_bytes(*fitted);

@@ -142,9 +142,10 @@ Command graphdef_show_command() {
           "FILE",
           1,
           1,
-          "count what is in a TensorFlow 1.x GraphDef (text or binary)",
-          {text_option("device", "GPU", "look at nodes whose device contains this").in("TEXT"),
-           text_option("frequencies", "", "CSV of operators and their shares, to sum over the largest part").in("FILE"),
+          "count the nodes of a TensorFlow 1.x GraphDef (text or binary)",
+          {text_option("device", "GPU", "only consider nodes whose device contains this text").in("TEXT"),
+           text_option("frequencies", "", "CSV of operators and their shares; sums them over the largest component")
+               .in("FILE"),
            flag_option("json", "print JSON")},
           {"orrery graphdef show graph.pbtxt", "orrery graphdef show graph.pbtxt --device CPU --json"},
           run_graphdef_show};

@@ -4,25 +4,25 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "env/files.h"
-#include "predict/driple/figures.h"
 #include "predict/driple/grouping.h"
 #include "predict/driple/inspector.h"
+#include "predict/driple/resource_metrics.h"
 #include "workload/import/graphdef/file.h"
 
 namespace orrery::cli {
 
 namespace {
 
-using predict::ResourceFigures;
+using predict::ResourceMetrics;
 
 // Twelve numbers above 0, separated by commas; empty: all 1.
 Result<std::vector<double>> parse_maxima(const std::string& text) {
-  if (text.empty()) return std::vector<double>(predict::kFigures, 1.0);
+  if (text.empty()) return std::vector<double>(predict::kMetrics, 1.0);
   std::vector<double> maxima;
   for (const std::string& word : split(text, ',')) maxima.push_back(parse_number(word).value_or(0));
   const bool all_positive = std::all_of(maxima.begin(), maxima.end(), [](double one) { return one > 0; });
-  if (maxima.size() == predict::kFigures && all_positive) return maxima;
-  return Error::invalid(fmt::format("--maxima: expected {} numbers above 0, got {}", predict::kFigures, quote(text)));
+  if (maxima.size() == predict::kMetrics && all_positive) return maxima;
+  return Error::invalid(fmt::format("--maxima: expected {} numbers above 0, got {}", predict::kMetrics, quote(text)));
 }
 
 Result<predict::Inspector> read_inspector(env::Files& files, const std::string& path) {
@@ -31,9 +31,9 @@ Result<predict::Inspector> read_inspector(env::Files& files, const std::string& 
   if (!checkpoint) return std::move(checkpoint).error().with_context(path);
   auto inspector = predict::Inspector::make(*checkpoint);
   if (!inspector) return std::move(inspector).error().with_context(path);
-  if (inspector->outputs() != predict::kFigures) {
+  if (inspector->outputs() != predict::kMetrics) {
     return Error::invalid(
-        fmt::format("{}: it answers {} figures, not {}", path, inspector->outputs(), predict::kFigures));
+        fmt::format("{}: it answers {} figures, not {}", path, inspector->outputs(), predict::kMetrics));
   }
   return inspector;
 }
@@ -48,19 +48,19 @@ Result<predict::BuiltGraph> read_graph(env::Files& files, const std::string& pat
 }
 
 // Without the largest values of the training everything is a share of them, and times cannot be added.
-Table shares_table(const ResourceFigures& figures) {
+Table shares_table(const ResourceMetrics& metrics) {
   Table table({{"resource", "resource"},
                {"idle_share", "idle", CellFormat::kNumber},
                {"burst_share", "burst", CellFormat::kNumber},
                {"amount_share", "amount", CellFormat::kNumber}});
-  for (std::size_t i = 0; i < figures.size(); ++i) {
-    table.add({std::string(to_string(static_cast<predict::Resource>(i))), figures[i].idle.value(),
-               figures[i].burst.value(), figures[i].amount});
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    table.add({std::string(to_string(static_cast<predict::Resource>(i))), metrics[i].idle.value(),
+               metrics[i].burst.value(), metrics[i].amount});
   }
   return table;
 }
 
-Table figures_table(const ResourceFigures& figures) {
+Table metrics_table(const ResourceMetrics& metrics) {
   Table table({{"resource", "resource"},
                {"idle_s", "idle", CellFormat::kSeconds},
                {"burst_s", "burst", CellFormat::kSeconds},
@@ -68,8 +68,8 @@ Table figures_table(const ResourceFigures& figures) {
                {"cycle_s", "cycle", CellFormat::kSeconds},
                {"duty", "bursting", CellFormat::kPercent},
                {"mean_load", "mean load", CellFormat::kNumber}});
-  for (std::size_t i = 0; i < figures.size(); ++i) {
-    const predict::BurstFigures& one = figures[i];
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const predict::BurstMetrics& one = metrics[i];
     table.add({std::string(to_string(static_cast<predict::Resource>(i))), one.idle.value(), one.burst.value(),
                one.amount, cycle_time(one).value(), duty(one), mean_load(one)});
   }
@@ -88,9 +88,9 @@ Status run_graphdef_figures(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const predict::NodeGraph merged,
              grouped(built.graph, groups, {.seed = static_cast<std::uint64_t>(options.integer("seed"))}));
   ORRERY_TRY(const std::vector<double> answer, inspector.predict(merged));
-  ORRERY_TRY(const ResourceFigures figures, predict::resource_figures(answer, maxima));
+  ORRERY_TRY(const ResourceMetrics metrics, predict::resource_metrics(answer, maxima));
   const bool has_maxima = !options.text("maxima").empty();
-  ORRERY_TRY_VOID(context.print_table(has_maxima ? figures_table(figures) : shares_table(figures), options));
+  ORRERY_TRY_VOID(context.print_table(has_maxima ? metrics_table(metrics) : shares_table(metrics), options));
   if (!for_people(options)) return {};
   std::size_t unknown = 0;
   for (const auto& [op, count] : built.unknown_ops) unknown += count;
@@ -110,7 +110,7 @@ Command graphdef_figures_command() {
           "predict bursts and idling of a TensorFlow 1.x training by a Driple network",
           join({text_option("weights", "", "of the network, as PyTorch saves them").in("FILE"),
                 text_option("frequencies", "", "CSV of operators and their shares in a corpus").in("FILE"),
-                text_option("device", "GPU", "look at nodes whose device contains this").in("TEXT"),
+                text_option("device", "GPU", "only consider nodes whose device contains this text").in("TEXT"),
                 integer_option("groups", 100, "that nodes are merged into").bounds(1, 10'000),
                 integer_option("seed", 42, "of the groups").bounds(0, 1e15),
                 text_option("maxima", "", "the largest value of each figure in the training, separated by commas")

@@ -88,7 +88,7 @@ Command job_check_command() {
           "FILE",
           1,
           1,
-          "check a job file and show what it asks for",
+          "check a job file and show the job it describes",
           {flag_option("json", "print JSON")},
           {"orrery job check job.yaml", "orrery job check job.yaml --json"},
           run_job_check};

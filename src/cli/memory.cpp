@@ -81,7 +81,7 @@ Command memory_command() {
           "MODEL…",
           1,
           64,
-          "does it fit? memory by part, and the largest batch that fits",
+          "predict whether a training fits in memory: memory by part, and the largest batch that fits",
           join(join(placement_options(), training_options()), table_options()),
           {"orrery memory resnet50 --device T4,V100,A100 --batch 64",
            "orrery memory llama_7b --device A100-80GB --count 8 --zero 3 --precision bf16 --optimizer adamw",

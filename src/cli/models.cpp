@@ -179,7 +179,7 @@ Command models_command() {
           0,
           1,
           "list the models of the zoo",
-          join({flag_option("aliases", "show alternative names too")}, table_options()),
+          join({flag_option("aliases", "also show alternative names")}, table_options()),
           {"orrery models", "orrery models vit", "orrery models --json --columns model,parameters,macs"},
           run_models};
 }
@@ -189,7 +189,7 @@ Command model_show_command() {
           "MODEL",
           1,
           1,
-          "show one model: size, parameters, operators",
+          "show one model: its size, parameters and operators",
           join({integer_option("batch", 1, "samples per step").bounds(1, 1 << 24),
                 flag_option("operators", "list the operators with their costs")},
                table_options()),
@@ -204,7 +204,7 @@ Command model_export_command() {
           0,
           1,
           "write a model in the graph format",
-          {text_option("output", "", "file to write; standard output without it").in("FILE"),
+          {text_option("output", "", "file to write (default: standard output)").in("FILE"),
            flag_option("schema", "print the JSON Schema of the format instead")},
           {"orrery model export resnet50 --output resnet50.json", "orrery model export --schema"},
           run_model_export};

@@ -63,7 +63,7 @@ class Builder {
   Result<horizon::Problem> widened(const HorizonRun& run) {
     grid_.periods = wide_periods(run);
     ORRERY_TRY(horizon::Problem wide, problem(run.problem.vm_types));
-    const double missed = horizon::Ways(run.problem).left_out_usd();
+    const double missed = horizon::Configurations(run.problem).left_out_usd();
     for (Task& task : wide.tasks) {
       if (!task.must) continue;
       task.must = false;
@@ -94,7 +94,7 @@ class Builder {
       task.weight_usd_s = late_usd_per_h / 3600;
       task.must = certainty_.has_value();
     }
-    task.modes = horizon::modes_of(listed.ways, types, nodes_, certainty_.value_or(0.5));
+    task.modes = horizon::modes_of(listed.configurations, types, nodes_, certainty_.value_or(0.5));
     return task;
   }
 
@@ -158,13 +158,13 @@ class Builder {
     run.basis = basis_;
     run.certainty = certainty_;
     ORRERY_TRY(run.problem, problem(types));
-    double ways = 0;
-    for (const Task& task : run.problem.tasks) ways += static_cast<double>(task.modes.size()) * grid_.periods;
-    if (run.problem.tasks.size() > horizon::kTasksMax || ways > horizon::kWaysMax)
-      return Error::invalid(
-          fmt::format("{}: {} jobs with {:.0f} ways to start them; at most {} jobs and {:.0f} ways are "
-                      "supported: make --period longer",
-                      listing_.path, run.problem.tasks.size(), ways, horizon::kTasksMax, horizon::kWaysMax));
+    double configurations = 0;
+    for (const Task& task : run.problem.tasks) configurations += static_cast<double>(task.modes.size()) * grid_.periods;
+    if (run.problem.tasks.size() > horizon::kTasksMax || configurations > horizon::kConfigurationsMax)
+      return Error::invalid(fmt::format(
+          "{}: {} jobs with {:.0f} ways to start them; at most {} jobs and {:.0f} ways are "
+          "supported: make --period longer",
+          listing_.path, run.problem.tasks.size(), configurations, horizon::kTasksMax, horizon::kConfigurationsMax));
     for (const plan::ListedForecast& listed : listing_.list.forecasts) {
       ORRERY_TRY(horizon::Forecast forecast, forecast_of(listed, types));
       run.forecasts.push_back(std::move(forecast));
@@ -244,15 +244,18 @@ Result<HorizonRun> make_run(Context& context, const std::string& path, const Opt
 }  // namespace
 
 std::vector<OptionRecord> plan_horizon_options() {
-  return {
-      optional_duration("horizon", "rent by periods until then, by which all jobs must have ended").bounds(1, 1e8),
-      duration_option("period", "1h", "of a horizon: machines are rented and given back at its borders").bounds(1, 1e7),
-      optional_number("certainty", "of a horizon: deadlines must be kept with this probability").bounds(0.5, 0.9999),
-      choice_option("cost", "usd", {"usd", "energy", "carbon"},
-                    "of a horizon: rent, or the energy or carbon of the machines (field `energy` of the list)"),
-      integer_option("scenarios", 40, "of a horizon: how often it is played with other arrivals and times")
-          .bounds(0, 10000),
-      integer_option("seed", 1, "of the scenarios").bounds(0, 1e15)};
+  return {optional_duration("horizon", "plan rental periods up to this time, by which all jobs must have ended")
+              .bounds(1, 1e8),
+          duration_option("period", "1h",
+                          "with --horizon: length of a period; machines are rented and returned at its borders")
+              .bounds(1, 1e7),
+          optional_number("certainty", "with --horizon: required probability of meeting deadlines").bounds(0.5, 0.9999),
+          choice_option("cost", "usd", {"usd", "energy", "carbon"},
+                        "with --horizon: what to minimise, the rent or the energy or carbon of the machines (field "
+                        "`energy` of the list)"),
+          integer_option("scenarios", 40, "with --horizon: number of scenarios with other arrivals and times")
+              .bounds(0, 10000),
+          integer_option("seed", 1, "seed of the scenarios").bounds(0, 1e15)};
 }
 
 Status plan_horizon(Context& context, const std::string& path, const OptionValues& options) {

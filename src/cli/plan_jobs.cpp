@@ -58,7 +58,7 @@ std::vector<Job> jobs_of(const Listing& listing) {
   std::vector<Job> jobs;
   for (const plan::ListedJob& listed : listing.list.jobs) {
     const ListedFile& file = listing.file(listed.file);
-    Job job = plan::job_of(file.ways);
+    Job job = plan::job_of(file.configurations);
     job.id = file.spec.name;
     job.submit_s = listed.submit.value();
     job.due_s = file.spec.deadline ? file.spec.deadline->value() + job.submit_s : plan::kTimeMaxS;
@@ -137,7 +137,7 @@ Table machine_table(const Planned& planned) {
                {"to_s", "to", CellFormat::kSeconds},
                {"usd", "cost", CellFormat::kDollars},
                {"jobs", "jobs × GPUs"}});
-  for (const simulate::RentedStretch& one : simulate::rented_stretches(planned.market, planned.run.run)) {
+  for (const simulate::RentalInterval& one : simulate::rental_intervals(planned.market, planned.run.run)) {
     std::vector<std::string> jobs;
     for (const simulate::Holding& held : one.jobs) {
       const std::string text = fmt::format("{} × {}", planned.jobs[static_cast<std::size_t>(held.job)].id, held.gpus);
@@ -222,13 +222,13 @@ Result<Table> explanation(const Planned& planned, const std::string& id) {
 }  // namespace
 
 std::vector<OptionRecord> plan_jobs_options() {
-  return join(
-      join(catalog_options(),
-           {integer_option("nodes", 4, "machines that may be rented at once").bounds(1, 1000),
-            duration_option("replan", "30m", "plan anew after this long without an event").bounds(1, 1e7),
-            flag_option("spot", "rent at spot prices; times contain the interruptions to expect"), predictor_option(),
-            text_option("gantt", "", "write an SVG picture of who is where when").in("FILE")}),
-      plan_horizon_options());
+  return join(join(catalog_options(),
+                   {integer_option("nodes", 4, "most machines rented at the same time").bounds(1, 1000),
+                    duration_option("replan", "30m", "plan again after this long without an event").bounds(1, 1e7),
+                    flag_option("spot", "rent at spot prices; predicted times include the expected interruptions"),
+                    predictor_option(),
+                    text_option("gantt", "", "draw which job runs on which machine over time as SVG").in("FILE")}),
+              plan_horizon_options());
 }
 
 Status plan_jobs(Context& context, const std::string& path, const OptionValues& options) {

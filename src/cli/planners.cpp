@@ -5,8 +5,8 @@
 namespace orrery::cli {
 
 std::vector<OptionRecord> planner_option_records(const std::string& time_limit) {
-  return {duration_option("time-limit", time_limit, "to make a plan within").bounds(0.01, 86400),
-          flag_option("heuristic", "do not ask the solver: a plan and its bound only")};
+  return {duration_option("time-limit", time_limit, "time limit for making a plan").bounds(0.01, 86400),
+          flag_option("heuristic", "do not run the MILP solver: a heuristic plan and its bound only")};
 }
 
 plan::PlannerOptions planner_options(Context& context, const OptionValues& options) {

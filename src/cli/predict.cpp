@@ -186,30 +186,35 @@ Status run_predict(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command predict_command() {
-  return {
-      "predict",
-      "MODEL…",
-      1,
-      64,
-      "predict time, memory and cost of training",
-      join(join(join(placement_options(), training_options()),
-                {predictor_option(),
-                 text_option("observed", "", "correct by runs that `orrery observe` kept").in("FILE"),
-                 flag_option("explain", "where the time and the memory go"),
-                 integer_option("top", 10, "operators to list with --explain").bounds(1, 100000),
-                 text_option("plot", "", "write an SVG of the throughput").in("FILE"),
-                 text_option("trace", "", "write the operators of one iteration as `orrery profile` does").in("FILE"),
-                 text_option("timeline", "", "write an SVG of one iteration, operator by operator").in("FILE")}),
-           table_options()),
-      {"orrery predict resnet50 --device V100 --batch 64 --explain",
-       "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
-       "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
-       "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
-       "orrery predict resnet18 --device CPU --batch 8 --with cpu.model",
-       "orrery predict resnet50 --device V100 --batch 128 --observed observed.jsonl",
-       "orrery predict resnet18 --device T4 --batch 32 --trace predicted.trace.json",
-       "orrery predict job.yaml --device H100"},
-      run_predict};
+  return {"predict",
+          "MODEL…",
+          1,
+          64,
+          "predict time, memory and cost of training",
+          join(join(join(placement_options(), training_options()),
+                    {predictor_option(),
+                     text_option("observed", "",
+                                 "correct predictions by the runs that `orrery observe` recorded in this file")
+                         .in("FILE"),
+                     flag_option("explain", "show where the time and the memory go"),
+                     integer_option("top", 10, "operators that --explain lists").bounds(1, 100000),
+                     text_option("plot", "", "draw the throughput as SVG").in("FILE"),
+                     text_option("trace", "",
+                                 "write the predicted operators of one iteration as an execution trace, in the format "
+                                 "of `orrery profile`")
+                         .in("FILE"),
+                     text_option("timeline", "", "draw the timeline of one iteration as SVG, operator by operator")
+                         .in("FILE")}),
+               table_options()),
+          {"orrery predict resnet50 --device V100 --batch 64 --explain",
+           "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
+           "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
+           "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
+           "orrery predict resnet18 --device CPU --batch 8 --predictor cpu.model",
+           "orrery predict resnet50 --device V100 --batch 128 --observed observed.jsonl",
+           "orrery predict resnet18 --device T4 --batch 32 --trace predicted.trace.json",
+           "orrery predict job.yaml --device H100"},
+          run_predict};
 }
 
 }  // namespace orrery::cli

@@ -28,14 +28,14 @@ Result<Predictor> measured_predictor(std::string_view bytes) {
 
 OptionRecord predictor_option() {
   return text_option(
-             "with", "auto",
+             "predictor", "auto",
              "auto (the model with the least error on this device), operators (what they took on measured GPUs), "
              "analytic (formulas), or a file that `orrery fit` made")
       .in("PREDICTOR");
 }
 
 Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const OptionValues& options) {
-  return named_predictor(env, options.text("with"));
+  return named_predictor(env, options.text("predictor"));
 }
 
 Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const std::string& choice) {
@@ -62,15 +62,15 @@ Result<predict::MeasuredModel> steps_of_machine(std::string_view machine) {
   return Error::not_found(fmt::format("no model of steps on {} was built into this program", quote(machine)));
 }
 
-Result<predict::JobUseModel> job_use_model(env::Env env, const std::string& choice) {
+Result<predict::JobUtilisationModel> job_utilisation_model(env::Env env, const std::string& choice) {
   if (choice != "auto") {
     ORRERY_TRY(const std::string bytes, env.files.read(choice, predict::kModelMax));
-    auto model = predict::parse_job_use(bytes);
+    auto model = predict::parse_job_utilisation(bytes);
     if (!model) return std::move(model).error().with_context(choice);
     return model;
   }
   for (const std::string_view bytes : predict::shipped_models()) {
-    if (predict::is_job_use(bytes)) return predict::parse_job_use(bytes);
+    if (predict::is_job_utilisation(bytes)) return predict::parse_job_utilisation(bytes);
   }
   return Error::unsupported("no model of jobs was built into this program");
 }

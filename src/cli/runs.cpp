@@ -18,12 +18,12 @@ using workload::TrainingRun;
 
 std::vector<OptionRecord> training_options() {
   std::vector<OptionRecord> options = {
-      integer_option("batch", 32, "samples per step and replica").bounds(1, 1 << 24).list(),
+      integer_option("batch", 32, "samples per step on each replica").bounds(1, 1 << 24).list(),
       workload::precision_option().list(),
       workload::optimizer_option(),
       integer_option("steps", 1000, "steps to train").bounds(1, 1e15),
-      optional_number("epochs", "passes over the data instead of --steps").bounds(1e-6, 1e9),
-      optional_integer("dataset-size", "samples of one epoch").bounds(1, 1e15),
+      optional_number("epochs", "epochs to train, instead of --steps").bounds(1e-6, 1e9),
+      optional_integer("dataset-size", "samples in one epoch").bounds(1, 1e15),
   };
   return join(std::move(options), workload::parallelism_options());
 }
@@ -32,9 +32,10 @@ std::vector<OptionRecord> placement_options() {
   return {
       text_option("device", "V100", "devices to run on").in("NAME").list(),
       integer_option("count", 1, "number of devices").bounds(1, 1 << 20).list(),
-      integer_option("per-machine", 8, "devices in one machine, at most").bounds(1, 1024),
-      text_option("network", "",
-                  "link between machines; unless given 100 Gb/s Ethernet, one for each device of a board of 8")
+      integer_option("per-machine", 8, "most devices in one machine").bounds(1, 1024),
+      text_option(
+          "network", "",
+          "link between machines (default: 100 Gb/s Ethernet; one adapter per device on machines with boards of 8)")
           .in("LINK"),
   };
 }

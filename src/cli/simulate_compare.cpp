@@ -68,7 +68,7 @@ Command simulate_compare_command() {
           "RUN…",
           1,
           1000,
-          "put runs beside each other that orrery simulate --json wrote",
+          "compare runs that `orrery simulate --json` wrote",
           table_options(),
           {"orrery simulate compare monday.json tuesday.json"},
           run_compare};

@@ -12,38 +12,47 @@ namespace orrery::cli {
 std::vector<OptionRecord> setup_options() {
   return {
       choice_option("placement", "consolidated", {"consolidated", "most-free", "best-fit", "rack"},
-                    "where GPUs are taken from"),
-      number_option("prediction-error", 0, "policies see run times times exp(N(0, this)) instead of the true ones")
+                    "how GPUs are chosen for a job"),
+      number_option("prediction-error", 0, "policies see run times multiplied by exp(N(0, X)) instead of the true ones")
           .bounds(0, 5),
-      duration_option("start-cost", "0s", "without work when a job first starts"),
-      duration_option("resume-cost", "0s", "without work when a suspended job goes on"),
-      duration_option("move-cost", "0s", "without work when a job moves or is resized"),
-      optional_duration("mtbf", "machines fail, on average after this time").bounds(1, 1e9),
-      duration_option("repair", "1h", "and are down for this long, on average").bounds(1, 1e9),
-      duration_option("checkpoint", "0s", "a failure loses the work since the last multiple of this"),
-      optional_duration("notice", "machines that fail say so this long before, like spot machines"),
-      duration_option("save-time", "30s", "that jobs need to save their work when they hear it"),
-      number_option("stragglers", 0, "probability that a worker is slow, drawn whenever its job starts")
+      duration_option("start-cost", "0s", "time without progress when a job first starts"),
+      duration_option("resume-cost", "0s", "time without progress when a suspended job resumes"),
+      duration_option("move-cost", "0s", "time without progress when a job migrates or is resized"),
+      optional_duration("mtbf", "mean time between failures of a machine (default: machines do not fail)")
+          .bounds(1, 1e9),
+      duration_option("repair", "1h", "mean time that a failed machine is down").bounds(1, 1e9),
+      duration_option(
+          "checkpoint", "0s",
+          "interval between checkpoints; a failure loses the work since the last one (0s: no work is lost)"),
+      optional_duration("preemption-notice", "machines announce a failure this long before it, like spot machines"),
+      duration_option("save-time", "30s", "time that a job needs to save its work after such a notice"),
+      number_option("stragglers", 0, "probability that a worker is slow; drawn each time its job starts")
           .bounds(0, 0.999),
-      number_option("straggler-slowdown", 3, "of a job with a slow worker").bounds(1, 1000),
-      integer_option("quota", 0, "GPUs the jobs of one tenant may ask for at a time; 0: no limit").bounds(0, 1e6),
-      optional_duration("age", "a job that has waited this long gets the next free GPUs, under any policy")
+      number_option("straggler-slowdown", 3, "slowdown of a job with a slow worker").bounds(1, 1000),
+      integer_option("quota", 0, "GPUs that the jobs of one tenant may hold at a time; 0: no limit").bounds(0, 1e6),
+      optional_duration("age", "a job that has waited this long gets the next free GPUs, whatever the policy")
           .bounds(0.001, 1e9),
-      optional_duration("min-run", "no job is suspended before it has run this long, under any policy")
+      optional_duration("min-run", "no job is suspended before it has run this long, whatever the policy")
           .bounds(0.001, 1e9),
-      optional_duration("round", "ask policies at multiples of this only").bounds(0.001, 1e7),
-      number_option("elastic", 4, "optimus may give a job up to this many times the GPUs it asks for").bounds(1, 1e4),
-      choice_option("scaling", "known", {"known", "fitted"},
-                    "what optimus knows of how jobs scale: all, or what trial runs and running jobs show"),
-      number_option("trial-noise", 0.05, "error of trial runs, with --scaling fitted").bounds(0, 2),
-      duration_option("trial-time", "10s", "of each of the five trial runs of a model, before its first job works"),
-      number_option("serial-share", 0.03, "share of a step on one GPU that more GPUs do not shorten").bounds(0, 1),
-      number_option("spread-cost", 0, "slowdown per machine beyond the fewest possible").bounds(0, 10),
-      text_option("locality", "", "measured speeds of jobs that are spread over machines").in("FILE.csv"),
-      text_option("interference", "", "measured speeds of jobs that share GPUs").in("FILE.csv"),
-      number_option("gpu-price", 0, "for the cost of GPU time held").in("USD").bounds(0, 1e6),
-      text_option("prices", "", "instead: what a GPU costs over time").in("FILE.csv"),
-      optional_number("bid", "with --prices: machines are taken back while the price is above this")
+      optional_duration("round", "call the policy only at multiples of this time").bounds(0.001, 1e7),
+      number_option("elastic", 4, "elastic policies may give a job up to this many times the GPUs that it requests")
+          .bounds(1, 1e4),
+      choice_option(
+          "scaling", "known", {"known", "fitted"},
+          "what elastic policies know of how jobs scale: the true curve, or a fit to trial runs and running jobs"),
+      number_option("trial-noise", 0.05, "relative error of trial runs, with --scaling fitted").bounds(0, 2),
+      duration_option("trial-time", "10s",
+                      "length of each of the five trial runs of a model before its first job makes progress"),
+      number_option("serial-share", 0.03, "serial share of a step on one GPU, which more GPUs do not shorten")
+          .bounds(0, 1),
+      number_option("spread-cost", 0, "relative slowdown for each machine beyond the fewest possible").bounds(0, 10),
+      text_option("locality", "", "file of measured speeds of jobs that are spread over machines").in("FILE.csv"),
+      text_option("interference", "", "file of measured speeds of jobs that share GPUs").in("FILE.csv"),
+      number_option("gpu-price", 0, "price of one GPU per hour, for the cost of the GPU time held")
+          .in("USD")
+          .bounds(0, 1e6),
+      text_option("prices", "", "prices of a GPU over time, instead of --gpu-price").in("FILE.csv"),
+      optional_number("bid", "with --prices: machines are lost while the price is above this bid")
           .in("USD")
           .bounds(0, 1e6)};
 }
@@ -58,8 +67,8 @@ Status check_combinations(const OptionValues& options) {
   if (options.has("prices") && options.number("gpu-price") > 0) {
     return Error::invalid("--gpu-price and --prices both say what a GPU costs; give one of them");
   }
-  if (options.has("notice") && !options.has("mtbf") && !options.has("bid")) {
-    return Error::invalid("--notice is of machines that fail; give --mtbf or --bid as well");
+  if (options.has("preemption-notice") && !options.has("mtbf") && !options.has("bid")) {
+    return Error::invalid("--preemption-notice is of machines that fail; give --mtbf or --bid as well");
   }
   return {};
 }
@@ -77,13 +86,13 @@ simulate::RunSetup SimulationSetup::with_seed(std::uint64_t seed) const {
 }
 
 Result<SimulationSetup> load_setup(Context& context, const OptionValues& options, const ClusterChoice& cluster,
-                                   const simulate::Workload& workload) {
+                                   const simulate::JobTrace& job_trace) {
   ORRERY_TRY_VOID(check_combinations(options));
   SimulationSetup result;
   simulate::RunSetup& setup = result.base;
   simulate::EngineOptions& engine = setup.engine;
   const auto time = [&](std::string_view name) { return schedule::from_seconds(options.duration(name).value()); };
-  std::string content = simulate::to_csv(workload) + cluster.text;
+  std::string content = simulate::to_csv(job_trace) + cluster.text;
   const auto read = [&](std::string_view name) -> Result<std::string> {
     ORRERY_TRY(std::string text, simulate::read_data_file(context.env.files, options.text(name)));
     content += text;
@@ -126,9 +135,9 @@ Result<SimulationSetup> load_setup(Context& context, const OptionValues& options
     result.repair_s = options.duration("repair").value();
   }
   // Twice the time of the submissions and a month: most runs end before.
-  result.until_ns = 2 * workload.jobs.back().facts.submit_ns + schedule::from_seconds(30 * 86'400.0);
-  result.told = options.has("notice");
-  if (result.told) result.notice_ns = time("notice");
+  result.until_ns = 2 * job_trace.jobs.back().facts.submit_ns + schedule::from_seconds(30 * 86'400.0);
+  result.told = options.has("preemption-notice");
+  if (result.told) result.notice_ns = time("preemption-notice");
   result.save_ns = time("save-time");
   result.is_random =
       setup.fitted_scaling || engine.prediction_sigma > 0 || engine.stragglers.probability > 0 || result.mtbf_s > 0;

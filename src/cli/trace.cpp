@@ -186,7 +186,7 @@ Status run_trace_compare(Context& context, const Arguments& arguments) {
 }
 
 OptionRecord iteration_option() {
-  return optional_integer("iteration", "only this one, counted from 1; without it the mean of all").bounds(1, 1e9);
+  return optional_integer("iteration", "only this iteration, counted from 1 (default: the mean of all)").bounds(1, 1e9);
 }
 
 }  // namespace
@@ -196,10 +196,10 @@ Command trace_show_command() {
           "FILE",
           1,
           1,
-          "the operators in a profiler's trace by phase, longest first",
+          "list the operators of an execution trace by phase, longest first",
           join({iteration_option(),
-                optional_integer("top", "rows to show; without it 20, and all as JSON or CSV").bounds(1, 1e9),
-                flag_option("in-order", "one row per operator of the (first) iteration, in the order they ran")},
+                optional_integer("top", "rows to show (default: 20; all rows with --json or --csv)").bounds(1, 1e9),
+                flag_option("in-order", "one row per operator of the (first) iteration, in order of execution")},
                table_options()),
           {"orrery trace show trace.json.gz", "orrery trace show trace.json --iteration 2 --in-order --top 50",
            "orrery trace show run.trace.json --csv"},
@@ -211,9 +211,9 @@ Command trace_convert_command() {
           "IN OUT",
           2,
           2,
-          "write a trace for Chrome, Perfetto or ourselves",
+          "convert an execution trace to the format of Chrome, Perfetto or Orrery",
           {choice_option("to", "", {"chrome", "perfetto", "orrery"},
-                         "form of OUT; without it by its ending: .json, .pftrace, .trace.json")},
+                         "format of OUT (default: by its ending, .json, .pftrace or .trace.json)")},
           {"orrery trace convert trace.json.gz trace.pftrace", "orrery trace convert trace.json.gz steps.trace.json",
            "orrery trace convert steps.trace.json view.json --to chrome"},
           run_trace_convert};
@@ -224,8 +224,8 @@ Command trace_compare_command() {
           "A B",
           2,
           2,
-          "the time per kind of operator and phase in two traces",
-          join({iteration_option(), text_option("plot", "", "write an SVG of both, one above the other").in("FILE")},
+          "compare the time per kind of operator and phase in two execution traces",
+          join({iteration_option(), text_option("plot", "", "draw both traces as SVG, one above the other").in("FILE")},
                table_options()),
           {"orrery trace compare before.json.gz after.json.gz",
            "orrery trace compare predicted.trace.json measured.trace.json --plot both.svg",

@@ -105,15 +105,16 @@ Status run_trace_summary(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command trace_summary_command() {
-  return {"trace summary",
-          "FILE…",
-          1,
-          64,
-          "where the time of every iteration in a profiler's trace went",
-          join({flag_option("streams", "one row per stream of the device instead")}, table_options()),
-          {"orrery trace summary trace.json.gz", "orrery trace summary rank0.json rank1.json --json",
-           "orrery trace summary trace.json --streams"},
-          run_trace_summary};
+  return {
+      "trace summary",
+      "FILE…",
+      1,
+      64,
+      "show where the time of every iteration of an execution trace went",
+      join({flag_option("streams", "one row per stream of the device instead of one per iteration")}, table_options()),
+      {"orrery trace summary trace.json.gz", "orrery trace summary rank0.json rank1.json --json",
+       "orrery trace summary trace.json --streams"},
+      run_trace_summary};
 }
 
 }  // namespace orrery::cli

@@ -177,20 +177,21 @@ Command whatif_command() {
   OptionRecord precisions = workload::precision_option().list();
   precisions.name = "to-precision";
   precisions.default_value.clear();
-  precisions.help = "arithmetic to try";
+  precisions.help = "precisions to try";
   return {"whatif",
           "MODEL",
           1,
           1,
-          "what one change would do: another device, more of them, another batch or network",
+          "show what one change would do: another device, another number of devices, another batch or network",
           join(join(std::move(base),
                     {text_option("to-device", "", "devices to try instead").in("NAME").list(),
                      optional_integer("to-count", "numbers of devices to try").bounds(1, 1 << 20).list(),
                      optional_integer("to-per-machine", "devices in one machine to try").bounds(1, 1024).list(),
-                     text_option("to-network", "", "links between machines to try").in("LINK").list(),
-                     optional_integer("to-batch", "samples per step and replica to try").bounds(1, 1 << 24).list(),
+                     text_option("to-network", "", "links between machines to try instead").in("LINK").list(),
+                     optional_integer("to-batch", "samples per step on each replica to try").bounds(1, 1 << 24).list(),
                      std::move(precisions),
-                     optional_number("noise-scale", "of gradients, in samples: what larger batches are worth")
+                     optional_number("noise-scale",
+                                     "gradient noise scale in samples; it says how much larger batches are worth")
                          .bounds(0, 1e12),
                      predictor_option()}),
                table_options()),

@@ -7,11 +7,10 @@
 //   goodput(n, B) = B / T(n, B) · (φ + B₀) / (φ + B)
 //
 // Procedure, every `every` steps:
-//   1. Of n - 1, n, n + 1 workers and half, the same and twice the batch, within their limits, take the best goodput;
-//   of equal ones the
-//      fewest workers, then the smallest batch.
-//   2. Propose it if it is better than now by the share `gain`. What is tried and does not come true is learned, and
-//   taken back.
+//   1. Of n - 1, n and n + 1 workers, each with half, the same and twice the batch, within the limits, take the best
+//      goodput; on ties the fewest workers, then the smallest batch.
+//   2. Propose it if it is better than the present one by the share `gain`. A change that does not bring what was
+//      predicted corrects the fit and is taken back.
 
 #include "elastic/policy/policy.h"
 

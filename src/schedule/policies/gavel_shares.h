@@ -7,12 +7,11 @@
 // speed x share. For all policies: shares of the units of a job add up to at most 1, GPUs x share of the units on a
 // type to at most the GPUs there are. Pairs are of jobs with as many GPUs, and count them once.
 //   max-min      max min over j of GPUs_j v_j / (weight_j x its speed if its time were spread over types like GPUs are)
-//   finish-time  min max over j of (age_j + left_j / v_j) / (what both would be with an equal share for everybody):
-//                bisection on the ratio r; one linear program each: v_j >= t left_j / (r isolated_j - age_j), max t
-//   makespan     max t with v_j >= t left_j: everybody ends by 1 / t; on one type without pairs in closed form
+//   finish-time  min max over j of (age_j + left_j / v_j) / (the same sum if all jobs had equal shares): bisection on
+//                the ratio r; one linear program each: v_j >= t left_j / (r isolated_j - age_j), max t
+//   makespan     max t with v_j >= t left_j: all jobs end by 1 / t; on one type without pairs in closed form
 //   throughput   max sum of v_j / price of the type, with v_j >= left_j / (time to the deadline) for jobs that have
-//   one;
-//                without these rows if there is no such point
+//                a deadline; without these rows if no such point exists
 //   isolated     an equal share: GPUs of the type / jobs / GPUs of the job, at most 1 in sum
 // Of the points that are best all policies take one that is best for the sum of v_j / (its speed alone), so that what
 // the objective leaves free is used. Source: Narayanan et al., "Heterogeneity-Aware Cluster Scheduling Policies" (OSDI

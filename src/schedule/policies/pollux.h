@@ -5,12 +5,11 @@
 // GPUs costs a restart.
 // 1. The speedup of a job is its goodput on its GPUs / that on one. The aim is the largest power mean of speedups with
 //    power -1, that is the least sum of 1 / speedup. A job without GPUs counts as one with a speedup of `none_speedup`.
-// 2. A running job whose GPUs change counts with its speedup x (age - restarts x d) / (age + d), d the delay of a
-// restart.
-// 3. Every round, two ways are tried and the one with the lesser sum is taken: from what jobs have now, and from
-// nothing.
-//    From there, the best of these changes is made until none helps: a job gets its next size from free GPUs; a job
-//    gets it from another, which goes back to a lesser size.
+// 2. A running job whose GPUs change counts with its speedup x (age - restarts x d) / (age + d), where d is the delay
+//    of a restart.
+// 3. Every round searches from two starting points, the present allocation and an empty one, and takes the result with
+//    the smaller sum. Each search makes the best of these changes until none helps: a job gets its next size from free
+//    GPUs; a job gets it from another job, which goes back to a smaller size.
 // 4. Sizes are 1 to 4 GPUs and whole machines beyond, so that no machine has parts of two large jobs.
 // 5. Jobs that keep their number of GPUs keep their GPUs; others are placed anew, the largest first.
 // Jobs that must not be suspended yet keep their GPUs. The published policy searches with a genetic algorithm, over

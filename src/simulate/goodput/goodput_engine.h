@@ -2,9 +2,8 @@
 // A cluster in rounds whose jobs progress by goodput: the world of the Pollux simulator, job by job.
 //
 // 1. Every round, all jobs advance by its length; a job that was placed anew first waits for the re-scale delay.
-// 2. With r GPUs, batch b per GPU and a accumulations, the batch is M = r b (a + 1), a step takes step + a (step -
-// sync),
-//    and progress per second is gain(M, epoch) / step time.
+// 2. With r GPUs, batch b per GPU and a accumulations, the batch is M = r b (a + 1), a step takes
+//    step + a (step - sync), and progress per second is gain(M, epoch) / step time.
 // 3. At the end of an epoch the time since the last change of speed is rounded to whole seconds, half to even. A job is
 //    done when its last epoch is.
 // 4. Then the policy is asked; jobs whose GPUs changed restart.
