@@ -186,7 +186,8 @@ Command plan_command() {
           0,
           1,
           "which machines to rent for which jobs, with the cost and a bound no plan can beat",
-          join({text_option("instance", "", "one decision: jobs, VM types and prices (docs/plan.md)").in("FILE"),
+          join({text_option("instance", "", "one decision: jobs, VM types and prices (docs/reference/planning.md)")
+                    .in("FILE"),
                 choice_option("objective", "wait", {"wait", "rho", "first_end"},
                               "what a postponed job of the instance costs"),
                 text_option("explain", "", "what every choice would cost this job, and which was taken").in("JOB"),
