@@ -112,4 +112,4 @@ wait "$training"
 
 story "Pictures"
 printf '%s\n' "$pictures"/*.svg
-printf '\nThe first two stories come from formulas and data sheets: no measurement has calibrated them yet (docs/prediction.md).\n'
+printf '\nThe first two stories come from formulas and data sheets: no measurement has calibrated them yet (docs/reference/prediction.md).\n'

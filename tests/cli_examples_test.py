@@ -1,9 +1,9 @@
 """The commands that the documents and the demo show really work. Usage: cli_examples_test.py ORRERY
 
 Every line that starts with `orrery ` in a fenced `sh` block of README.md and docs/ is run in a folder that holds only
-`examples` and must exit with 0. Where a fenced `text` block follows, every line it shows must be in the output; "…" stands for what was
-left out. docs/reference.md is left out: some of its examples need measurements, and tests of the command line cover
-them.
+`examples` and must exit with 0. Where a fenced `text` block follows, every line it shows must be in the output; "…"
+stands for what was left out. docs/reference/commands.md is left out: some of its examples need measurements, and tests
+of the command line cover them.
 """
 
 import os
@@ -39,7 +39,7 @@ def missing_lines(shown, output):
 
 
 def pages():
-    return [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").rglob("*.md")) if p.name != "reference.md")]
+    return [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").rglob("*.md")) if p.name != "commands.md")]
 
 
 class CliExamplesTest(unittest.TestCase):

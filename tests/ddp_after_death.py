@@ -1,7 +1,7 @@
 """What torch.distributed gives after the death of a rank. usage: ddp_after_death.py VICTIM
 
 Three ranks; VICTIM kills itself. The others then call every collective and print a line each. Run by python_ddp_test.py,
-which knows what each line must be; docs/python.md has the same table.
+which knows what each line must be; docs/guide/python.md has the same table.
 """
 
 import os

@@ -177,7 +177,7 @@ class TorchTest(JobTest):
         return run(path)
 
     def test_the_examples_of_the_document(self):
-        page = (ROOT / "docs" / "python.md").read_text()
+        page = (ROOT / "docs" / "guide" / "python.md").read_text()
         blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
         self.assertGreaterEqual(len(blocks), 3)
         for number, block in enumerate(blocks):

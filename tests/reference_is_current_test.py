@@ -1,6 +1,6 @@
 """Pages made by the program are what it prints. Usage: reference_is_current_test.py ORRERY
 
-docs/reference.md is the output of `orrery reference`; docs/formats/job.md contains that of
+docs/reference/commands.md is the output of `orrery reference`; docs/reference/formats/job.md contains that of
 `orrery job schema --format markdown`.
 """
 
@@ -25,14 +25,16 @@ def report(page, printed, stored, advice):
 def main():
     status = 0
     printed = output_of("reference")
-    stored = (DOCS / "reference.md").read_text(encoding="utf-8")
+    stored = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
     if printed != stored:
-        report("docs/reference.md", printed, stored, "Run: build/release/bin/orrery reference > docs/reference.md")
+        advice = "Run: build/release/bin/orrery reference > docs/reference/commands.md"
+        report("docs/reference/commands.md", printed, stored, advice)
         status = 1
     fields = output_of("job", "schema", "--format", "markdown")
-    page = (DOCS / "formats" / "job.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "formats" / "job.md").read_text(encoding="utf-8")
     if fields not in page:
-        report("docs/formats/job.md", fields, page, "Put in: build/release/bin/orrery job schema --format markdown")
+        advice = "Put in: build/release/bin/orrery job schema --format markdown"
+        report("docs/reference/formats/job.md", fields, page, advice)
         status = 1
     return status
 

@@ -14,7 +14,7 @@ import sys
 SKIPPED = 77
 # Cases that are run at least, so that an empty folder does not pass.
 RUN_AT_LEAST = {"tiresias_sim": 44, "pollux_sim": 72, "allox_hydra": 200, "gavel_sim": 40, "muri": 20, "shockwave_tacc": 9, "colocation": 4}
-# One run of Optimus is off by 1.1 %; optimus_restated_test.py gets our figure as well (docs/simulate.md). All others keep
+# One run of Optimus is off by 1.1 %; optimus_restated_test.py gets our figure as well (docs/results/simulate.md). All others keep
 # the bar of 0.1 %.
 MAY_FAIL = {"pollux_sim": {("load 0.5, workload 6", "optimus")}}
 

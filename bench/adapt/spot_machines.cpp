@@ -4,7 +4,7 @@
 //
 // Beside it what a job would commit that stops at every change and starts again from a checkpoint it wrote when it
 // was told, with the same samples per second and worker: a model, no measurement. A bare torchrun restarts in 3.6 s
-// here (docs/benchmarks.md); a minute is what reading a data set and compiling a model add elsewhere.
+// here (docs/results/benchmarks.md); a minute is what reading a data set and compiling a model add elsewhere.
 //
 // Bar: no worker has to begin a step again.
 

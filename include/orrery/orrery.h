@@ -15,7 +15,7 @@
  *   orrery_free(worker);
  *
  * A process that `orrery run` started finds its job by itself; any other is a job of one. A worker belongs to the
- * thread that started it. What holds for steps and memberships is in docs/elastic.md.
+ * thread that started it. What holds for steps and memberships is in docs/guide/elastic.md.
  *
  * Link with liborrery_elastic. Functions and fields are added at the end only; nothing that is here changes its meaning
  * within one ORRERY_INTERFACE. */

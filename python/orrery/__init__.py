@@ -8,7 +8,7 @@
                 orrery.resize(orrery.size() + 1)
 
 The functions here are those of the one worker of this process, which init() makes; orrery.torch.Optimizer calls that for
-PyTorch. docs/python.md tells how it is used.
+PyTorch. docs/guide/python.md tells how it is used.
 """
 
 from __future__ import annotations

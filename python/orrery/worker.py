@@ -1,6 +1,6 @@
 """A process of a training job: the C interface as a Python object.
 
-What holds for steps and memberships is in docs/elastic.md.
+What holds for steps and memberships is in docs/guide/elastic.md.
 """
 
 from __future__ import annotations

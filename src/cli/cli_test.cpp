@@ -100,9 +100,9 @@ TEST(CliTest, ALetterStandsForItsOption) {
 }
 
 TEST(CliTest, JobsThatDoNotRunAreNamed) {
-  EXPECT_EQ(call("jobs").output, "no job is running; `orrery run` starts one\n");
-  EXPECT_EQ(json_of("jobs --json"), nlohmann::json::array());
-  for (const char* line : {"resize nobody 2", "stop nobody", "jobs nobody"}) {
+  EXPECT_EQ(call("ps").output, "no job is running; `orrery run` starts one\n");
+  EXPECT_EQ(json_of("ps --json"), nlohmann::json::array());
+  for (const char* line : {"resize nobody 2", "stop nobody", "ps nobody"}) {
     const Outcome outcome = call(line);
     EXPECT_EQ(outcome.exit_code, kBadInput) << line;
     EXPECT_NE(outcome.errors.find("no job \"nobody\" is running; `orrery ps` lists them"), std::string::npos) << line;

@@ -63,7 +63,7 @@ Status run_policies(Context& context, const Arguments& arguments) {
       return std::find(wanted.begin(), wanted.end(), trace.name) == wanted.end();
     });
     if (traces.empty())
-      return Error::not_found("none of the traces asked for is there; see docs/scheduling.md for names");
+      return Error::not_found("none of the traces asked for is there; see docs/results/scheduling.md for names");
   }
   simulate::PolicyTableOptions how;
   how.policies = options.texts("policy");

@@ -42,7 +42,7 @@ Command reference_command() {
           0,
           "print the reference page, or the JSON Schema, of all commands",
           {choice_option("format", "markdown", {"markdown", "schema"}, "what to print")},
-          {"orrery reference > docs/reference.md", "orrery reference --format schema"},
+          {"orrery reference > docs/reference/commands.md", "orrery reference --format schema"},
           run_reference};
 }
 

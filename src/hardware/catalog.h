@@ -1,5 +1,6 @@
 #pragma once
-// Price catalogues: offers from a CSV file, in the common form or in SkyPilot's. docs/formats.md describes the columns.
+// Price catalogues: offers from a CSV file, in the common form or in SkyPilot's. docs/reference/formats/README.md
+// describes the columns.
 //
 // A catalogue is somebody else's data: every row becomes an offer or is counted as lost, and whatever is doubtful about
 // it becomes a problem with its line. Only a file without a usable header is refused as a whole.

@@ -1,5 +1,5 @@
 #pragma once
-// Clusters from YAML files. docs/formats.md describes the fields; examples/cluster.yaml is one.
+// Clusters from YAML files. docs/reference/formats/README.md describes the fields; examples/cluster.yaml is one.
 
 #include <string_view>
 

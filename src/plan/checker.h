@@ -1,7 +1,7 @@
 #pragma once
 // Whether a plan can be carried out, and what it costs in whole nano-dollars. Shares no arithmetic with cost.h: every
-// term is written down again from docs/plan.md and rounded by itself. Up to 18 billion dollars the sum is exact and has
-// no order; beyond, it is so to 19 digits.
+// term is written down again from docs/reference/planning.md and rounded by itself. Up to 18 billion dollars the sum is
+// exact and has no order; beyond, it is so to 19 digits.
 
 #include "plan/cost.h"
 

@@ -17,7 +17,7 @@
 // A job on several machines (spread.h) has all GPUs of each, g = G, pays for every one and is late once.
 // t contains what a job loses when it does not go on as it is (Job::switch_s), always so if it is postponed.
 //
-// Source: the Politecnico di Milano line of capacity planning, as restated in docs/plan.md.
+// Source: the Politecnico di Milano line of capacity planning, as restated in docs/reference/planning.md.
 
 #include <string_view>
 #include <vector>

@@ -1,8 +1,9 @@
 #pragma once
 // One decision: the jobs that are there, the machines that can be rented, and the constants of the cost.
 //
-// Files have the form `capacity-oracle-1` (docs/plan.md): an object with `instance`, or the instance itself. Jobs are
-// kept in the order of their ids and VM types in that of their names, so their order in the file changes nothing.
+// Files have the form `capacity-oracle-1` (docs/reference/planning.md): an object with `instance`, or the instance
+// itself. Jobs are kept in the order of their ids and VM types in that of their names, so their order in the file
+// changes nothing.
 
 #include <limits>
 #include <map>

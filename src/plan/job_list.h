@@ -1,7 +1,7 @@
 #pragma once
-// A list of jobs to plan for: job files (docs/formats/job.md), when each is submitted, what being late costs, jobs that
-// are expected to come, and the limits of what may be rented. docs/plan.md describes the fields; examples/jobs.yaml and
-// examples/horizon.yaml are such lists.
+// A list of jobs to plan for: job files (docs/reference/formats/job.md), when each is submitted, what being late costs,
+// jobs that are expected to come, and the limits of what may be rented. docs/reference/planning.md describes the
+// fields; examples/jobs.yaml and examples/horizon.yaml are such lists.
 
 #include <string>
 #include <string_view>

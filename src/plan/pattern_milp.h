@@ -1,5 +1,5 @@
 #pragma once
-// The cheapest plan as a program in whole numbers that does not know nodes apart (docs/plan.md):
+// The cheapest plan as a program in whole numbers that does not know nodes apart (docs/reference/planning.md):
 //
 //   x_js ∈ {0, 1}   job j runs in a slot of kind s (VM type v, g GPUs)
 //   p_vk ∈ {0, 1…}  nodes of type v cut by partition k, with a_kg parts of g GPUs

@@ -33,7 +33,7 @@ struct JobKind {
   bool batch_of_each_gpu = false;
   double prototype_samples = 0;  // of the job in the published prototype
   std::string_view table{};      // of measured runs (measured_kinds.h)
-  double mean_error = 0;         // of predicted run times, of measured ones: docs/accuracy.md, `evaluate polimi`, batch
+  double mean_error = 0;         // of predicted run times: docs/results/accuracy.md, `evaluate polimi`, batch
 };
 const std::array<JobKind, 6>& published_kinds();
 

@@ -1,5 +1,6 @@
 #pragma once
-// Our own trace files: JSON, format "orrery-trace", version 1. docs/formats/trace.md describes every field.
+// Our own trace files: JSON, format "orrery-trace", version 1. docs/reference/formats/execution_trace.md describes
+// every field.
 
 #include <span>
 #include <string>

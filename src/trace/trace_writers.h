@@ -1,6 +1,6 @@
 #pragma once
 // Traces for the viewers of others: Chrome's JSON (chrome://tracing, also readable by read_chrome_trace) and Perfetto's
-// protobuf (ui.perfetto.dev). docs/formats/trace.md lists the fields that are written.
+// protobuf (ui.perfetto.dev). docs/reference/formats/execution_trace.md lists the fields that are written.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Job files: JobSpec as YAML. docs/formats/job.md describes the fields; examples/resnet50.job.yaml is one.
+// Job files: JobSpec as YAML. docs/reference/formats/job.md describes the fields; examples/resnet50.job.yaml is one.
 
 #include <string>
 #include <string_view>

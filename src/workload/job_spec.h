@@ -2,7 +2,7 @@
 // A training job as its owner describes it: what is trained or run, how long, on what, until when, for how much.
 //
 // JobSpec is a value. Devices and models are names here: whoever knows devices looks them up. job_file.h reads and
-// writes it as YAML; docs/formats/job.md describes the file.
+// writes it as YAML; docs/reference/formats/job.md describes the file.
 
 #include <cstdint>
 #include <optional>

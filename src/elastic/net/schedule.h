@@ -14,7 +14,8 @@
 // because a result is computed once and copied from there (or computed everywhere in the same order, by exchange), all
 // ranks have the same bits.
 //
-// Costs can be counted: cost_of() gives what docs/collectives.md has as formulas, and a test compares the two.
+// Costs can be counted: cost_of() gives what docs/reference/collectives.md has as formulas, and a test compares the
+// two.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Costs as counted on the schedules are those of the formulas in the headers and in docs/collectives.md.
+// Costs as counted on the schedules are those of the formulas in the headers and in docs/reference/collectives.md.
 
 #include "elastic/net/schedule.h"
 

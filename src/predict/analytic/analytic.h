@@ -21,7 +21,7 @@
 namespace orrery::predict {
 
 // Four of five device times lie between these multiples of what the formulas say. They come from public measurements
-// of other people's devices (docs/prediction.md), not from the one at hand.
+// of other people's devices (docs/reference/prediction.md), not from the one at hand.
 inline constexpr double kFormulaLow = 1 / 1.5;
 inline constexpr double kFormulaHigh = 2.0;
 // A part of an iteration that is larger than this decides its interval.

@@ -1,6 +1,6 @@
 #pragma once
 // What was learned of the use of resources by the jobs measured on one machine, and the file it is kept in
-// (docs/formats/model.md, `orrery-uses`).
+// (docs/reference/formats/model.md, `orrery-uses`).
 
 #include "predict/jobs/job_utilisation.h"
 #include "predict/learn/conformal.h"

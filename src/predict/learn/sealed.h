@@ -1,6 +1,7 @@
 #pragma once
-// The envelope of files of learned models (docs/formats/model.md): the kind's name and a line feed, version, length and
-// FNV-1a hash of the rest as little-endian numbers, then the rest. What comes out of unseal is what went into seal.
+// The envelope of files of learned models (docs/reference/formats/model.md): the kind's name and a line feed, version,
+// length and FNV-1a hash of the rest as little-endian numbers, then the rest. What comes out of unseal is what went
+// into seal.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// What was learned from the iterations measured on one machine, and the file it is kept in (docs/formats/model.md).
+// What was learned from the iterations measured on one machine, and the file it is kept in
+// (docs/reference/formats/model.md).
 //
 // The file: "orrery-model\n", version, length and FNV-1a hash of the rest as little-endian numbers, then the device,
 // the machine, the library, threads, how many iterations, the error on iterations that were left out, intervals and the

@@ -42,7 +42,7 @@ struct SequenceOptions {
 
 Status validate(const SequenceOptions& options);
 
-// What is kept of a training; docs/formats/model.md.
+// What is kept of a training; docs/reference/formats/model.md.
 struct SequenceWeights {
   std::string gpu;
   EtsTypes types;

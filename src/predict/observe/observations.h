@@ -9,7 +9,7 @@
 // which holds four of five new runs if their ratios are alike. Fewer than kObservationsMin say too little: nothing is
 // corrected. From eight runs on those more than six median deviations from the median are left out and counted.
 //
-// The file: one JSON object per line (docs/formats/observations.md).
+// The file: one JSON object per line (docs/reference/formats/observations.md).
 
 #include <optional>
 #include <span>

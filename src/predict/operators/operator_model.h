@@ -1,5 +1,6 @@
 #pragma once
-// What measured operators of several GPUs teach about any GPU, and the file it is kept in (docs/formats/model.md).
+// What measured operators of several GPUs teach about any GPU, and the file it is kept in
+// (docs/reference/formats/model.md).
 //
 // Devices have the names of the built-in table where it has them. Times are of fp32, one operator after another.
 

@@ -1,6 +1,6 @@
 #pragma once
 // The configuration file of a regression campaign: INI text, one value per key, each a Python literal (list, dict,
-// number, True, False, quoted text) or, failing that, the bare text. docs/regression.md lists the keys.
+// number, True, False, quoted text) or, failing that, the bare text. docs/guide/regression.md lists the keys.
 //
 // Unknown sections and keys are errors that name the nearest known one.
 

@@ -1,5 +1,5 @@
 #pragma once
-// A data set of measured training iterations in one file; docs/formats/dataset.md.
+// A data set of measured training iterations in one file; docs/reference/formats/dataset.md.
 //
 // Lines of JSON, gzipped: a header, then one line per configuration with the execution time and gap of every operator,
 // as on a quiet core (speed_probe.h). A later line of the same configuration replaces the earlier one.

@@ -1,5 +1,6 @@
 #pragma once
-// A data set of measured data-parallel jobs in one file: what a worker used of four resources; docs/formats/jobs.md.
+// A data set of measured data-parallel jobs in one file: what a worker used of four resources;
+// docs/reference/formats/jobs_dataset.md.
 //
 // Lines of JSON, gzipped: a header, then one line per job. Times are those of a quiet core (speed_probe.h): what the
 // core was slower than that is taken off the computing part of a step, and nothing else.

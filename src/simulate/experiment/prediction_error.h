@@ -4,7 +4,7 @@
 // PAI: a batch of jobs with deadlines on three types of machines (the cases Hydra published). Philly: the first jobs of
 // the trace as they came, on as many machines as make the load; three in ten get a deadline of one to three run times.
 // Errors are drawn independently for every job and type: log-normal with a mean relative error, or as our own
-// predictions were wrong on measured runs (docs/accuracy.md).
+// predictions were wrong on measured runs (docs/results/accuracy.md).
 
 #include <functional>
 

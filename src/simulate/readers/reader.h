@@ -1,6 +1,6 @@
 #pragma once
 // Workloads from the files of others: traces of clusters and of simulators, accounting of Slurm, and our own forms.
-// docs/formats/workload.md describes each.
+// docs/reference/formats/job_trace.md describes each.
 //
 // A trace is somebody else's data: every row becomes a job or is counted as skipped, with its line and what was wrong.
 // Only a file whose form cannot be recognised, or without a single usable job, is refused as a whole.

@@ -1,7 +1,7 @@
 #pragma once
 // Our own graph format: one JSON object that lists the operators of a training graph in execution order.
-// docs/formats/graph.md explains it; graph_json_schema() is its JSON Schema, made from the same field lists that read
-// and write it.
+// docs/reference/formats/graph.md explains it; graph_json_schema() is its JSON Schema, made from the same field lists
+// that read and write it.
 
 #include <string>
 #include <string_view>

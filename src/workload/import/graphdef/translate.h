@@ -1,5 +1,5 @@
 #pragma once
-// A GraphDef as a training graph: its forward part in our operators. docs/formats/graphdef.md has the rules.
+// A GraphDef as a training graph: its forward part in our operators. docs/reference/formats/graphdef.md has the rules.
 //
 // Backward and update follow from the operators, as for every other model; what the file has of them says only which
 // variables are learned. Our images are [batch, channels, height, width]. A tensor that an image operator of the file

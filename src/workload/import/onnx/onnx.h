@@ -1,6 +1,6 @@
 #pragma once
-// ONNX files as training graphs. docs/formats/onnx.md says what is read, how each operator is understood, and the
-// limits.
+// ONNX files as training graphs. docs/reference/formats/onnx.md says what is read, how each operator is understood, and
+// the limits.
 //
 // The result has batch 1 if the file leaves the batch open or can be run with another one; the batch it was exported
 // with otherwise. Errors name the file, the node and what was wrong. Hostile bytes get an error: no crash, no unbounded
