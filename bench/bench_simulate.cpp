@@ -29,7 +29,7 @@
 #include "schedule/policies/allox.h"
 #include "simulate/data_file.h"
 #include "simulate/generate.h"
-#include "simulate/oracle/oracle.h"
+#include "lab/reference/reference.h"
 #include "simulate/readers/reader.h"
 #include "simulate/runner.h"
 
@@ -162,14 +162,14 @@ class Bench {
   }
 
   Status published_runs() {
-    const simulate::OracleInput input{env_.files, [] { return now(); }, shared_ + "/oracles/sched_pollux_sim",
+    const lab::ReferenceInput input{env_.files, [] { return now(); }, shared_ + "/oracles/sched_pollux_sim",
                                       "",         shared_ + "/data",    ""};
-    ORRERY_TRY(const simulate::OracleReport report, simulate::run_oracle(input));
+    ORRERY_TRY(const lab::ReferenceReport report, lab::run_reference(input));
     double seconds = 0;
     int runs = 0;
-    for (const simulate::OracleCase& c : report.cases) {
-      // Pollux searches in every round, there too; the bar is about the other two.
-      if (c.bar == simulate::Bar::kNone || c.metric != "mean completion time, s" || c.policy == "pollux") continue;
+    for (const lab::ReferenceCase& c : report.cases) {
+      // Pollux searches in every round, there too; the target is about the other two.
+      if (c.target == lab::Target::kNone || c.metric != "mean completion time, s" || c.policy == "pollux") continue;
       seconds += c.seconds;
       ++runs;
     }

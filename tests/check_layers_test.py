@@ -76,6 +76,24 @@ class CheckLayersTest(unittest.TestCase):
         self.plant("control/planted.cpp", "#include <sqlite3.h>\n")
         self.assertEqual(run(self.root).stdout, "")
 
+    def plant_lab(self, uses, text):
+        (self.root / "lab").mkdir()
+        (self.root / "lab" / "uses.txt").write_text(uses, encoding="utf-8")
+        (self.root / "lab" / "planted.h").write_text(text, encoding="utf-8")
+
+    def test_keeps_src_away_from_the_lab(self):
+        self.plant("predict/planted.h", '#include "lab/planted.h"\n')
+        self.assert_rejected('src/predict/planted.h:1: "lab/planted.h" names no module')
+
+    def test_lets_the_lab_use_what_is_listed(self):
+        self.plant_lab("# headers\nbase/result.h\n", '#include "base/result.h"\n#include "lab/other.h"\n')
+        self.assertEqual(run(self.root).stdout, "")
+
+    def test_rejects_what_the_lab_does_not_list(self):
+        self.plant_lab("base/text.h\n", '#include "base/result.h"\n')
+        self.assert_rejected('lab/planted.h:1: "base/result.h" is not in lab/uses.txt')
+        self.assert_rejected("lab/uses.txt: nothing in the lab includes base/text.h any more")
+
     def test_says_when_there_is_no_tree(self):
         result = run(self.root / "nowhere")
         self.assertEqual(result.returncode, 1)

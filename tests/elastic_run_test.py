@@ -317,7 +317,7 @@ class RunTest(JobTest):
                 if in_time:
                     self.assertEqual(job.events("died"), [])
 
-    def test_one_worker_is_drained_by_command(self):
+    def test_one_worker_is_stopped_by_command(self):
         job = self.train("-n", 3)
         self.wait_for_steps(job, 5)
         result = job.call("stop", job.name, "--worker", 1)

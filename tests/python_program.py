@@ -19,7 +19,7 @@ class Throws(orrery.Policy):
     """On one worker, while the others are in an operation of this policy."""
 
     def after_step(self):
-        if orrery.step() == 20 and orrery.worker() == 2:
+        if orrery.step() == 20 and orrery.worker_id() == 2:
             raise ValueError("out of ideas")
         orrery.allreduce(1, "sum", "in a policy")
 
@@ -35,7 +35,7 @@ class Nonsense(orrery.Policy):
 
 class Disagrees(orrery.Policy):
     def after_step(self):
-        orrery.set_parameter("temper", orrery.worker())
+        orrery.set_parameter("temper", orrery.worker_id())
 
 
 class Misplaced(orrery.Policy):
@@ -66,7 +66,7 @@ def main():
         print(step, seen["membership"], seen["size"], *model, file=file, flush=True)
 
     worker = orrery.init(samples=1009, batch=24, seed=7, commit=commit, state=model)
-    file = open(log / str(worker.worker), "a")
+    file = open(log / str(worker.id), "a")
     aside = orrery.buffer(1, "int64")
     hook = orrery.Hook(*([POLICIES[what]()] if what in POLICIES else [what] if ":" in what else []))
     with hook:
@@ -78,9 +78,9 @@ def main():
                 orrery.allreduce(aside, name="sum")
             if orrery.step() == 30 and what == "stops" and orrery.rank() == 0:
                 orrery.stop()
-            if orrery.step() == 30 and what == "vanishes" and orrery.worker() == 2:
+            if orrery.step() == 30 and what == "vanishes" and orrery.worker_id() == 2:
                 os._exit(0)
-            if orrery.step() == 30 and what == "fails" and orrery.worker() == 2:
+            if orrery.step() == 30 and what == "fails" and orrery.worker_id() == 2:
                 raise RuntimeError("a defect of the program")
     print(f"end {orrery.step()} {model[0]} {model[1]} batch {orrery.parameter('batch')}")
     # No shutdown(): the interpreter's end is enough.

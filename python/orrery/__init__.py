@@ -128,8 +128,8 @@ def size() -> int:
     return worker().size
 
 
-def worker() -> int:
-    return worker().worker
+def worker_id() -> int:
+    return worker().id
 
 
 def step() -> int:

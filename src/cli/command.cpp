@@ -106,8 +106,8 @@ Result<Arguments> parse_arguments(const Command& command, const std::vector<std:
   return arguments;
 }
 
-std::string command_help(const Command& command) {
-  std::string text = fmt::format("{}\n\nusage: orrery {}{}{} [options]\n", command.summary, command.name,
+std::string command_help(std::string_view program, const Command& command) {
+  std::string text = fmt::format("{}\n\nusage: {} {}{}{} [options]\n", command.summary, program, command.name,
                                  command.words.empty() ? "" : " ", command.words);
   if (!command.options.empty()) text += "\noptions:\n" + help_text(command.options);
   if (!command.examples.empty()) text += "\nexamples:\n";

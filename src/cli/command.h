@@ -62,6 +62,7 @@ std::vector<OptionRecord> join(std::vector<OptionRecord> first, std::vector<Opti
 // Reads what follows the command's name. An unknown option is named with its nearest match.
 Result<Arguments> parse_arguments(const Command& command, const std::vector<std::string>& words);
 
-std::string command_help(const Command& command);
+// `program` is the name of the program that the command belongs to.
+std::string command_help(std::string_view program, const Command& command);
 
 }  // namespace orrery::cli

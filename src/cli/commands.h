@@ -43,18 +43,10 @@ Command simulate_command();
 Command simulate_compare_command();
 Command simulate_estimate_command();
 Command simulate_whatif_command();
-Command experiment_fragmentation_command();
-Command experiment_policies_command();
-Command experiment_optimus_command();
-Command experiment_gandiva_command();
-Command experiment_prediction_error_command();
-Command experiment_all_command();
 Command jobtrace_show_command();
 Command jobtrace_convert_command();
 Command jobtrace_generate_command();
 Command plan_command();
-Command plan_loop_command();
-Command plan_prototype_command();
 Command run_command();
 Command agent_command();
 Command ps_command();
@@ -65,5 +57,8 @@ Command completion_command();
 Command reference_command();
 
 const std::vector<Command>& all_commands();
+
+// The commands of a program as a page of Markdown, from their records.
+std::string reference_of(std::string_view program, const std::vector<Command>& commands);
 
 }  // namespace orrery::cli

@@ -1,30 +1,41 @@
 #include "cli/main.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <orrery_version.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "env/posix.h"
 
 namespace orrery::cli {
 
 namespace {
 
-std::string overview() {
+// A file that is opened while one of these is closed would take its place, and get what is meant for it. Where nothing
+// is open, reading and writing fail instead.
+void keep_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+    const int flags = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (::open("/dev/null", flags) < 0) return;
+  }
+}
+
+std::string overview(const Program& program) {
   std::string text =
-      "orrery: a working model of a deep-learning training cluster\n\n"
-      "usage: orrery COMMAND [options]\n\ncommands:\n";
+      fmt::format("{0}: {1}\n\nusage: {0} COMMAND [options]\n\ncommands:\n", program.name, program.summary);
   std::size_t width = 0;
-  for (const Command& command : all_commands()) width = std::max(width, command.name.size());
-  for (const Command& command : all_commands()) {
+  for (const Command& command : program.commands()) width = std::max(width, command.name.size());
+  for (const Command& command : program.commands()) {
     text += fmt::format("  {:<{}}  {}\n", command.name, width, command.summary);
   }
-  text +=
-      "\n`orrery help COMMAND` explains one. Try:\n"
-      "  orrery predict resnet50 --device V100 --batch 64\n"
-      "  orrery compare gpt2 --steps 100000\n";
+  text += fmt::format("\n`{} help COMMAND` explains one command. Try:\n", program.name);
+  for (const std::string& example : program.examples) text += fmt::format("  {}\n", example);
   return text;
 }
 
@@ -37,9 +48,9 @@ bool starts_with(const std::vector<std::string>& words, const std::string& name)
   return words.size() >= parts.size() && std::equal(parts.begin(), parts.end(), words.begin());
 }
 
-const Command* find_command(const std::vector<std::string>& words) {
+const Command* find_command(const Program& program, const std::vector<std::string>& words) {
   const Command* found = nullptr;
-  for (const Command& command : all_commands()) {
+  for (const Command& command : program.commands()) {
     const bool longer = found == nullptr || word_count(command.name) > word_count(found->name);
     if (longer && starts_with(words, command.name)) found = &command;
   }
@@ -53,8 +64,8 @@ bool has_word(const std::vector<std::string>& words, std::string_view wanted) {
 }
 
 // On standard error, as JSON if --json asks for that: standard output is for answers.
-Outcome failure(const Error& error, std::string_view command, const std::vector<std::string>& words,
-                std::string_view advice = "") {
+Outcome failure(const Program& program, const Error& error, std::string_view command,
+                const std::vector<std::string>& words, std::string_view advice = "") {
   const bool bad_input = error.code() == ErrorCode::kInvalidArgument || error.code() == ErrorCode::kNotFound;
   const int exit_code = bad_input ? kBadInput : kFailed;
   if (has_word(words, "--json")) {
@@ -65,25 +76,25 @@ Outcome failure(const Error& error, std::string_view command, const std::vector<
                                            {"exit_code", exit_code}}}};
     return {exit_code, "", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};
   }
-  const std::string prefix = command.empty() ? "orrery" : fmt::format("orrery {}", command);
+  const std::string prefix = command.empty() ? program.name : fmt::format("{} {}", program.name, command);
   return {exit_code, "", fmt::format("{}: {}\n{}", prefix, error.to_string(), advice)};
 }
 
-Outcome unknown_command(const std::vector<std::string>& words) {
+Outcome unknown_command(const Program& program, const std::vector<std::string>& words) {
   std::vector<std::string> names;
-  for (const Command& command : all_commands()) {
+  for (const Command& command : program.commands()) {
     names.push_back(command.name);
-    // "orrery model" alone: say what can follow.
+    // "orrery model" alone: the error says what can follow.
     if (command.name.starts_with(words[0] + " ")) {
-      return failure(Error::invalid(fmt::format("incomplete command \"{}\"; try `orrery {} {}`", words[0], command.name,
-                                                command.words)),
+      return failure(program,
+                     Error::invalid(fmt::format("incomplete command \"{}\"; try `{} {} {}`", words[0], program.name,
+                                                command.name, command.words)),
                      "", words);
     }
   }
   const std::string hint = did_you_mean(words[0], names);
-  return failure(Error::invalid(fmt::format("unknown command \"{}\"{}", words[0],
-                                            hint.empty() ? "; `orrery --help` lists them" : hint)),
-                 "", words);
+  const std::string advice = hint.empty() ? fmt::format("; `{} --help` lists them", program.name) : hint;
+  return failure(program, Error::invalid(fmt::format("unknown command \"{}\"{}", words[0], advice)), "", words);
 }
 
 bool asks_for_help(const std::vector<std::string>& words) {
@@ -91,44 +102,72 @@ bool asks_for_help(const std::vector<std::string>& words) {
 }
 
 // "orrery help", "orrery help model show"; a first word of several commands, like "model", shows all of them.
-Outcome help_on(const std::vector<std::string>& words) {
-  if (words.empty()) return {kDone, overview(), ""};
-  if (const Command* const command = find_command(words)) return {kDone, command_help(*command), ""};
+Outcome help_on(const Program& program, const std::vector<std::string>& words) {
+  if (words.empty()) return {kDone, overview(program), ""};
+  if (const Command* const command = find_command(program, words))
+    return {kDone, command_help(program.name, *command), ""};
   std::string text;
-  for (const Command& command : all_commands()) {
+  for (const Command& command : program.commands()) {
     if (words.size() > 1 || !command.name.starts_with(words[0] + " ")) continue;
-    text += (text.empty() ? "" : "\n") + command_help(command);
+    text += (text.empty() ? "" : "\n") + command_help(program.name, command);
   }
-  if (text.empty()) return unknown_command(words);
+  if (text.empty()) return unknown_command(program, words);
   return {kDone, text, ""};
 }
 
 }  // namespace
 
-Outcome run(const std::vector<std::string>& words, env::Env environment) {
-  if (words.empty() || words[0] == "--help" || words[0] == "-h") return help_on({});
-  if (words[0] == "help") return help_on({words.begin() + 1, words.end()});
-  if (words[0] == "--version") return {kDone, fmt::format("orrery {}\n", kVersion), ""};
-  const Command* command = find_command(words);
-  if (command == nullptr) return unknown_command(words);
-  if (asks_for_help(words)) return {kDone, command_help(*command), ""};
+Outcome run(const Program& program, const std::vector<std::string>& words, env::Env environment) {
+  if (words.empty() || words[0] == "--help" || words[0] == "-h") return help_on(program, {});
+  if (words[0] == "help") return help_on(program, {words.begin() + 1, words.end()});
+  if (words[0] == "--version") return {kDone, fmt::format("{} {}\n", program.name, kVersion), ""};
+  const Command* command = find_command(program, words);
+  if (command == nullptr) return unknown_command(program, words);
+  if (asks_for_help(words)) return {kDone, command_help(program.name, *command), ""};
 
   const std::vector<std::string> rest(words.begin() + static_cast<std::ptrdiff_t>(word_count(command->name)),
                                       words.end());
   const auto arguments = parse_arguments(*command, rest);
   if (!arguments) {
-    return failure(arguments.error(), command->name, words,
-                   fmt::format("`orrery {} --help` shows what it takes.\n", command->name));
+    return failure(program, arguments.error(), command->name, words,
+                   fmt::format("`{} {} --help` shows what it takes.\n", program.name, command->name));
   }
   std::string output;
   Context context(environment, output);
   const Status status = command->run(context, *arguments);
   if (!status) {
-    Outcome outcome = failure(status.error(), command->name, words);
+    Outcome outcome = failure(program, status.error(), command->name, words);
     outcome.output = std::move(output);
     return outcome;
   }
   return {context.exit_code(), std::move(output), ""};
+}
+
+const Program& orrery_program() {
+  static const Program kOrrery{
+      "orrery",
+      "a working model of a deep-learning training cluster",
+      all_commands,
+      {"orrery predict resnet50 --device V100 --batch 64", "orrery compare gpt2 --steps 100000"}};
+  return kOrrery;
+}
+
+Outcome run(const std::vector<std::string>& words, env::Env environment) {
+  return run(orrery_program(), words, environment);
+}
+
+int run_as_process(const Program& program, int argc, char** argv) {
+  keep_standard_descriptors();
+  const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  Outcome outcome = run(program, words, env::make_real_env());
+  if (!env::write_all(STDOUT_FILENO, outcome.output)) {
+    const int error = errno;
+    const std::string what = fmt::format("{}: cannot write to standard output", program.name);
+    outcome.errors += env::posix_error(error, what).message() + "\n";
+    if (outcome.exit_code == kDone) outcome.exit_code = kFailed;
+  }
+  (void)env::write_all(STDERR_FILENO, outcome.errors);
+  return outcome.exit_code;
 }
 
 }  // namespace orrery::cli

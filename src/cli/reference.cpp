@@ -5,6 +5,17 @@
 
 namespace orrery::cli {
 
+std::string reference_of(std::string_view program, const std::vector<Command>& commands) {
+  std::string text;
+  for (const Command& command : commands) {
+    const std::string_view gap = command.words.empty() ? "" : " ";
+    text += fmt::format("\n## {} {}{}{}\n\n{}\n", program, command.name, gap, command.words, command.summary);
+    if (!command.options.empty()) text += "\n" + markdown_reference(command.options);
+    if (!command.examples.empty()) text += fmt::format("\n```sh\n{}\n```\n", fmt::join(command.examples, "\n"));
+  }
+  return text;
+}
+
 namespace {
 
 Status run_reference(Context& context, const Arguments& arguments) {
@@ -19,12 +30,7 @@ Status run_reference(Context& context, const Arguments& arguments) {
     return {};
   }
   context.print("# Commands\n\nMade by `orrery reference` from the option records of the program.\n");
-  for (const Command& command : all_commands()) {
-    context.print(fmt::format("\n## orrery {} {}\n\n{}\n", command.name, command.words, command.summary));
-    if (!command.options.empty()) context.print("\n" + markdown_reference(command.options));
-    if (command.examples.empty()) continue;
-    context.print(fmt::format("\n```sh\n{}\n```\n", fmt::join(command.examples, "\n")));
-  }
+  context.print(reference_of("orrery", all_commands()));
   context.print("\n# Model families\n");
   for (const workload::ModelFamily& family : workload::model_families()) {
     context.print(

@@ -11,7 +11,6 @@
 #include "env/files.h"
 #include "simulate/job_story.h"
 #include "simulate/occupancy.h"
-#include "simulate/oracle/oracle.h"
 #include "simulate/report.h"
 #include "simulate/runner.h"
 #include "simulate/sweep.h"
@@ -23,27 +22,6 @@ namespace {
 
 using simulate::RunResult;
 using simulate::Summary;
-
-Status run_oracle(Context& context, const OptionValues& options) {
-  const simulate::OracleInput input{.files = context.env.files,
-                                    .now_s = [&] { return context.env.clock.monotonic().value(); },
-                                    .folder = options.text("oracle"),
-                                    .data = options.text("data"),
-                                    .fallback = data_folder(context),
-                                    .machines = options.text("machines")};
-  ORRERY_TRY(const simulate::OracleReport report, simulate::run_oracle(input));
-  if (options.flag("json")) {
-    context.print(simulate::to_json(report));
-  } else {
-    ORRERY_TRY_VOID(context.print_table(simulate::to_table(report), options));
-  }
-  if (for_people(options)) {
-    context.print(
-        fmt::format("\n{} cases of kind {}, {} not run\n", report.cases.size(), report.kind, report.not_run()));
-  }
-  if (report.failed() == 0) return {};
-  return Error::infeasible(fmt::format("{} of {} cases are beyond their bar", report.failed(), report.cases.size()));
-}
 
 std::string log_csv(const simulate::JobTrace& job_trace, const std::vector<RunResult>& runs) {
   Table table({{"policy", "policy"},
@@ -235,11 +213,6 @@ Status run_sweep(Context& context, const std::string& trace, const OptionValues&
 
 Status run_simulate(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
-  if (options.has("oracle")) {
-    if (!arguments.words.empty()) return Error::invalid("--oracle has its own traces; leave out TRACE");
-    return run_oracle(context, options);
-  }
-  if (arguments.words.empty()) return Error::invalid("TRACE is missing; or --oracle DIR");
   ORRERY_TRY_VOID(simulate::check_policies(options.texts("policy")));
   ORRERY_TRY(const simulate::JobTraceFile file, load_job_trace(context, arguments.words[0], options));
   ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
@@ -307,8 +280,8 @@ std::string policy_names() {
 Command simulate_command() {
   return {
       "simulate",
-      "[TRACE]",
-      0,
+      "TRACE",
+      1,
       1,
       "simulate a job trace on a cluster under one or more policies",
       join(join({text_option("cluster", "32x8", "MACHINESxGPUS, TYPE=MACHINESxGPUS,…, or a cluster file").in("CLUSTER"),
@@ -326,11 +299,7 @@ Command simulate_command() {
                  text_option("perfetto", "", "write which job ran on which GPU, for ui.perfetto.dev").in("FILE"),
                  text_option("jobs", "", "write the start and end of every job").in("FILE.csv"),
                  text_option("log", "", "write every decision with its reason").in("FILE.csv"),
-                 text_option("explain", "", "explain every decision about this job").in("JOB"),
-                 text_option("oracle", "", "instead of a trace: run the published cases of this folder").in("DIR"),
-                 text_option("data", "", "with --oracle: inputs that are not in the folder").in("DIR"),
-                 text_option("machines", "A100=10,V100=20,GTX2080Ti=15", "with --oracle: machines of batch cases")
-                     .in("TYPE=COUNT,…")},
+                 text_option("explain", "", "explain every decision about this job").in("JOB")},
                 join(setup_options(), job_trace_options())),
            table_options()),
       {"orrery simulate jobs.csv --cluster 32x8 --policy fifo,srtf,las,optimus",
@@ -338,8 +307,7 @@ Command simulate_command() {
        "orrery simulate cases.csv --cluster A100=10x1,V100=20x1 --policy allox,hydra,edf",
        "orrery simulate jobs.csv --policy las,srtf --prediction-error 0.3 --seeds 20 --sweep sweep.jsonl",
        "orrery simulate jobs.csv --policy las,srtf --mtbf 10d --seeds 200 --sweep sweep.jsonl --slurm",
-       "orrery simulate jobs.csv --policy srtf,gandiva --explain job-7",
-       "orrery simulate --oracle ../shared/oracles/sched_tiresias_sim --json"},
+       "orrery simulate jobs.csv --policy srtf,gandiva --explain job-7"},
       run_simulate};
 }
 

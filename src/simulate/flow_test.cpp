@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "simulate/experiment/policy_table.h"
-#include "simulate/generate.h"
 #include "simulate/run_test.h"
 
 namespace orrery::simulate {
@@ -59,26 +57,6 @@ TEST(Flow, SharesSoundly) {
     });
     EXPECT_GT(shared, 10) << seed;
   }
-}
-
-TEST(Flow, IsShorterOnAverageThanAnyOther) {
-  PolicyTableOptions options;
-  options.policies = {"fifo", "srtf", "srsf", "las", "optimus"};
-  options.threads = 2;
-  const auto cells =
-      run_policy_table({{"synthetic", generate({.jobs = 200, .rate_per_h = 100, .seed = 3})}}, options, {});
-  ASSERT_TRUE(cells.has_value()) << cells.error().to_string();
-  ASSERT_EQ(cells->size(), 2u);
-  EXPECT_GT((*cells)[0].gpus, (*cells)[1].gpus);
-  for (const PolicyCell& cell : *cells) {
-    EXPECT_EQ(cell.runs.back().policy, "flow");
-    for (std::size_t p = 0; p + 1 < cell.runs.size(); ++p) {
-      EXPECT_EQ(cell.runs[p].jobs, cell.runs.back().jobs);
-      EXPECT_LT(cell.runs.back().mean_s, cell.runs[p].mean_s) << cell.runs[p].policy;
-    }
-  }
-  EXPECT_EQ(winners_table(*cells).rows(), 2u);
-  EXPECT_EQ(all_table(*cells).rows(), 12u);
 }
 
 }  // namespace

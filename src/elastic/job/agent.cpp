@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 #include "base/text.h"
 #include "elastic/job/complaints.h"
 #include "elastic/job/hosted_job.h"

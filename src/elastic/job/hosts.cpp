@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 #include "elastic/net/peer_user.h"
 
 namespace orrery::elastic {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 
 namespace orrery::elastic {
 

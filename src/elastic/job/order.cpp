@@ -3,7 +3,7 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 
 namespace orrery::elastic {
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <utility>
 
-#include "base/sha256.h"
+#include "base/crypto.h"
 #include "elastic/net/socket.h"
 
 namespace orrery::elastic::net {

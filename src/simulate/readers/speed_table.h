@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "simulate/goodput/application.h"
+#include "simulate/readers/application.h"
 
 namespace orrery::simulate {
 

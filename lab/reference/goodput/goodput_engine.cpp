@@ -1,0 +1,227 @@
+#include "lab/reference/goodput/goodput_engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+
+#include "base/random.h"
+
+namespace orrery::lab {
+
+using schedule::Decision;
+using schedule::JobIndex;
+
+namespace {
+
+constexpr int kGpusPerPredictedNode = 4;  // predictions assume nodes of the testbed, filled one after the other
+
+// Where a job stands, beyond what the ledger knows.
+struct Progress {
+  int epoch = 0;
+  double done = 0;
+  int delay_s = 0;  // of the restart, left
+  bool ended = false;
+  BatchSplit split{};
+  int batch = 0;  // really used, of all GPUs together
+  double step_s = 0;
+  std::vector<int> per_node{};
+  double goodput = 0;
+  int goodput_epoch = -1;
+};
+
+class GoodputEngine : public schedule::GoodputModel {
+ public:
+  GoodputEngine(const std::vector<GoodputJob>& jobs, const std::vector<schedule::MachineView>& machines,
+                const GoodputOptions& options)
+      : jobs_(jobs), options_(options), ledger_(machines), progress_(jobs.size()) {
+    result_.jobs.resize(jobs.size());
+    for (const GoodputJob& job : jobs) {
+      ledger_.add({.submit_ns = schedule::from_seconds(job.submit_s), .gpus = job.gpus});
+    }
+  }
+
+  const schedule::ClusterView& view() const { return ledger_; }
+
+  Result<GoodputResult> run(schedule::Policy& policy) {
+    for (int round = 1; unfinished() && round <= options_.rounds_max; ++round) {
+      for (std::size_t j = 0; j < jobs_.size(); ++j) {
+        if (ledger_.is_running(static_cast<JobIndex>(j))) ORRERY_TRY_VOID(advance(j));
+      }
+      now_s_ += options_.round_s;
+      ledger_.advance_to(now_s_ * schedule::kSecondNs);
+      ORRERY_TRY_VOID(ask(policy));
+    }
+    if (unfinished()) return Error::infeasible(fmt::format("jobs left after {} rounds", options_.rounds_max));
+    return std::move(result_);
+  }
+
+  double step_s(JobIndex job, int gpus) const override {
+    const GoodputJob& facts = jobs_[static_cast<std::size_t>(job)];
+    std::vector<double>& known = predicted_[{facts.application, facts.batch}];
+    if (known.size() <= static_cast<std::size_t>(gpus)) known.resize(static_cast<std::size_t>(gpus) + 1, -1);
+    double& cell = known[static_cast<std::size_t>(gpus)];
+    if (cell < 0) cell = predict(facts, gpus);
+    return cell;
+  }
+
+  double steps_left(JobIndex job) const override {
+    const GoodputJob& facts = jobs_[static_cast<std::size_t>(job)];
+    const int epoch = progress_[static_cast<std::size_t>(job)].epoch, last = facts.application->epochs() - 1;
+    if (last <= epoch) return 1;
+    const auto all = facts.application->iterations(facts.batch, last);
+    const auto done = facts.application->iterations(facts.batch, epoch);
+    return all && done ? *all - *done : 1;
+  }
+
+  int gpus_max(JobIndex job) const override {
+    const GoodputJob& facts = jobs_[static_cast<std::size_t>(job)];
+    return facts.application->gpus_max(facts.batch);
+  }
+
+  double goodput(JobIndex job, int gpus) const override {
+    const auto j = static_cast<std::size_t>(job);
+    const Application* application = jobs_[j].application;
+    const int epoch = std::min(progress_[j].epoch, application->epochs() - 1);
+    const auto [found, is_new] = goodputs_.try_emplace({application, epoch, gpus}, 0.0);
+    if (is_new) {
+      const auto best = application->best_goodput(nodes_of(gpus), epoch);
+      // What was never measured is never chosen.
+      found->second = best ? best->per_s : 0;
+    }
+    return found->second;
+  }
+
+  int goodput_gpus_max(JobIndex job) const override {
+    return jobs_[static_cast<std::size_t>(job)].application->goodput_gpus_max();
+  }
+
+ private:
+  static std::vector<int> nodes_of(int gpus) {
+    std::vector<int> per_node(static_cast<std::size_t>(gpus / kGpusPerPredictedNode), kGpusPerPredictedNode);
+    if (gpus % kGpusPerPredictedNode != 0) per_node.push_back(gpus % kGpusPerPredictedNode);
+    return per_node;
+  }
+
+  static double predict(const GoodputJob& job, int gpus) {
+    const BatchSplit split = job.application->split(job.batch, gpus, true);
+    const auto time = job.application->step_time(nodes_of(gpus), split.per_gpu);
+    // What was never measured is never chosen.
+    return time ? time->total_s(split.accumulations) : std::numeric_limits<double>::infinity();
+  }
+
+  bool unfinished() const { return ended_ < jobs_.size(); }
+
+  Status advance(std::size_t j) {
+    Progress& p = progress_[j];
+    if (p.ended) return {};
+    const Application& application = *jobs_[j].application;
+    int seconds = options_.round_s;
+    const int delay = std::min(p.delay_s, seconds);
+    p.delay_s -= delay;
+    seconds -= delay;
+    while (seconds > 0 && !p.ended) {
+      if (p.goodput_epoch != p.epoch && options_.adapts_batch) {
+        ORRERY_TRY(const Application::Goodput best, application.best_goodput(p.per_node, p.epoch));
+        p.goodput = best.per_s;
+        p.goodput_epoch = p.epoch;
+      } else if (p.goodput_epoch != p.epoch) {
+        ORRERY_TRY(const double gain, application.gain(p.batch, p.epoch));
+        p.goodput = gain / p.step_s;
+        p.goodput_epoch = p.epoch;
+      }
+      const double next = application.progress_at(p.epoch + 1);
+      if (p.done + p.goodput * seconds < next) {
+        p.done += p.goodput * seconds;
+        return {};
+      }
+      const int taken = static_cast<int>(std::nearbyint((next - p.done) / p.goodput));
+      ++p.epoch;
+      p.done = next;
+      seconds -= taken;
+      if (p.epoch > application.epochs() - 1) {
+        p.ended = true;
+        result_.jobs[j].end_s = static_cast<double>(now_s_ + options_.round_s - seconds);
+      }
+    }
+    return {};
+  }
+
+  Status ask(schedule::Policy& policy) {
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      const auto job = static_cast<JobIndex>(j);
+      if (progress_[j].ended && ledger_.is_running(job)) {
+        ledger_.end(job);
+        ended_now_.push_back(job);
+        ++ended_;
+        result_.makespan_s = std::max(result_.makespan_s, result_.jobs[j].end_s);
+      }
+    }
+    for (; arrived_ < jobs_.size() && jobs_[arrived_].submit_s <= static_cast<double>(now_s_); ++arrived_) {
+      arrived_now_.push_back(static_cast<JobIndex>(arrived_));
+      ledger_.admit(arrived_now_.back());
+    }
+    if (arrived_ == ended_) return {};  // the policy hears of it with the next arrival
+    decisions_.clear();
+    policy.decide(ledger_, {.arrived = arrived_now_, .ended = ended_now_}, decisions_);
+    arrived_now_.clear();
+    ended_now_.clear();
+    for (const Decision& decision : decisions_) {
+      ORRERY_TRY_VOID(ledger_.check_release(decision));
+      result_.decision_hash =
+          mix64(result_.decision_hash ^ static_cast<std::uint64_t>(now_s_) << 32 ^
+                static_cast<std::uint64_t>(decision.job) << 8 ^ static_cast<std::uint64_t>(decision.action));
+      if (schedule::releases(decision.action)) ledger_.suspend(decision.job);
+    }
+    for (const Decision& decision : decisions_) {
+      if (!schedule::takes(decision.action)) continue;
+      ORRERY_TRY_VOID(ledger_.check_take(decision));
+      ledger_.start(decision.job, decision.allocation, 0, ledger_.now());
+      ORRERY_TRY_VOID(place(decision));
+    }
+    return {};
+  }
+
+  Status place(const Decision& decision) {
+    const auto j = static_cast<std::size_t>(decision.job);
+    Progress& p = progress_[j];
+    std::vector<int> per_node;
+    for (const schedule::Slice& slice : decision.allocation) per_node.push_back(slice.gpus);
+    const int gpus = schedule::gpus_in(decision.allocation);
+    p.delay_s = options_.rescale_s;
+    p.goodput_epoch = -1;
+    p.per_node = per_node;
+    if (ledger_.progress(decision.job).starts > 1) ++result_.jobs[j].restarts;
+    if (options_.adapts_batch) return {};
+    p.split = jobs_[j].application->split(jobs_[j].batch, gpus, false);
+    p.batch = gpus * p.split.per_gpu * (p.split.accumulations + 1);
+    ORRERY_TRY(const StepTime time, jobs_[j].application->step_time(per_node, p.split.per_gpu));
+    p.step_s = time.total_s(p.split.accumulations);
+    return {};
+  }
+
+  const std::vector<GoodputJob>& jobs_;
+  GoodputOptions options_;
+  schedule::ClusterLedger ledger_;
+  std::vector<Progress> progress_;
+  GoodputResult result_;
+  std::int64_t now_s_ = 0;
+  std::size_t arrived_ = 0, ended_ = 0;
+  std::vector<JobIndex> arrived_now_, ended_now_;
+  std::vector<Decision> decisions_;
+  mutable std::map<std::tuple<const Application*, int, int>, double> goodputs_;  // by application, epoch and GPUs
+  mutable std::map<std::pair<const Application*, int>, std::vector<double>> predicted_;  // by GPUs; below 0: not yet
+};
+
+}  // namespace
+
+Result<GoodputResult> simulate_goodput(const std::vector<GoodputJob>& jobs,
+                                       const std::vector<schedule::MachineView>& machines, const GoodputPolicy& policy,
+                                       const GoodputOptions& options) {
+  GoodputEngine engine(jobs, machines, options);
+  const std::unique_ptr<schedule::Policy> made = policy(engine.view(), engine);
+  return engine.run(*made);
+}
+
+}  // namespace orrery::lab
