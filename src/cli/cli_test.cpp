@@ -177,13 +177,35 @@ TEST(CliTest, GraphDefsAreCountedAndPredictedInBothForms) {
   EXPECT_EQ(run(split("predict lenet.pb", ' '), sim.env()).exit_code, kDone);
 }
 
-TEST(CliTest, FiguresOfAGraphDefNeedWeightsSharesAndTwelveMaxima) {
-  const auto error = [](const std::string& options) { return call("graphdef figures g.pbtxt" + options).errors; };
-  EXPECT_EQ(error(""), "orrery graphdef figures: --weights FILE is needed\n");
-  EXPECT_EQ(error(" --weights w"), "orrery graphdef figures: --frequencies FILE is needed\n");
-  EXPECT_EQ(error(" --weights w --frequencies f --maxima 1,2"),
-            "orrery graphdef figures: --maxima: expected 12 numbers above 0, got \"1,2\"\n");
-  EXPECT_NE(error(" --weights w --frequencies f").find("w"), std::string::npos);
+TEST(CliTest, ResourcesOfAGraphDefNeedWeightsSharesAndTwelveMaxima) {
+  env::SimEnv sim;
+  ASSERT_TRUE(sim.env().files.write_atomically("w", std::string("PK\x03\x04 and no more")));
+  ASSERT_TRUE(sim.env().files.write_atomically("m", "orrery-uses\nx"));
+  const auto error = [&](const std::string& options) {
+    return run(split("predict g.pbtxt --resources" + options, ' '), sim.env()).errors;
+  };
+  EXPECT_NE(error("").find("`orrery fit SOURCE --form driple --out FILE`"), std::string::npos);
+  EXPECT_NE(error(" --with w").find("--frequencies FILE is needed"), std::string::npos);
+  EXPECT_EQ(error(" --with w --frequencies f --maxima 1,2"),
+            "orrery predict: --maxima: expected 12 numbers above 0, got \"1,2\"\n");
+  EXPECT_NE(error(" --with w --frequencies f").find("w"), std::string::npos);
+  EXPECT_EQ(error(" --with m"),
+            "orrery predict: m: a model of jobs, which does not predict resources; orrery distributed predict --with "
+            "FILE reads it\n");
+}
+
+TEST(CliTest, AModelFileOfAnotherKindIsNamed) {
+  env::SimEnv sim;
+  for (const auto& [begin, noun] : {std::pair{"orrery-resources\n", "a network that predicts resources"},
+                                    std::pair{"orrery-uses\n", "a model of jobs"},
+                                    std::pair{"orrery-training\n", "the checkpoint of a training"}}) {
+    ASSERT_TRUE(sim.env().files.write_atomically("m", begin));
+    const std::string errors = run(split("predict resnet18 --with m", ' '), sim.env()).errors;
+    EXPECT_NE(errors.find(fmt::format("m: {}, which does not predict times", noun)), std::string::npos) << errors;
+  }
+  ASSERT_TRUE(sim.env().files.write_atomically("m", "hello"));
+  EXPECT_EQ(run(split("predict resnet18 --with m", ' '), sim.env()).errors,
+            "orrery predict: m: not a model of this program (orrery fit makes one)\n");
 }
 
 TEST(CliTest, PredictSweepsEveryCombination) {
