@@ -208,6 +208,57 @@ TEST(CliTest, AModelFileOfAnotherKindIsNamed) {
             "orrery predict: m: not a model of this program (orrery fit makes one)\n");
 }
 
+TEST(CliTest, StepsToATargetComeFromTheLossesWithAnInterval) {
+  env::SimEnv sim;
+  std::string csv = "step,loss\n";
+  for (int step = 100; step <= 3000; step += 100) csv += fmt::format("{},{}\n", step, 2 / (0.002 * step + 0.5) + 0.4);
+  ASSERT_TRUE(sim.env().files.write_atomically("losses.csv", csv));
+  const auto say = [&](const std::string& line) { return run(split(line, ' '), sim.env()); };
+  const auto answer = nlohmann::json::parse(
+      say("estimate-steps losses.csv --target 0.6 --steps-per-epoch 100 --json --plot losses.svg").output)[0];
+  EXPECT_NEAR(answer["steps"].get<double>(), 4750, 50);  // 2 / (0.002 k + 0.5) = 0.2
+  EXPECT_NEAR(answer["epochs"].get<double>(), 47.5, 0.5);
+  EXPECT_LE(answer["low"], answer["steps"]);
+  EXPECT_GE(answer["high"], answer["steps"]);
+  EXPECT_EQ(answer["seed"], 1);
+  EXPECT_TRUE(sim.env().files.exists("losses.svg"));
+  EXPECT_NE(say("estimate-steps losses.csv --target 0.3").output.find("never: the curve levels off"),
+            std::string::npos);
+  ASSERT_TRUE(sim.env().files.write_atomically("bad.csv", "step,loss\n1,2\n2,x\n"));
+  EXPECT_EQ(say("estimate-steps bad.csv").errors,
+            "orrery estimate-steps: bad.csv:3: expected a loss above 0, got \"x\"\n");
+
+  const std::string observe = "observe o.jsonl lenet --device V100 --batch 8 --measured 3ms --losses ";
+  EXPECT_NE(say(observe + "losses.csv --target 0.6").output.find("the losses say 4,75"), std::string::npos);
+  EXPECT_NE(sim.env().files.read("o.jsonl", mebibytes(1))->find("\"losses\":{\"unit\":\"steps\""), std::string::npos);
+  EXPECT_EQ(say(observe + "bad.csv").exit_code, kBadInput);
+  EXPECT_EQ(say("predict lenet --device V100 --batch 8 --observed o.jsonl").exit_code, kDone);
+}
+
+TEST(CliTest, ARegressionOfATablePredictsRuns) {
+  env::SimEnv sim;
+  std::string csv = "batch,gpus,disk,step_ms\n";
+  for (int batch = 4; batch <= 64; batch += 4) {
+    for (const int gpus : {1, 2}) csv += fmt::format("{},{},{},{}\n", batch, gpus, batch % 3, 5 + 2.0 * batch / gpus);
+  }
+  ASSERT_TRUE(sim.env().files.write_atomically("t.csv", csv));
+  ASSERT_TRUE(sim.env().files.write_atomically(
+      "t.ini",
+      "[General]\ntechniques = ['NNLS']\ny = step_ms\n[DataPreparation]\ninput_path = t.csv\nskip_columns = ['disk']\n"
+      "inverse = ['gpus']\nselected_products = ['batch inverse_gpus']\n"));
+  const auto say = [&](const std::string& line) { return run(split(line, ' '), sim.env()); };
+  ASSERT_EQ(say("fit t.ini --form regression --out t.model").exit_code, kDone);
+  const auto row =
+      nlohmann::json::parse(say("predict lenet --device V100 --count 2 --batch 10 --with t.model --json").output)[0];
+  EXPECT_NEAR(row["iteration_s"].get<double>(), 0.025, 1e-6);
+  EXPECT_EQ(row["in_domain"], true);
+  EXPECT_NE(say("predict lenet --with t.model --fact batch=hello").errors.find("is a number, not \"hello\""),
+            std::string::npos);
+  EXPECT_NE(say("predict lenet --with analytic --fact batch=1").errors.find("--fact is for a regression"),
+            std::string::npos);
+  EXPECT_NE(say("fit t.ini --form operators").errors.find("needs a folder of measured operators"), std::string::npos);
+}
+
 TEST(CliTest, PredictSweepsEveryCombination) {
   const auto rows = json_of("predict resnet18 resnet50 --device V100,A100 --count 1,2 --batch 8,16,32 --json");
   ASSERT_EQ(rows.size(), 2 * 2 * 2 * 3U);

@@ -158,8 +158,8 @@ std::vector<OptionRecord> fit_options() {
                   "the GPU to learn, of a folder of traces; of a regression, the device that was measured")
           .in("NAME"),
       integer_option("seed", 1, "of every random choice; a regression has its own").bounds(0, 1'000'000'000),
-      integer_option("threads", 2, "to learn with").bounds(1, 1024),
-      integer_option("steps", 0, "of the training of a network; 0: 2000 of ets-network, 1500 of driple").bounds(0, 1e9),
+      integer_option("threads", 2, "to learn with; networks are trained by one").bounds(1, 1024),
+      integer_option("steps", 0, "of the training of a network; 0: 2000 of ets-network, 3000 of driple").bounds(0, 1e9),
       optional_duration("time-limit", "the training of a network ends after this time; its file is written"),
       text_option("keep", "",
                   "folder for the checkpoint of a network's training; a training that was killed goes on from there")

@@ -164,12 +164,12 @@ Status fit_ets_form(Context& context, const Arguments& arguments) {
 }
 
 Status fit_driple_form(Context& context, const Arguments& arguments) {
-  constexpr std::uint64_t kOwnSteps = 1500;
+  constexpr std::uint64_t kOwnSteps = 3000;
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const predict::ResourceSet set, read_resource_set(context, arguments));
   predict::ResourceNetworkOptions form = resource_options(options);
   form.seed = static_cast<std::uint64_t>(options.integer("seed"));
-  form.threads = static_cast<std::int32_t>(options.integer("threads"));
+  form.threads = 1;  // batches of small graphs: several threads would only wait for each other
   std::optional<Progress> progress;
   ORRERY_TRY(const NetworkTraining training, network_training(context, options, kOwnSteps, "driple", progress));
   form.steps = training.steps;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <optional>
 
 #include "base/table.h"
 #include "base/text.h"
@@ -36,31 +37,34 @@ Status fit_regression_form(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const ReadCampaign read, read_campaign(context.env.files, arguments.words[0]));
   ORRERY_TRY(const predict::TableFacts facts, table_facts(read.campaign.target, options));
-  Progress progress("learning", predict::kRegressionFits, progress_options(context.env, "campaigns"));
-  progress.begin();
-  auto fitted = predict::fit_regression(read.campaign, read.data, facts, [&] { progress.advance(1); });
+  std::optional<Progress> progress;
+  auto fitted = predict::fit_regression(read.campaign, read.data, facts, [&](std::size_t done, std::size_t all) {
+    if (!progress) {
+      progress.emplace("learning", static_cast<std::int64_t>(all), progress_options(context.env, "campaigns"));
+      progress->begin();
+    }
+    progress->advance(static_cast<std::int64_t>(done) - progress->done());
+  });
   if (!fitted) return std::move(fitted).error().with_context(arguments.words[0]);
-  progress.finish();
+  if (progress) progress->finish();
   const std::string bytes = predict::to_bytes(*fitted);
   ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("out"), bytes));
   Table table({{"model", "model"},
                {"technique", "technique"},
                {"rows", "rows", CellFormat::kInteger},
-               {"configurations", "configurations", CellFormat::kInteger},
-               {"columns", "columns"},
-               {"error", "mean error on rows left out", CellFormat::kPercent},
+               {"left_out", "left out"},
+               {"error", "mean error there", CellFormat::kPercent},
                {"low", "interval, from", CellFormat::kNumber},
                {"high", "to", CellFormat::kNumber},
-               {"bytes", "size", CellFormat::kBytes},
+               {"configurations", "configurations", CellFormat::kInteger, false},
+               {"bytes", "size", CellFormat::kBytes, false},
                {"formula", "formula", CellFormat::kText, false}});
-  std::string columns;
-  for (const predict::MeasuredColumn& column : fitted->columns) {
-    columns += (columns.empty() ? "" : ", ") + column.name;
+  for (const predict::LeftOutColumn& one : fitted->left_out) {
+    table.add({options.text("out"), fitted->technique, static_cast<std::int64_t>(fitted->rows),
+               one.column.empty() ? "configurations" : "values of " + one.column, one.error, one.low, one.high,
+               static_cast<std::int64_t>(fitted->configurations.size()), static_cast<double>(bytes.size()),
+               fitted->regression.formula});
   }
-  const predict::Interval interval = fitted->intervals.interval(1, "");
-  table.add({options.text("out"), fitted->technique, static_cast<std::int64_t>(fitted->rows),
-             static_cast<std::int64_t>(fitted->configurations), columns, fitted->error, interval.low, interval.high,
-             static_cast<double>(bytes.size()), fitted->regression.formula});
   ORRERY_TRY_VOID(context.print_table(table, options));
   if (for_people(options)) context.print(fmt::format("\n{} = {}\n", fitted->target, fitted->regression.formula));
   return {};

@@ -16,8 +16,8 @@ namespace {
 constexpr SealedKind kKind{"orrery-resources", 1, "resource network", "orrery fit --form driple"};
 constexpr std::size_t kTextMax = 4096, kFiguresMax = 1024, kOpsMax = 1'000'000;
 constexpr double kTrainShare = 0.6, kValidationShare = 0.2;
-constexpr std::size_t kPartMin = 5;  // runs of each part
-constexpr double kSmallest = 1e-9;   // a prediction that an interval can be put around by factors
+constexpr std::size_t kPartMin = 5;   // runs of each part
+constexpr double kSmallShare = 0.01;  // of the mean: intervals are factors, and nothing is a factor of 0
 constexpr double kUnknownOpsMax = 0.05;
 constexpr double kReach = 2;  // beyond what was learned from
 
@@ -73,14 +73,17 @@ Status add_errors(const Examples& examples, const ResourceNetwork& network, Reso
   ORRERY_TRY(const auto predicted, network.predict(examples));
   std::vector<CalibrationPair> pairs;
   for (std::size_t figure = 0; figure < model.figures.size(); ++figure) {
-    double squares = 0, least = examples.front()->used[figure], most = least;
+    double squares = 0, mean = 0, least = examples.front()->used[figure], most = least;
+    for (const ResourceExample* example : examples)
+      mean += example->used[figure] / static_cast<double>(examples.size());
+    model.smallest.push_back(kSmallShare * mean);
     for (std::size_t i = 0; i < examples.size(); ++i) {
       const double measured = examples[i]->used[figure];
       least = std::min(least, measured);
       most = std::max(most, measured);
       squares += std::pow(predicted[i][figure] - measured, 2) / static_cast<double>(examples.size());
       if (!(measured > 0)) continue;
-      pairs.push_back({std::max(kSmallest, predicted[i][figure]), measured, model.figures[figure].name});
+      pairs.push_back({std::max(model.smallest[figure], predicted[i][figure]), measured, model.figures[figure].name});
     }
     model.errors.push_back(most > least ? std::sqrt(squares) / (most - least) : 0);
   }
@@ -144,6 +147,7 @@ Result<ResourceModel> fit_resources(const ResourceSet& set, const ResourceNetwor
                       .runs = parts.train.size(),
                       .left_out = parts.left_out.size(),
                       .errors = {},
+                      .smallest = {},
                       .ops = {},
                       .nodes = {},
                       .elements = {},
@@ -173,6 +177,7 @@ std::string to_bytes(const ResourceModel& model) {
     body.text(model.figures[i].name);
     body.text(model.figures[i].unit);
     body.f64(model.errors[i]);
+    body.f64(model.smallest[i]);
   }
   model.frequencies.write(body);
   for (const std::uint64_t number : {model.seed, model.runs, model.left_out, model.steps}) body.u64(number);
@@ -199,13 +204,15 @@ Result<ResourceModel> parse_resource_model(std::string_view bytes) {
   ORRERY_TRY(const std::uint8_t form, in.u8());
   if (form > static_cast<std::uint8_t>(GraphForm::kForward)) return Error::invalid("an unknown form of graphs");
   model.form = static_cast<GraphForm>(form);
-  ORRERY_TRY(const std::size_t figures, in.count(16, kFiguresMax));
+  ORRERY_TRY(const std::size_t figures, in.count(24, kFiguresMax));
   for (std::size_t i = 0; i < figures; ++i) {
     FigureLabel& label = model.figures.emplace_back();
     ORRERY_TRY(label.name, in.text(kTextMax));
     ORRERY_TRY(label.unit, in.text(kTextMax));
     ORRERY_TRY(model.errors.emplace_back(), in.f64());
     if (!(model.errors.back() >= 0)) return Error::invalid("an error below 0");
+    ORRERY_TRY(model.smallest.emplace_back(), in.f64());
+    if (!(model.smallest.back() >= 0 && std::isfinite(model.smallest.back()))) return Error::invalid("a scale below 0");
   }
   ORRERY_TRY(model.frequencies, OpFrequencies::read(in));
   for (std::uint64_t* number : {&model.seed, &model.runs, &model.left_out, &model.steps}) {
@@ -258,9 +265,12 @@ Result<ResourcePrediction> FittedResources::predict(const workload::TrainingRun&
   if (!prediction.in_domain) prediction.notes.emplace_back("the intervals are at least those of formulas");
   for (std::size_t i = 0; i < model_.figures.size(); ++i) {
     const double value = values.front()[i];
-    const Interval interval = model_.intervals.interval(std::max(kSmallest, value), model_.figures[i].name);
+    // A figure that was always 0 has no factor of anything around it.
+    const Interval interval =
+        model_.smallest[i] > 0 ? model_.intervals.interval(std::max(model_.smallest[i], value), model_.figures[i].name)
+                               : Interval{value, value};
     PredictedFigure figure{model_.figures[i], value, std::min(value, interval.low), std::max(value, interval.high)};
-    if (!prediction.in_domain) {
+    if (!prediction.in_domain && model_.smallest[i] > 0) {
       figure.low = std::min(figure.low, value * kFormulaLow);
       figure.high = std::max(figure.high, value * kFormulaHigh);
     }

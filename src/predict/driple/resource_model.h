@@ -47,8 +47,10 @@ struct ResourceModel {
   OpFrequencies frequencies;
   std::uint64_t seed = 1, runs = 0, left_out = 0, steps = 0;
   std::vector<double> errors;  // of each figure: root of the mean squared error over the range, of runs left out
-  Conformal intervals{};       // by figure
-  std::set<std::string> ops;   // of the graphs learned from
+  std::vector<double>
+      smallest;  // of each: what a prediction counts as at least when an interval is put around it; 0: it was always 0
+  Conformal intervals{};      // by figure
+  std::set<std::string> ops;  // of the graphs learned from
   struct Range {
     double least = 0, most = 0;
   };

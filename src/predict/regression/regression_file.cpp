@@ -1,5 +1,6 @@
 // The file of a RegressionModel.
 
+#include <algorithm>
 #include <cmath>
 
 #include "predict/learn/sealed.h"
@@ -66,6 +67,17 @@ Result<Regression> read_regression(ByteReader& in, std::size_t features) {
   return regression;
 }
 
+Result<LeftOutColumn> read_left_out(ByteReader& in) {
+  LeftOutColumn one;
+  ORRERY_TRY(one.column, in.text(kTextMax));
+  ORRERY_TRY(one.rows, in.u64());
+  for (double* number : {&one.error, &one.low, &one.high}) {
+    ORRERY_TRY(*number, read_finite(in));
+  }
+  if (!(one.error >= 0 && one.low > 0 && one.low <= one.high)) return Error::invalid("an interval is damaged");
+  return one;
+}
+
 Result<MeasuredColumn> read_column(ByteReader& in) {
   MeasuredColumn column;
   ORRERY_TRY(column.name, in.text(kTextMax));
@@ -102,9 +114,13 @@ std::string to_bytes(const RegressionModel& model) {
   for (const std::string* text : {&model.table.model, &model.table.device, &model.target, &model.technique}) {
     body.text(*text);
   }
-  for (const std::uint64_t number : {model.seed, model.rows, model.configurations}) body.u64(number);
-  body.f64(model.error);
-  model.intervals.write(body);
+  for (const std::uint64_t number : {model.seed, model.rows}) body.u64(number);
+  body.u32(static_cast<std::uint32_t>(model.left_out.size()));
+  for (const LeftOutColumn& one : model.left_out) {
+    body.text(one.column);
+    body.u64(one.rows);
+    for (const double number : {one.error, one.low, one.high}) body.f64(number);
+  }
   body.u32(static_cast<std::uint32_t>(model.features.size()));
   for (const FeatureRecipe& recipe : model.features) write_terms(recipe, body);
   body.u32(static_cast<std::uint32_t>(model.columns.size()));
@@ -114,6 +130,10 @@ std::string to_bytes(const RegressionModel& model) {
     body.f64(column.most);
     body.u32(static_cast<std::uint32_t>(column.levels.size()));
     for (const std::string& level : column.levels) body.text(level);
+  }
+  body.u32(static_cast<std::uint32_t>(model.configurations.size()));
+  for (const std::vector<double>& configuration : model.configurations) {
+    for (const double value : configuration) body.f64(value);
   }
   write_regression(model.regression, body);
   return seal(kKind, body.bytes());
@@ -135,12 +155,16 @@ Result<RegressionModel> parse_regression(std::string_view bytes) {
   for (std::string* text : {&model.table.model, &model.table.device, &model.target, &model.technique}) {
     ORRERY_TRY(*text, in.text(kTextMax));
   }
-  for (std::uint64_t* number : {&model.seed, &model.rows, &model.configurations}) {
+  for (std::uint64_t* number : {&model.seed, &model.rows}) {
     ORRERY_TRY(*number, in.u64());
   }
-  ORRERY_TRY(model.error, in.f64());
-  if (!(model.error >= 0)) return Error::invalid("an error below 0");
-  ORRERY_TRY(model.intervals, Conformal::read(in));
+  ORRERY_TRY(const std::size_t left_out, in.count(36, kListMax));
+  for (std::size_t i = 0; i < left_out; ++i) {
+    ORRERY_TRY(model.left_out.emplace_back(), read_left_out(in));
+  }
+  if (model.left_out.empty() || !model.left_out.front().column.empty()) {
+    return Error::invalid("no error of configurations left out");
+  }
   ORRERY_TRY(const std::size_t features, in.count(4, kListMax));
   for (std::size_t i = 0; i < features; ++i) {
     ORRERY_TRY(model.features.emplace_back(), read_terms(in));
@@ -150,6 +174,13 @@ Result<RegressionModel> parse_regression(std::string_view bytes) {
     ORRERY_TRY(model.columns.emplace_back(), read_column(in));
   }
   ORRERY_TRY_VOID(check_terms(model));
+  ORRERY_TRY(const std::size_t configurations, in.count(8 * std::max<std::size_t>(1, columns), kListMax));
+  for (std::size_t i = 0; i < configurations; ++i) {
+    std::vector<double>& configuration = model.configurations.emplace_back();
+    for (std::size_t column = 0; column < columns; ++column) {
+      ORRERY_TRY(configuration.emplace_back(), read_finite(in));
+    }
+  }
   ORRERY_TRY(model.regression, read_regression(in, features));
   if (!in.at_end()) return Error::invalid("bytes behind its end");
   return model;

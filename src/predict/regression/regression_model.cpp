@@ -9,25 +9,37 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "predict/analytic/analytic.h"
+#include "predict/learn/conformal.h"
 
 namespace orrery::predict {
 
 namespace {
 
-constexpr std::size_t kFolds = kRegressionFits - 1;
+constexpr std::size_t kFolds = 5;
 constexpr double kLeastShare = 1e-9;  // of the measured time: what a prediction that is not above 0 counts as
 
-// The rows of each configuration: those that agree in every column.
-std::vector<std::vector<std::size_t>> configurations_of(const Design& raw) {
-  std::map<std::vector<double>, std::vector<std::size_t>> rows;
+using RowList = std::vector<std::size_t>;
+
+// Rows by what they have in some columns of the table.
+std::vector<RowList> groups_of(const Design& raw, const std::vector<std::size_t>& columns) {
+  std::map<std::vector<double>, RowList> rows;
   for (std::size_t row = 0; row < raw.rows(); ++row) {
     std::vector<double> values;
-    for (std::size_t column = 0; column < raw.columns(); ++column) values.push_back(raw.column(column)[row]);
+    for (const std::size_t column : columns) values.push_back(raw.column(column)[row]);
     rows[std::move(values)].push_back(row);
   }
-  std::vector<std::vector<std::size_t>> configurations;
-  for (auto& [values, members] : rows) configurations.push_back(std::move(members));
-  return configurations;
+  std::vector<RowList> groups;
+  for (auto& [values, members] : rows) groups.push_back(std::move(members));
+  return groups;
+}
+
+// The raw columns that a column of the table became: itself, or its levels.
+std::vector<std::size_t> raw_columns(const Prepared& data, std::string_view column) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < data.raw_terms.size(); ++i) {
+    if (column.empty() || data.raw_terms[i].column == column) places.push_back(i);
+  }
+  return places;
 }
 
 struct Best {
@@ -72,6 +84,62 @@ std::vector<MeasuredColumn> columns_of(const std::vector<FeatureRecipe>& feature
     }
   }
   return columns;
+}
+
+// A configuration's value of each column: a number, or the place of a text among the levels.
+std::vector<std::vector<double>> configurations_of(const Prepared& data, const std::vector<MeasuredColumn>& columns) {
+  std::set<std::vector<double>> configurations;
+  for (std::size_t row = 0; row < data.raw.rows(); ++row) {
+    std::vector<double> values;
+    for (const MeasuredColumn& column : columns) {
+      const std::vector<std::size_t> places = raw_columns(data, column.name);
+      if (column.levels.empty()) {
+        values.push_back(data.raw.column(places.front())[row]);
+        continue;
+      }
+      double level = 0;
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        if (data.raw.column(places[i])[row] != 0) level = static_cast<double>(i);
+      }
+      values.push_back(level);
+    }
+    configurations.insert(std::move(values));
+  }
+  return {configurations.begin(), configurations.end()};
+}
+
+// Runs the campaign without parts of the groups and says how far it is off on them.
+Result<LeftOutColumn> leave_out(const Campaign& campaign, const Prepared& data, std::string column,
+                                std::vector<RowList> groups, const std::function<void()>& progress) {
+  Random random = Random(campaign.seed).split("left out").split(column);
+  for (std::size_t i = groups.size(); i > 1; --i) std::swap(groups[i - 1], groups[random.below(i)]);
+  const std::size_t folds = std::min(kFolds, groups.size());
+  LeftOutColumn result{.column = std::move(column)};
+  std::vector<CalibrationPair> pairs;
+  for (std::size_t fold = 0; fold < folds; ++fold) {
+    RowList known, left_out;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      RowList& rows = i % folds == fold ? left_out : known;
+      rows.insert(rows.end(), groups[i].begin(), groups[i].end());
+    }
+    std::sort(known.begin(), known.end());
+    ORRERY_TRY(const Best other, best_of(campaign, data.rows_at(known)));
+    const Design design = data.features.columns_at(other.columns);
+    for (const std::size_t row : left_out) {
+      const double measured = data.targets[row];
+      const double predicted = std::max(kLeastShare * measured, other.regression.predict(design, row));
+      pairs.push_back({predicted, measured});
+      result.error += std::abs(predicted / measured - 1);
+    }
+    if (progress) progress();
+  }
+  result.rows = pairs.size();
+  result.error /= static_cast<double>(pairs.size());
+  ORRERY_TRY(const Conformal conformal, Conformal::fit(pairs));
+  const Interval interval = conformal.interval(1, "");
+  result.low = std::min(1.0, interval.low);
+  result.high = std::max(1.0, interval.high);
+  return result;
 }
 
 std::string known_facts() {
@@ -134,7 +202,7 @@ std::optional<double> unit_of_name(std::string_view target) {
 }
 
 Result<RegressionModel> fit_regression(const Campaign& campaign, const Prepared& data, const TableFacts& table,
-                                       const std::function<void()>& progress) {
+                                       const CampaignProgress& progress) {
   RegressionModel model{.table = table, .target = campaign.target, .technique = {}};
   for (std::size_t row = 0; row < data.targets.size(); ++row) {
     if (!(data.targets[row] > 0)) {
@@ -142,55 +210,98 @@ Result<RegressionModel> fit_regression(const Campaign& campaign, const Prepared&
           fmt::format("{}: row {} is {:g}; times are above 0", campaign.target, row + 1, data.targets[row]));
     }
   }
-  std::vector<std::vector<std::size_t>> configurations = configurations_of(data.raw);
-  model.configurations = configurations.size();
+  const std::vector<RowList> configurations = groups_of(data.raw, raw_columns(data, ""));
   if (configurations.size() < 2 * kFolds) {
     return Error::invalid(fmt::format("{} different configurations; {} are needed to measure errors on some left out",
                                       configurations.size(), 2 * kFolds));
   }
   ORRERY_TRY(Best best, best_of(campaign, data));
-  if (progress) progress();
   model.technique = best.technique;
   for (const std::size_t column : best.columns) model.features.push_back(data.recipes[column]);
   model.columns = columns_of(model.features, data);
+  model.configurations = configurations_of(data, model.columns);
   model.regression = std::move(best.regression);
   model.seed = campaign.seed;
   model.rows = data.targets.size();
 
-  Random random = Random(campaign.seed).split("left out");
-  for (std::size_t i = configurations.size(); i > 1; --i) {
-    std::swap(configurations[i - 1], configurations[random.below(i)]);
-  }
   // Nothing is judged in these campaigns but where hyper-parameters are chosen.
   Campaign again = campaign;
   again.validation = Validation::kAll;
   again.runs = 1;
-  std::vector<CalibrationPair> pairs;
-  for (std::size_t fold = 0; fold < kFolds; ++fold) {
-    std::vector<std::size_t> known, left_out;
-    for (std::size_t i = 0; i < configurations.size(); ++i) {
-      std::vector<std::size_t>& rows = i % kFolds == fold ? left_out : known;
-      rows.insert(rows.end(), configurations[i].begin(), configurations[i].end());
-    }
-    std::sort(known.begin(), known.end());
-    ORRERY_TRY(const Best other, best_of(again, data.rows_at(known)));
-    const Design design = data.features.columns_at(other.columns);
-    for (const std::size_t row : left_out) {
-      const double measured = data.targets[row];
-      const double predicted = std::max(kLeastShare * measured, other.regression.predict(design, row));
-      pairs.push_back({predicted, measured});
-      model.error += std::abs(predicted / measured - 1);
-    }
-    if (progress) progress();
+  std::vector<std::pair<std::string, std::vector<RowList>>> parts = {{"", configurations}};
+  std::size_t all = 1 + kFolds, done = 1;
+  for (const MeasuredColumn& column : model.columns) {
+    std::vector<RowList> groups = groups_of(data.raw, raw_columns(data, column.name));
+    if (groups.size() < 2) continue;
+    all += std::min(kFolds, groups.size());
+    parts.emplace_back(column.name, std::move(groups));
   }
-  model.error /= static_cast<double>(pairs.size());
-  ORRERY_TRY(model.intervals, Conformal::fit(pairs));
+  const auto advance = [&] {
+    if (progress) progress(done, all);
+    ++done;
+  };
+  advance();
+  for (auto& [column, groups] : parts) {
+    auto left_out = leave_out(again, data, column, std::move(groups), advance);
+    // Of a column whose values cannot be told without one of them nothing is known: it is as bad as formulas.
+    if (!left_out && !column.empty()) {
+      model.left_out.push_back({.column = column, .rows = 0, .error = 1, .low = kFormulaLow, .high = kFormulaHigh});
+      continue;
+    }
+    if (!left_out) return std::move(left_out).error();
+    model.left_out.push_back(std::move(*left_out));
+  }
   return model;
 }
+
+const LeftOutColumn& RegressionModel::worst() const {
+  return *std::max_element(left_out.begin(), left_out.end(),
+                           [](const auto& a, const auto& b) { return a.error < b.error; });
+}
+
+namespace {
+
+// The interval of a run by what is nearest to it.
+void add_interval(const RegressionModel& model, const RunFacts& facts, RegressionAnswer& answer) {
+  constexpr double kUnknownLevel = -1;
+  std::vector<double> run;
+  for (const MeasuredColumn& column : model.columns) {
+    const Fact& fact = facts.find(column.name)->second;
+    if (const auto* text = std::get_if<std::string>(&fact)) {
+      const auto found = std::find(column.levels.begin(), column.levels.end(), *text);
+      run.push_back(found == column.levels.end() ? kUnknownLevel : static_cast<double>(found - column.levels.begin()));
+    } else {
+      run.push_back(std::get<double>(fact));
+    }
+  }
+  std::size_t fewest = run.size() + 1;
+  for (const std::vector<double>& configuration : model.configurations) {
+    LeftOutColumn widest = model.left_out.front();
+    std::vector<std::string> differs;
+    for (std::size_t i = 0; i < run.size() && differs.size() <= fewest; ++i) {
+      if (configuration[i] == run[i]) continue;
+      differs.push_back(model.columns[i].name);
+      for (const LeftOutColumn& one : model.left_out) {
+        if (one.column != differs.back()) continue;
+        widest.low = std::min(widest.low, one.low);
+        widest.high = std::max(widest.high, one.high);
+      }
+    }
+    const bool is_narrower = widest.high / widest.low < answer.high / answer.low;
+    if (differs.size() > fewest || (differs.size() == fewest && !is_narrower)) continue;
+    fewest = differs.size();
+    answer.low = widest.low;
+    answer.high = widest.high;
+    answer.differs = std::move(differs);
+  }
+}
+
+}  // namespace
 
 Result<RegressionAnswer> answer_of(const RegressionModel& model, const RunFacts& facts) {
   ORRERY_TRY_VOID(check_columns(model, facts));
   RegressionAnswer answer;
+  add_interval(model, facts, answer);
   for (const MeasuredColumn& column : model.columns) {
     const Fact& fact = facts.find(column.name)->second;
     if (const auto* text = std::get_if<std::string>(&fact)) {
@@ -240,15 +351,19 @@ Result<Prediction> RegressionPredictor::predict(const workload::TrainingRun& run
   ORRERY_TRY(Prediction prediction, AnalyticPredictor().predict(run, placement));
   const double iteration = table.time_of == TimeOf::kRun ? answer.seconds / run.steps : answer.seconds;
   scale_times(prediction, iteration / prediction.iteration.value.value());
-  const Interval interval = model_.intervals.interval(1, "");
   prediction.in_domain = prediction.calibrated = answer.outside.empty();
   prediction.learned_share = 1;
-  set_interval(prediction, prediction.in_domain ? interval.low : std::min(interval.low, kFormulaLow),
-               prediction.in_domain ? interval.high : std::max(interval.high, kFormulaHigh));
+  set_interval(prediction, prediction.in_domain ? answer.low : std::min(answer.low, kFormulaLow),
+               prediction.in_domain ? answer.high : std::max(answer.high, kFormulaHigh));
   prediction.predictor = name();
   prediction.made_by =
       fmt::format("regression ({} of {} rows, {} configurations; mean error {:.1f} % on rows left out)",
-                  model_.technique, model_.rows, model_.configurations, 100 * model_.error);
+                  model_.technique, model_.rows, model_.configurations.size(), 100 * model_.error());
+  if (!answer.differs.empty()) {
+    std::string columns;
+    for (const std::string& one : answer.differs) columns += (columns.empty() ? "" : ", ") + one;
+    prediction.notes.push_back("the nearest configuration that was measured has another " + columns);
+  }
   for (const std::string& one : answer.outside) prediction.notes.push_back("outside what was measured: " + one);
   if (!answer.outside.empty()) prediction.notes.emplace_back("the interval is at least that of the formulas");
   prediction.notes.emplace_back("memory, and how the time splits into phases and operators, are formulas");

@@ -3,12 +3,16 @@
 //
 // 1. The campaign (campaign.h) chooses technique, hyper-parameters and columns; the choice is fitted on every row.
 // 2. Rows with the same columns are one configuration. Configurations are drawn into five parts; for each the whole
-//    campaign is run again without it, and its best regression predicts the part. These errors give the error and the
-//    interval (learn/conformal.h).
-// 3. The file remembers between which values each column was measured. A run with any column outside of them, or with a
+//    campaign is run again without it, and its best regression predicts the part. The same is done with the values of
+//    each column: all rows that have them are left out. Each gives an error and an interval (learn/conformal.h): how
+//    far a regression is off where a configuration, or a value of that column, was never measured. Left-out
+//    configurations alone would promise too much: tables of measurements have neighbours that differ in next to
+//    nothing.
+// 3. A run's interval is that of the columns in which the nearest configuration (the one that differs in the fewest)
+//    differs from it, the widest of them; of equally near ones the one with the narrowest interval.
+// 4. The file remembers between which values each column was measured. A run with any column outside of them, or with a
 //    text never seen, is outside the domain.
 
-#include "predict/learn/conformal.h"
 #include "predict/predictor.h"
 #include "predict/regression/campaign.h"
 #include "predict/regression/run_facts.h"
@@ -33,21 +37,34 @@ struct MeasuredColumn {
   std::vector<std::string> levels{};  // of a text
 };
 
+// What was learned by leaving values of a column out; without a column, whole configurations.
+struct LeftOutColumn {
+  std::string column;
+  std::uint64_t rows = 0;
+  double error = 0;          // mean relative error
+  double low = 1, high = 1;  // four of five measured times lie between these multiples of the predicted
+};
+
 struct RegressionModel {
   TableFacts table{};
   std::string target, technique;
   std::vector<FeatureRecipe> features{};  // what the regression sees
   Regression regression{};
   std::vector<MeasuredColumn> columns{};  // what these are made of
-  std::uint64_t seed = 0, rows = 0, configurations = 0;
-  double error = 0;  // mean relative error of rows that were left out
-  Conformal intervals{};
+  // Of each its columns, in their order: numbers, or places of texts among the levels. Sorted.
+  std::vector<std::vector<double>> configurations{};
+  std::uint64_t seed = 0, rows = 0;
+  std::vector<LeftOutColumn> left_out{};  // whole configurations first, then columns that have several values
+
+  double error() const { return left_out.front().error; }
+  // The worst of them: of a run that is new in that column.
+  const LeftOutColumn& worst() const;
 };
 
-// `progress(done, all)` counts campaigns, of which there are kRegressionFits.
-inline constexpr int kRegressionFits = 6;
+// `progress(done, all)` counts campaigns.
+using CampaignProgress = std::function<void(std::size_t done, std::size_t all)>;
 Result<RegressionModel> fit_regression(const Campaign& campaign, const Prepared& data, const TableFacts& table,
-                                       const std::function<void()>& progress = {});
+                                       const CampaignProgress& progress = {});
 
 std::string to_bytes(const RegressionModel& model);
 bool is_regression(std::string_view bytes);
@@ -57,6 +74,8 @@ Result<RegressionModel> parse_regression(std::string_view bytes);
 // What a regression says of facts, in seconds, and which columns are outside what was measured.
 struct RegressionAnswer {
   double seconds = 0;
+  double low = 1, high = 1;            // multiples of it
+  std::vector<std::string> differs{};  // columns in which the nearest configuration differs
   std::vector<std::string> outside{};  // for people: "batch is 512, measured were 8 to 64"
 };
 // Fails if a column has no fact, which it names, or if the regression has no answer there.
