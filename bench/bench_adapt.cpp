@@ -1,7 +1,7 @@
 // What adapting a training is worth, with real trainings under `orrery run`: see adapt/experiments.h and the files
 // there.
 //
-//   bench_adapt [all|slow-member|growing-batch|spot|interference|recovery|cluster-size|resizing|monitoring|all-reduces|
+//   bench_adapt [all|slow-worker|growing-batch|spot|interference|recovery|cluster-size|resizing|monitoring|all-reduces|
 //                churn|half-an-hour] [FOLDER] [SCALE]
 //
 // Figures go to FOLDER. Exit code 1 when a bar is missed.
@@ -28,7 +28,7 @@ Status Bench::draw(const std::string& name, const std::string& svg) const {
 namespace {
 
 constexpr std::pair<std::string_view, Experiment> kExperiments[] = {
-    {"slow-member", slow_member},     {"spot", spot_machines},
+    {"slow-worker", slow_worker},     {"spot", spot_machines},
     {"growing-batch", growing_batch}, {"interference", interference},
     {"recovery", recovery},           {"cluster-size", cluster_size},
     {"resizing", resizing},           {"monitoring", monitoring},

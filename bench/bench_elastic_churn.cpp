@@ -1,8 +1,8 @@
-// What a job of processes on this machine loses when its members change:
+// What a job of processes on this machine loses when its workers change:
 //
-//   kill -9 of a member with 1 GB resident    others are told in 1 ms, the next step commits within 50 ms
+//   kill -9 of a worker with 1 GB resident    others are told in 1 ms, the next step commits within 50 ms
 //   a prepared process joins                  10 ms between two steps
-//   a member leaves                           5 ms between two steps
+//   a worker leaves                           5 ms between two steps
 //
 // Beside the first, in the same event: when the victim's process descriptor reports its end, which is what connections
 // and supervisors go by. Every process trains a small model with Worker and writes down when it commits. Medians are
@@ -44,7 +44,7 @@ struct Notes {
   std::atomic<bool> stop{false};
   std::atomic<bool> may_join{false};
   std::atomic<int> leaver{-1};
-  std::atomic<std::uint64_t> epoch[8] = {};
+  std::atomic<std::uint64_t> generation[8] = {};
   std::atomic<std::uint64_t> steps[8] = {};
   std::atomic<double> last_commit[8] = {};
   std::atomic<double> told[8] = {};         // when an operation ended with "revoked"
@@ -71,22 +71,22 @@ struct Round {
     ::munmap(notes, sizeof(Notes));
   }
 
-  void train(int slot, bool founder, int founders, std::size_t resident_bytes) {
+  void train(int slot, bool initial_worker, int initial_workers, std::size_t resident_bytes) {
     std::vector<char> resident(resident_bytes, 1);
     std::vector<float> model(kParameters), aside(kParameters);
     const int file = ::dup(segment->descriptor());
     auto mapped = Segment::open(env::FileDescriptor(file));
-    View first;
-    first.epoch = 1;
+    Membership first;
+    first.generation = 1;
     first.progress.cursor.samples = 1'000'000;
-    for (int i = 0; i < founders; ++i)
-      first.members.push_back({static_cast<MemberId>(100 + i), 0, static_cast<std::uint32_t>(i)});
+    for (int i = 0; i < initial_workers; ++i)
+      first.workers.push_back({static_cast<WorkerId>(100 + i), 0, static_cast<std::uint32_t>(i)});
     WorkerOptions options;
     options.job = job;
     options.segment = *mapped;
-    options.self = {static_cast<MemberId>(100 + slot), 0, static_cast<std::uint32_t>(slot)};
-    if (founder) options.first = first;
-    for (const MemberRecord& member : first.members) options.contacts.push_back(member.id);
+    options.self = {static_cast<WorkerId>(100 + slot), 0, static_cast<std::uint32_t>(slot)};
+    if (initial_worker) options.first = first;
+    for (const WorkerRecord& worker : first.workers) options.contacts.push_back(worker.id);
     options.commit = [&](const StepCommitted& step) {
       model.swap(aside);
       const double time = now();
@@ -96,11 +96,11 @@ struct Round {
       notes->steps[slot] = step.progress.step;
     };
     options.state = [&] { return std::as_writable_bytes(std::span(model)); };
-    while (!founder && !notes->may_join) ::usleep(200);
+    while (!initial_worker && !notes->may_join) ::usleep(200);
     auto worker = Worker::start(std::move(options));
     if (!worker) ::_exit(2);
     for (bool leaving = false; !notes->stop;) {
-      notes->epoch[slot] = (*worker)->view().epoch;
+      notes->generation[slot] = (*worker)->membership().generation;
       const auto ticket =
           (*worker)->session().all_reduce("g", {aside.data(), aside.size(), DataType::kF32}, ReduceOp::kSum);
       const Status summed = ticket ? (*worker)->session().wait(*ticket) : Status(ticket.error());
@@ -115,9 +115,9 @@ struct Round {
     ::_exit(0);
   }
 
-  void start(int slot, bool founder, int founders, std::size_t resident_bytes = 0) {
+  void start(int slot, bool initial_worker, int initial_workers, std::size_t resident_bytes = 0) {
     const pid_t id = ::fork();
-    if (id == 0) train(slot, founder, founders, resident_bytes);
+    if (id == 0) train(slot, initial_worker, initial_workers, resident_bytes);
     processes[slot] = id;
   }
 
@@ -134,7 +134,7 @@ struct Measured {
   std::vector<double> told_ms, descriptor_ms, next_step_ms, join_ms, leave_ms;
 };
 
-// Three members; the one with 1 GB is killed.
+// Three workers; the one with 1 GB is killed.
 bool measure_kill(int number, Measured& into) {
   Round round(number);
   for (int slot = 0; slot < 3; ++slot) round.start(slot, true, 3, slot == 2 ? std::size_t{1} << 30 : 0);
@@ -147,7 +147,8 @@ bool measure_kill(int number, Measured& into) {
   ::poll(&ended, 1, 60'000);
   into.descriptor_ms.push_back(1e3 * (now() - killed));
   ::close(descriptor);
-  if (!round.wait_for([&] { return notes.epoch[0] == 2 && notes.epoch[1] == 2 && notes.last_commit[0] > killed; }))
+  if (!round.wait_for(
+          [&] { return notes.generation[0] == 2 && notes.generation[1] == 2 && notes.last_commit[0] > killed; }))
     return false;
   ::usleep(20'000);
   into.next_step_ms.push_back(1e3 * notes.longest_gap[0]);
@@ -157,7 +158,7 @@ bool measure_kill(int number, Measured& into) {
   return true;
 }
 
-// Two members; a third joins; then it leaves.
+// Two workers; a third joins; then it leaves.
 bool measure_resize(int number, Measured& into) {
   Round round(number);
   for (int slot = 0; slot < 2; ++slot) round.start(slot, true, 2);
@@ -171,7 +172,7 @@ bool measure_resize(int number, Measured& into) {
   notes.longest_gap[0] = 0;
   const std::uint64_t step = notes.steps[0];
   notes.leaver = 2;
-  if (!round.wait_for([&] { return notes.epoch[0] == 3 && notes.steps[0] > step + 20; })) return false;
+  if (!round.wait_for([&] { return notes.generation[0] == 3 && notes.steps[0] > step + 20; })) return false;
   into.leave_ms.push_back(1e3 * notes.longest_gap[0]);
   return true;
 }
@@ -197,11 +198,11 @@ int run(int argc, char** argv) {
     }
   }
   fmt::print("| what | events | median ms | p90 ms | bar ms | verdict |\n|---|---:|---:|---:|---:|---|\n");
-  bool met = row("kill -9 of a member with 1 GB: all others are told", measured.told_ms, 1);
-  row("the same: its process descriptor reports the end (yardstick)", measured.descriptor_ms, 0);
+  bool met = row("kill -9 of a worker with 1 GB: all others are told", measured.told_ms, 1);
+  row("the same: its process descriptor reports the end (speed_probe)", measured.descriptor_ms, 0);
   met = row("the same: longest time between two steps", measured.next_step_ms, 50) && met;
   met = row("a prepared process joins: longest time between two steps", measured.join_ms, 10) && met;
-  met = row("a member leaves: longest time between two steps", measured.leave_ms, 5) && met;
+  met = row("a worker leaves: longest time between two steps", measured.leave_ms, 5) && met;
   return met ? 0 : 1;
 }
 

@@ -1,8 +1,8 @@
-// What it costs two members of a job that a third gets the model, by the size of the model: while all wait, and between
+// What it costs two workers of a job that a third gets the model, by the size of the model: while all wait, and between
 // steps that go on meanwhile (`lanes`, src/elastic/model_transfer.h).
 //
-// Members sum up 1 MB of gradients per step, and each step changes another 1 MB of the model, so that a step takes as
-// long with every model. Judged is the longest time between two steps of a member, from the request until the third has
+// Workers sum up 1 MB of gradients per step, and each step changes another 1 MB of the model, so that a step takes as
+// long with every model. Judged is the longest time between two steps of a worker, from the request until the third has
 // the model: with a model of 512 MB it may be twice that of 1 MB. Medians of the rounds; the ratio is that of each
 // round. Exit code 1 when the bar is missed.
 //
@@ -31,10 +31,10 @@ constexpr std::size_t kGradients = 250'000;  // 1 MB
 constexpr std::size_t kMegabyte = 1'000'000;
 constexpr double kBar = 2;
 
-// What members and the one who measures both see.
+// What workers and the one who measures both see.
 struct Board {
-  std::atomic<double> longest_s{0};  // between two commits of a member that was there before
-  std::atomic<std::uint64_t> steps{0}, shadow_steps{0};
+  std::atomic<double> longest_s{0};  // between two commits of a worker that was there before
+  std::atomic<std::uint64_t> steps{0}, learner_steps{0};
   std::atomic<bool> has_joined{false};  // with the model
 };
 
@@ -58,26 +58,26 @@ class SharedBoard {
 int work(const env::Env& env, const std::string& path, std::size_t megabytes, std::uint64_t lanes) {
   const SharedBoard board(path);
   const std::size_t count = megabytes * kGradients;
-  // Not touched before it is used: a spare must not take the machine's memory from members.
+  // Not touched before it is used: a standby must not take the machine's memory from workers.
   const std::unique_ptr<float, decltype(&std::free)> model(static_cast<float*>(std::calloc(count, sizeof(float))),
                                                            &std::free);
   std::vector<float> aside(kGradients, 1);
   auto options = enlist(env.variables, {.samples = 1'000'000});
   if (!options) return 2;
-  const bool is_founder = options->first.has_value();
-  if (is_founder) std::fill_n(model.get(), count, 1.0F);
+  const bool is_initial = options->first.has_value();
+  if (is_initial) std::fill_n(model.get(), count, 1.0F);
   Worker* running = nullptr;
   Seconds last{0};
   options->commit = [&](const StepCommitted& step) {
     float* const window = model.get() + step.progress.step % megabytes * kGradients;
     for (std::size_t i = 0; i < kGradients; ++i) window[i] -= aside[i];
     const Seconds now = env.clock.monotonic();
-    if (is_founder && last > Seconds(0)) board->longest_s = std::max(board->longest_s.load(), (now - last).value());
+    if (is_initial && last > Seconds(0)) board->longest_s = std::max(board->longest_s.load(), (now - last).value());
     last = now;
-    if (is_founder) ++board->steps;
-    const bool is_shadow = running == nullptr || running->is_shadow();
-    if (!is_founder && is_shadow) ++board->shadow_steps;
-    if (!is_founder && !is_shadow) board->has_joined = true;
+    if (is_initial) ++board->steps;
+    const bool is_learner = running == nullptr || running->is_learner();
+    if (!is_initial && is_learner) ++board->learner_steps;
+    if (!is_initial && !is_learner) board->has_joined = true;
   };
   options->state = [&] { return std::as_writable_bytes(std::span(model.get(), count)); };
   options->lanes = lanes;
@@ -88,7 +88,7 @@ int work(const env::Env& env, const std::string& path, std::size_t megabytes, st
   if (!gradients) return 4;
   auto* const sums = reinterpret_cast<float*>(gradients->data());
   for (;;) {
-    std::fill(sums, sums + kGradients, (*worker)->is_shadow() ? 0.0F : 1.0F);
+    std::fill(sums, sums + kGradients, (*worker)->is_learner() ? 0.0F : 1.0F);
     const auto ticket = (*worker)->session().all_reduce("g", {sums, kGradients, DataType::kF32}, ReduceOp::kSum);
     Status summed = ticket ? (*worker)->session().wait(*ticket) : Status(ticket.error());
     std::copy(sums, sums + kGradients, aside.begin());
@@ -99,7 +99,7 @@ int work(const env::Env& env, const std::string& path, std::size_t megabytes, st
 }
 
 struct Measured {
-  std::vector<double> usual_ms, longest_ms, joined_ms, shadow_steps;
+  std::vector<double> usual_ms, longest_ms, joined_ms, learner_steps;
 };
 
 bool measure(const env::Env& env, const std::string& self, const std::string& path, std::size_t megabytes,
@@ -120,7 +120,7 @@ bool measure(const env::Env& env, const std::string& self, const std::string& pa
   ok = ok && job->resize(3, pauses_ms, requests_ms) && wait_for(env, [&] { return board->has_joined.load(); });
   into.joined_ms.push_back(1e3 * (env.clock.monotonic() - start).value());
   into.longest_ms.push_back(1e3 * board->longest_s);
-  into.shadow_steps.push_back(static_cast<double>(board->shadow_steps));
+  into.learner_steps.push_back(static_cast<double>(board->learner_steps));
   job->stop();
   return ok;
 }
@@ -153,7 +153,7 @@ int run(int argc, char** argv) {
   for (const auto& [key, of] : measured) {
     fmt::print("| {} | {} | {:.1f} ({:.1f}) | {:.1f} | {:.0f} | {:.0f} |\n", key.second,
                key.first == 0 ? "wait" : "step on", median(of.longest_ms), quantile(of.longest_ms, 0.9),
-               median(of.usual_ms), median(of.joined_ms), median(of.shadow_steps));
+               median(of.usual_ms), median(of.joined_ms), median(of.learner_steps));
   }
   const auto ratio = [&](std::uint64_t lanes) {
     std::vector<double> ratios;
@@ -163,10 +163,10 @@ int run(int argc, char** argv) {
     }
     return median(ratios);
   };
-  const double shadow = ratio(1);
-  fmt::print("\n512 MB / 1 MB: {:.1f} while all wait, {:.2f} while steps go on (bar {:.0f}): {}\n", ratio(0), shadow,
-             kBar, shadow <= kBar ? "meets" : "MISSES");
-  return shadow <= kBar ? 0 : 1;
+  const double learner = ratio(1);
+  fmt::print("\n512 MB / 1 MB: {:.1f} while all wait, {:.2f} while steps go on (bar {:.0f}): {}\n", ratio(0), learner,
+             kBar, learner <= kBar ? "meets" : "MISSES");
+  return learner <= kBar ? 0 : 1;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // What changing the number of processes costs a training job under `orrery run`, and what it costs under torchrun:
 //
-//   grow by a spare    10 ms between two steps
+//   grow by a standby    10 ms between two steps
 //   shrink             5 ms between two steps
 //   torchrun           stopped and started with another number of processes: at least 100 times as long
 //
-// Both train the same: sums of 1 MB of gradients. Ours has 2, 3, 4, 3, 1 and 2 members in turn. Times are between the
+// Both train the same: sums of 1 MB of gradients. Ours has 2, 3, 4, 3, 1 and 2 workers in turn. Times are between the
 // last step before and the first after the change, as rank 0 saw them. Medians are judged. Exit code 1 when a bar is
 // missed.
 //
@@ -108,7 +108,7 @@ bool measure_torchrun(const env::Env& env, const std::string& folder, Measured& 
     if (!wait_for(env, [&] { return last_step(file).ranks == ranks; })) return false;
     env.clock.sleep(Seconds(0.3));
     (void)(*job)->kill(env::Signal::kTerminate);
-    if (const auto ended = (*job)->wait(kPatience); !ended || !*ended) return false;
+    if (const auto ended = (*job)->wait(kBackoff); !ended || !*ended) return false;
     const double before = last_step(file).time_s;
     ranks = 5 - ranks;
     job = start(ranks);
@@ -152,11 +152,11 @@ int run(int argc, char** argv) {
   bool met = true;
   for (std::size_t i = 0; i + 1 < std::size(kSizes); ++i) {
     const bool grows = kSizes[i + 1] > kSizes[i];
-    met = row(fmt::format("{} to {} members{}", kSizes[i], kSizes[i + 1], grows ? " by a spare" : ""),
+    met = row(fmt::format("{} to {} workers{}", kSizes[i], kSizes[i + 1], grows ? " by a standby" : ""),
               measured.steps_ms[i], grows ? 10 : 5) &&
           met;
   }
-  row("to more members: from the request to the answer that it is done", measured.grow_request_ms, 0);
+  row("to more workers: from the request to the answer that it is done", measured.grow_request_ms, 0);
   if (!theirs || measured.torchrun_ms.empty()) {
     fmt::print("torchrun could not be measured (python3-torch): no ratio\n");
     return met ? 0 : 1;

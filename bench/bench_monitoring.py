@@ -16,12 +16,12 @@ import sys
 
 SOURCE = pathlib.Path("@CMAKE_SOURCE_DIR@")
 BIN = pathlib.Path(__file__).resolve().parent
-MEMBERS = (1, 2)
+WORKERS = (1, 2)
 BARS = {"every step": 0.02, "one step of eight": 0.03}
 
 
-def measure(members, rounds):
-    command = [BIN / "orrery", "run", "-n", members, "--", sys.executable, SOURCE / "bench" / "adapt" / "monitored.py", rounds]
+def measure(workers, rounds):
+    command = [BIN / "orrery", "run", "-n", workers, "--", sys.executable, SOURCE / "bench" / "adapt" / "monitored.py", rounds]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=900)
     if done.returncode != 0:
         sys.exit(done.stderr)
@@ -43,13 +43,13 @@ def main():
     print(f"| MLP of 235,146 parameters, batch 512, {rounds} rounds | watched in | step without, ms | costs | 90 % interval | bar | |\n"
           "|---|---|---:|---:|---|---:|---|")
     missed = 0
-    for members in MEMBERS:
-        times = measure(members, rounds)
+    for workers in WORKERS:
+        times = measure(workers, rounds)
         for kind, costs in (("every step", [always / never - 1 for never, always, _, _ in times]),
                             ("one step of eight", [first / never - 1 for _, _, never, first in times])):
             cost, (low, high) = statistics.median(costs), interval_of_median(costs)
             missed += cost > BARS[kind]
-            print(f"| {members} {'member' if members == 1 else 'members'} | {kind} | {1e3 * statistics.median(t[0] for t in times):.3f} | "
+            print(f"| {workers} {'worker' if workers == 1 else 'workers'} | {kind} | {1e3 * statistics.median(t[0] for t in times):.3f} | "
                   f"{100 * cost:.1f} % | {100 * low:.1f} to {100 * high:.1f} % | {100 * BARS[kind]:.0f} % | "
                   f"{'meets' if cost <= BARS[kind] else 'misses'} |", flush=True)
     sys.exit(1 if missed else 0)

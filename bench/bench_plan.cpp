@@ -5,8 +5,8 @@
 //   1,000 machines, 10,000 jobs   5 s, gap at most 1 %
 //   greedy alone of that size     0.1 s
 //
-// Instances are made up like the published ones: nine VM types, the cheap ones limited, a job every 30 s, seeds 1 to 3.
-// Times are those of the wall clock, since the solver is another process. Exit code 1 when a bar is missed.
+// Instances are synthetic like the published ones: nine VM types, the cheap ones limited, a job every 30 s, seeds 1
+// to 3. Times are those of the wall clock, since the solver is another process. Exit code 1 when a bar is missed.
 
 #include <cmath>
 #include <cstdio>
@@ -30,7 +30,7 @@ struct Gpu {
 };
 constexpr Gpu kGpus[] = {{"K80", 1, 4}, {"M60", 1.6, 4}, {"P600", 0.4, 8}, {"GTX1080Ti", 4, 8}};
 
-Job made_up_job(Random& random, int index, double submit_s) {
+Job synthetic_job(Random& random, int index, double submit_s) {
   Job job{.id = fmt::format("J{:05}", index), .submit_s = submit_s};
   const double work = std::pow(10, random.uniform(2.7, 4.7));
   double shortest = kTimeMaxS;
@@ -46,7 +46,7 @@ Job made_up_job(Random& random, int index, double submit_s) {
   return job;
 }
 
-Instance made_up(int nodes, int jobs, std::uint64_t seed) {
+Instance synthetic(int nodes, int jobs, std::uint64_t seed) {
   Random random(seed);
   Instance instance;
   instance.nodes = nodes;
@@ -59,7 +59,7 @@ Instance made_up(int nodes, int jobs, std::uint64_t seed) {
                        {"NV24", "M60", 4, 2.48, kNodesMax}};
   for (int i = 0; i < jobs; ++i) {
     instance.now_s = 30.0 * i;
-    instance.jobs.push_back(made_up_job(random, i, instance.now_s));
+    instance.jobs.push_back(synthetic_job(random, i, instance.now_s));
   }
   return instance;
 }
@@ -86,7 +86,7 @@ class Bench {
   }
 
   void plan(int nodes, int jobs, std::uint64_t seed, Objective objective, double bar_s, double gap_bar) {
-    const Instance instance = made_up(nodes, jobs, seed);
+    const Instance instance = synthetic(nodes, jobs, seed);
     const std::string name =
         fmt::format("{} machines, {} jobs, {}, seed {}", nodes, jobs, plan::to_string(objective), seed);
     const auto report_of = make_plan(instance, objective, {.limit = Seconds(0.9 * bar_s)}, env_);
@@ -100,7 +100,7 @@ class Bench {
   }
 
   void greedy(std::uint64_t seed) {
-    const Instance instance = made_up(1000, 10000, seed);
+    const Instance instance = synthetic(1000, 10000, seed);
     const Seconds start = env_.clock.monotonic();
     const Plan plan = greedy_plan(instance);
     report(fmt::format("greedy, {} machines open, 10000 jobs, seed {}", plan.nodes.size(), seed),

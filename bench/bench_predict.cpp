@@ -35,7 +35,7 @@ namespace {
 struct Row {
   std::string what;
   std::vector<Seconds> samples;
-  Seconds bar;  // 0: a yardstick, not judged
+  Seconds bar;  // 0: a speed_probe, not judged
 
   // The smallest sample that a share of `q` of them does not exceed.
   Seconds quantile(double q) const {
@@ -67,12 +67,12 @@ Status run_to_end(env::Env& env, const std::vector<std::string>& argv) {
 Result<std::vector<Row>> whole_process(env::Env& env, const std::string& orrery) {
   constexpr int kRuns = 50;
   const std::vector<std::string> predict = {orrery, "predict", "resnet50", "--device", "V100", "--batch", "64"};
-  const std::vector<std::string> yardstick = {"/bin/true"};
+  const std::vector<std::string> speed_probe = {"/bin/true"};
   Row ours{"`orrery predict resnet50 --device V100 --batch 64`, whole process", {}, Seconds(0.050)};
-  Row theirs{"`/bin/true`, run in turn with it (yardstick)", {}, Seconds(0)};
+  Row theirs{"`/bin/true`, run in turn with it (speed_probe)", {}, Seconds(0)};
   for (int i = 0; i <= kRuns; ++i) {
     ORRERY_TRY(const Seconds predicting, time_of(env.clock, [&] { return run_to_end(env, predict); }));
-    ORRERY_TRY(const Seconds nothing, time_of(env.clock, [&] { return run_to_end(env, yardstick); }));
+    ORRERY_TRY(const Seconds nothing, time_of(env.clock, [&] { return run_to_end(env, speed_probe); }));
     if (i == 0) continue;
     ours.samples.push_back(predicting);
     theirs.samples.push_back(nothing);

@@ -79,7 +79,7 @@ class Bench {
     return philly();
   }
 
-  static simulate::Workload many_jobs(std::size_t jobs) {
+  static simulate::JobTrace many_jobs(std::size_t jobs) {
     simulate::GenerateOptions options;
     options.jobs = jobs;
     options.rate_per_h = 600;
@@ -101,14 +101,14 @@ class Bench {
   Status memory_per_job() {
     constexpr std::size_t kJobs = 500'000;
     const double before = peak_bytes();
-    const simulate::Workload workload = many_jobs(kJobs);
-    ORRERY_TRY(const simulate::RunResult run, simulate::run_policy(workload, cluster(256, 8), "srtf"));
+    const simulate::JobTrace job_trace = many_jobs(kJobs);
+    ORRERY_TRY(const simulate::RunResult run, simulate::run_policy(job_trace, cluster(256, 8), "srtf"));
     at_most("memory of a workload and its run, per job (srtf)", (peak_bytes() - before) / kJobs, 1024, "bytes");
     return {};
   }
 
   Status events_per_second() {
-    const simulate::Workload workload = many_jobs(200'000);
+    const simulate::JobTrace job_trace = many_jobs(200'000);
     // One pool, as the published list simulators have it.
     simulate::RunSetup pool = cluster(1, 1024);
     for (const char* policy : {"fifo", "first-fit", "sjf", "srtf", "srsf", "las"}) {
@@ -116,7 +116,7 @@ class Bench {
       double seconds = 1e9, events = 0;
       for (int i = 0; i < 5; ++i) {
         const double start = now();
-        ORRERY_TRY(const simulate::RunResult run, simulate::run_policy(workload, pool, policy));
+        ORRERY_TRY(const simulate::RunResult run, simulate::run_policy(job_trace, pool, policy));
         seconds = std::min(seconds, now() - start);
         events = static_cast<double>(run.events);
       }
@@ -201,12 +201,12 @@ class Bench {
   Status philly() {
     const std::string path = shared_ + "/data/philly/philly_jobs.csv";
     ORRERY_TRY(const std::string text, simulate::read_data_file(env_.files, path));
-    ORRERY_TRY(const simulate::WorkloadFile file, simulate::read_workload(text, path));
+    ORRERY_TRY(const simulate::JobTraceFile file, simulate::read_job_trace(text, path));
     for (const char* policy : {"fifo", "srtf", "las", "gandiva", "optimus"}) {
       const double start = now();
-      ORRERY_TRY(const simulate::RunResult run, simulate::run_policy(file.workload, cluster(32, 8), policy));
+      ORRERY_TRY(const simulate::RunResult run, simulate::run_policy(file.job_trace, cluster(32, 8), policy));
       const double seconds = now() - start;
-      at_most(fmt::format("Philly, {} jobs on 32 x 8 GPUs, {}", file.workload.jobs.size(), policy), seconds,
+      at_most(fmt::format("Philly, {} jobs on 32 x 8 GPUs, {}", file.job_trace.jobs.size(), policy), seconds,
               std::string_view(policy) == "optimus" ? 30 : 5, "s");
     }
     return {};

@@ -1,1 +1,1 @@
-// Carries the precompiled standard headers that every room shares.
+// Carries the precompiled standard headers that every module shares.

@@ -13,9 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size >= net::kHttpRequestBytesMax && !read.request && !read.refusal) std::abort();
   if (read.refusal && (read.refusal->code < 400 || read.refusal->body.empty())) std::abort();
   if (!read.request) return 0;
-  const JobStatus status{.job = "fuzz", .members = {1, 2}};
-  const HttpWish wish = read_wish(*read.request, status, size % 2 == 0 ? "" : "token");
-  const auto* const answer = std::get_if<net::HttpAnswer>(&wish);
+  const JobStatus status{.job = "fuzz", .workers = {1, 2}};
+  const HttpCommand request = read_command(*read.request, status, size % 2 == 0 ? "" : "token");
+  const auto* const answer = std::get_if<net::HttpAnswer>(&request);
   if (answer != nullptr && net::to_bytes(*answer).find("\r\n\r\n") == std::string::npos) std::abort();
   return 0;
 }

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "predict/driple/resource_model.h"
-#include "predict/jobs/job_use_model.h"
+#include "predict/jobs/job_utilisation_model.h"
 #include "predict/learn/boosted_trees.h"
 #include "predict/learn/conformal.h"
 #include "predict/learn/ridge.h"
@@ -45,9 +45,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ByteReader conformal(text);
   (void)Conformal::read(conformal);
   (void)parse_measured_model(text);
-  (void)parse_job_use(text);
+  (void)parse_job_utilisation(text);
   ByteReader uses(text);
-  (void)JobUse::read(uses);
+  (void)JobUtilisation::read(uses);
   (void)parse_sequence_weights(text);
   (void)parse_ets_network(text);
   (void)parse_resource_model(text);

@@ -5,25 +5,25 @@
 #include <cstdlib>
 #include <string>
 
-#include "elastic/host/postbox.h"
+#include "elastic/host/mailbox.h"
 #include "elastic/job/roster.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery::elastic;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  (void)open_postboxes(text);
+  (void)open_mailboxes(text);
   (void)check_job_name(text);
   const auto note = decode_note(std::string(8, '\0') + std::string(text));
   if (!note && note.error().message().empty()) std::abort();
   if (!note) return 0;
   const auto again = decode_note(encode(*note));
   if (!again || again->index() != note->index()) std::abort();
-  Roster roster({.job = "fuzz", .size = 2, .size_max = 4, .spares = 1, .slots = 9});
+  Roster roster({.job = "fuzz", .size = 2, .size_max = 4, .standby = 1, .slots = 9});
   if (const auto* const ready = std::get_if<Ready>(&*note)) roster.on(*ready);
   if (const auto* const report = std::get_if<Report>(&*note)) roster.on(*report);
   if (const auto* const ask = std::get_if<AskLauncher>(&*note)) {
     (void)roster.resize(ask->size);
-    (void)roster.drain(ask->member);
+    (void)roster.stop(ask->worker);
   }
   if (roster.take_actions().empty()) std::abort();
   return 0;

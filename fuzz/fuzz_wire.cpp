@@ -24,9 +24,9 @@ void require_same(const orrery::Result<Value>& value, std::span<const std::byte>
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  HelloBytes hello{};
-  std::memcpy(hello.data(), data, std::min(size, hello.size()));
-  require_same(decode_hello(hello), hello);
+  HandshakeBytes handshake{};
+  std::memcpy(handshake.data(), data, std::min(size, handshake.size()));
+  require_same(decode_handshake(handshake), handshake);
 
   ChallengeBytes challenge{};
   std::memcpy(challenge.data(), data, std::min(size, challenge.size()));
@@ -34,10 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   FrameHeader header;
   std::memcpy(static_cast<void*>(&header), data, std::min(size, kHeaderBytes));
-  const WireLimits limits = {.epoch = 1, .ranks = 4, .data_bytes = 1 << 20, .early_bytes = 1 << 16};
+  const WireLimits limits = {.generation = 1, .ranks = 4, .data_bytes = 1 << 20, .early_bytes = 1 << 16};
   const orrery::Status status = check(header, limits);
   if (!status && status.error().message().empty()) std::abort();
-  if (status && (header.length > limits.data_bytes || header.credit > limits.early_bytes || header.epoch != 1)) {
+  if (status && (header.length > limits.data_bytes || header.credit > limits.early_bytes || header.generation != 1)) {
     std::abort();
   }
 

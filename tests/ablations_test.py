@@ -2,7 +2,7 @@
 
 usage: ablations_test.py PATH_OF_ORRERY
 
-Works on made-up launch traces with so few steps that nothing is learned: what the figures say is not looked at.
+Works on synthetic launch traces with so few steps that nothing is learned: what the figures say is not looked at.
 """
 
 import json
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from made_up_traces import write_traces
+from synthetic_traces import write_traces
 
 AXES = {
     "structure": "bilstm lstm gru rnn transformer gcn".split(),

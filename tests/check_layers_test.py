@@ -36,11 +36,11 @@ class CheckLayersTest(unittest.TestCase):
         result = run(ROOT)
         self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
 
-    def test_accepts_a_room_above(self):
+    def test_accepts_a_module_above(self):
         self.plant("predict/planted.h", '#pragma once\n#include "base/result.h"\n#include "predict/other.h"\n')
         self.assertEqual(run(self.root).stdout, "")
 
-    def test_rejects_a_room_below(self):
+    def test_rejects_a_module_below(self):
         self.plant("base/planted.h", '#pragma once\n\n#include "hardware/device.h"\n')
         self.assert_rejected(
             'src/base/planted.h:3: "hardware/device.h": base may not include hardware, '
@@ -52,15 +52,15 @@ class CheckLayersTest(unittest.TestCase):
         self.plant("trace/a.h", '#include "env/b.h"\n')
         self.assert_rejected("env and trace include each other (see src/trace/a.h:1)")
 
-    def test_rejects_an_unknown_room(self):
+    def test_rejects_an_unknown_module(self):
         self.plant("attic/planted.h", "#pragma once\n")
-        self.assert_rejected("src/attic: unknown room")
+        self.assert_rejected("src/attic: unknown module")
 
-    def test_rejects_a_header_without_a_room(self):
+    def test_rejects_a_header_without_a_module(self):
         self.plant("env/planted.cpp", '#include "clock.h"\n')
-        self.assert_rejected('src/env/planted.cpp:1: "clock.h" names no room')
+        self.assert_rejected('src/env/planted.cpp:1: "clock.h" names no module')
 
-    def test_keeps_libraries_in_their_rooms(self):
+    def test_keeps_libraries_in_their_modules(self):
         for path, header, message in [
             ("predict/planted.cpp", "torch/torch.h", "torch belongs only to profile and predict/neural"),
             ("cli/planted.cpp", "boost/beast/http.hpp", "Boost.Beast belongs only to api"),
@@ -71,7 +71,7 @@ class CheckLayersTest(unittest.TestCase):
                 self.plant(path, f"#include <{header}>\n")
                 self.assert_rejected(f"src/{path}:1: <{header}>: {message}")
 
-    def test_lets_libraries_into_their_rooms(self):
+    def test_lets_libraries_into_their_modules(self):
         self.plant("predict/neural/planted.cpp", "#include <torch/torch.h>\n")
         self.plant("control/planted.cpp", "#include <sqlite3.h>\n")
         self.assertEqual(run(self.root).stdout, "")

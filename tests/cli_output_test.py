@@ -90,7 +90,7 @@ class OutputTest(unittest.TestCase):
 
     def test_what_processes_of_a_job_print_and_lose_is_said(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
-            done = self.run_orrery("run", "-n", "1", "--quiet", "--", "echo", "hello", stdout=full)
+            done = self.run_orrery("run", "-n", "1", "--quiet", "--", "echo", "handshake", stdout=full)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("could not be written and is lost", done.stderr)
 
@@ -103,7 +103,7 @@ class OutputTest(unittest.TestCase):
     def test_a_log_on_a_full_disk_does_not_end_a_training(self):
         log = self.folder / "log"
         log.mkdir()
-        (log / "member-1.jsonl").symlink_to("/dev/full")
+        (log / "worker-1.jsonl").symlink_to("/dev/full")
         done = self.run_orrery("train", "lenet", "--steps", "3", "--batch", "16", "--log", log, stdout=subprocess.PIPE)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("after step 3", done.stdout)

@@ -25,15 +25,15 @@ PROGRAM = ORRERY.parent / "elastic_program"
 FOREVER = 1_000_000_000
 STEP_US = 2000
 NOBODY = 65534
-HELLO_MAGIC = 0x0259524552524F0A
-HELLO_BYTES, CHALLENGE_BYTES = 92, 40
-HELLO, MAIL, WRONG_SECRET = 0, 6, 2
+HANDSHAKE_MAGIC = 0x0259524552524F0A
+HANDSHAKE_BYTES, CHALLENGE_BYTES = 92, 40
+HANDSHAKE, PEER_MESSAGES, WRONG_SECRET = 0, 6, 2
 
-# What the second user runs: `port kind epoch count hold_s`. Answers each challenge with a proof that it made up, prints
+# What the second user runs: `port kind generation count hold_s`. Answers each challenge with a proof that it synthetic, prints
 # what comes back, and keeps its connections.
 INTRUDER = f"""
 import socket, struct, sys, time
-port, kind, epoch, count, hold_s = (int(word) for word in sys.argv[1:])
+port, kind, generation, count, hold_s = (int(word) for word in sys.argv[1:])
 connections = []
 def read(connection, size):
     data = b""
@@ -49,8 +49,8 @@ for connection in connections if kind >= 0 else []:
     connection.settimeout(10)
     try:
         read(connection, {CHALLENGE_BYTES})
-        connection.sendall(struct.pack("<QQHHII", {HELLO_MAGIC}, epoch, 1, 2, 0, kind) + bytes(64))
-        print(read(connection, {HELLO_BYTES}).hex())
+        connection.sendall(struct.pack("<QQHHII", {HANDSHAKE_MAGIC}, generation, 1, 2, 0, kind) + bytes(64))
+        print(read(connection, {HANDSHAKE_BYTES}).hex())
     except ConnectionError:
         print()
 print("done", flush=True)
@@ -152,8 +152,8 @@ class AttackTest(JobTest):
         goal = self.furthest() + more
         self.assertTrue(wait_for(lambda: self.furthest() >= goal), f"no progress to step {goal}")
 
-    def intrude(self, port, kind, epoch=0, count=1, hold_s=0):
-        intruder = subprocess.Popen(["/usr/bin/python3", "-c", INTRUDER, *map(str, (port, kind, epoch, count, hold_s))],
+    def intrude(self, port, kind, generation=0, count=1, hold_s=0):
+        intruder = subprocess.Popen(["/usr/bin/python3", "-c", INTRUDER, *map(str, (port, kind, generation, count, hold_s))],
                                     stdout=subprocess.PIPE, text=True, user=NOBODY, group=NOBODY, extra_groups=[],
                                     cwd="/")
         self.addCleanup(intruder.stdout.close)
@@ -175,12 +175,12 @@ class AttackTest(JobTest):
 
     def test_a_workers_port_tells_another_user_nothing(self):
         job = self.train_on_two_hosts("-n", "2")
-        nothing = struct.pack("<QQHHII", HELLO_MAGIC, 0, 0, 1, 0, WRONG_SECRET) + bytes(64)
+        nothing = struct.pack("<QQHHII", HANDSHAKE_MAGIC, 0, 0, 1, 0, WRONG_SECRET) + bytes(64)
         for pid in self.workers(job):
             port = int(variable(pid, "ORRERY_ADDRESS").rpartition(":")[2])
-            for kind in (HELLO, MAIL):
-                for epoch in (0, 1, 2, 1 << 40):
-                    _, answers = self.intrude(port, kind, epoch)
+            for kind in (HANDSHAKE, PEER_MESSAGES):
+                for generation in (0, 1, 2, 1 << 40):
+                    _, answers = self.intrude(port, kind, generation)
                     self.assertEqual(answers, [nothing])
         self.wait_for_steps(20)
         self.assertEqual(len(self.workers(job)), 2)
@@ -192,8 +192,8 @@ class AttackTest(JobTest):
         for pid in workers:
             port = int(variable(pid, "ORRERY_ADDRESS").rpartition(":")[2])
             self.intrude(port, -1, count=200, hold_s=600)           # silent
-            self.intrude(port, HELLO, epoch=1 << 40, count=200, hold_s=600)  # of a generation far away
-        victim = max(workers, key=lambda pid: int(variable(pid, "ORRERY_MEMBER")))
+            self.intrude(port, HANDSHAKE, generation=1 << 40, count=200, hold_s=600)  # of a generation far away
+        victim = max(workers, key=lambda pid: int(variable(pid, "ORRERY_WORKER")))
         os.kill(victim, signal.SIGKILL)
         self.wait_for_steps(50)
         job.process.send_signal(signal.SIGTERM)
@@ -269,10 +269,10 @@ print(message())
     def test_an_agent_outlives_idle_connections_and_serves_on(self):
         agent, port = self.agent(before=["prlimit", "--nofile=40"])
         self.intrude(port, -1, count=100, hold_s=600)
-        code, said = self.run_as(0, port, ["echo", "hello"])
+        code, said = self.run_as(0, port, ["echo", "handshake"])
         self.assertIsNone(agent.poll())
         self.assertEqual(code, 0, said)
-        self.assertIn("hello", said)
+        self.assertIn("handshake", said)
 
     # Another user at the launcher's page
 
@@ -287,11 +287,11 @@ print(message())
             return int(subprocess.run(["/usr/bin/python3", "-c", ask.format(request)], capture_output=True, text=True,
                                       check=True, user=user, group=user, extra_groups=[], cwd="/", timeout=60).stdout)
 
-        self.assertEqual(status(NOBODY, "POST /drain"), 403)
+        self.assertEqual(status(NOBODY, "POST /stop"), 403)
         self.assertEqual(status(NOBODY, "POST /resize?size=1"), 403)
         self.assertEqual(status(NOBODY, "GET /job"), 200)
         self.wait_for_steps(20)
-        self.assertEqual(status(0, "POST /drain"), 200)
+        self.assertEqual(status(0, "POST /stop"), 200)
         self.assertEqual(job.wait(), 0)
 
     def test_idle_connections_to_the_page_of_a_job_do_not_keep_others_from_it(self):
@@ -346,7 +346,7 @@ print(message())
     def test_a_notice_that_cannot_be_read_does_not_end_the_training(self):
         for name, make in (("folder", lambda path: path.mkdir()), ("long", lambda path: path.write_bytes(b" " * 5000))):
             notice = pathlib.Path(self.folder) / name
-            job = self.train("-n", "2", "--notice", notice)
+            job = self.train("-n", "2", "--preemption-file", notice)
             make(notice)
             self.assertTrue(wait_for(lambda j=job: "cannot read" in j.text()), job.text())
             self.wait_for_steps(50)

@@ -2,7 +2,7 @@
 
 Usage: elastic_hosts_test.py ORRERY
 
-Four namespaces hang on a bridge, which needs root. Whatever is cut, at most one side goes on: what members committed is
+Four namespaces hang on a bridge, which needs root. Whatever is cut, at most one side goes on: what workers committed is
 the same at every step, and the end is that of one process alone after as many steps. So every sample is used once.
 """
 
@@ -32,7 +32,7 @@ STEP_US = 2000
 FOREVER = 1_000_000_000
 PORT = 7700
 # ip link set PORT down takes a moment to be noticed: heartbeats, then a fence of so many seconds.
-FENCE_S = 3
+PARTITION_TIMEOUT_S = 3
 
 
 class HostsTest(unittest.TestCase):
@@ -48,7 +48,7 @@ class HostsTest(unittest.TestCase):
         self.log.mkdir()
         self.secret = self.folder / "secret"
         self.secret.write_text("open sesame\n")
-        # Members on hosts 0 to 3; the launcher has a host of its own.
+        # Workers on hosts 0 to 3; the launcher has a host of its own.
         self.network = Network(HOSTS + 1)
         self.addCleanup(self.network.close)
         self.agents = []
@@ -71,8 +71,8 @@ class HostsTest(unittest.TestCase):
     def run_job(self, *options, hosts=HOSTS, command=None):
         self.events_file = self.folder / "events.jsonl"
         agents = ",".join(f"{self.network.address(host)}:{PORT}" for host in range(hosts))
-        words = [ORRERY, "run", "--hosts", agents, "--secret-file", self.secret, "--name", self.name, "--fence",
-                 FENCE_S, "--events", self.events_file, *options, "--",
+        words = [ORRERY, "run", "--hosts", agents, "--secret-file", self.secret, "--name", self.name, "--partition-timeout",
+                 PARTITION_TIMEOUT_S, "--events", self.events_file, *options, "--",
                  *(command or [PROGRAM, FOREVER, STEP_US, self.log])]
         self.output = open(self.folder / "output", "w+", encoding="utf-8")
         self.errors = open(self.folder / "errors", "w+", encoding="utf-8")
@@ -97,20 +97,20 @@ class HostsTest(unittest.TestCase):
         events = [json.loads(line) for line in self.events_file.read_text().splitlines() if line.endswith("}")]
         return [event for event in events if event["event"] == kind]
 
-    def pid_of(self, member):
-        return next(event["process"] for event in self.events("started") if event["member"] == member)
+    def pid_of(self, worker):
+        return next(event["process"] for event in self.events("started") if event["worker"] == worker)
 
-    def committed(self, member):
-        path = self.log / str(member)
+    def committed(self, worker):
+        path = self.log / str(worker)
         lines = path.read_text().split("\n")[:-1] if path.exists() else []
         return {int(line.split()[0]): line.split()[1:] for line in lines}
 
-    def furthest(self, members):
-        return max((max(self.committed(member), default=0) for member in members), default=0)
+    def furthest(self, workers):
+        return max((max(self.committed(worker), default=0) for worker in workers), default=0)
 
-    def wait_for_steps(self, members, more, seconds=20):
-        goal = self.furthest(members) + more
-        self.assertTrue(wait_for(lambda: all(max(self.committed(member), default=0) >= goal for member in members),
+    def wait_for_steps(self, workers, more, seconds=20):
+        goal = self.furthest(workers) + more
+        self.assertTrue(wait_for(lambda: all(max(self.committed(worker), default=0) >= goal for worker in workers),
                                  seconds), f"no progress to step {goal}\n{self.said()}")
 
     def wait_for_size(self, size):
@@ -119,46 +119,46 @@ class HostsTest(unittest.TestCase):
             return resized and resized[-1]["size"] == size
         self.assertTrue(wait_for(has_size, 20), self.said())
 
-    def wait_for_end_of(self, member):
-        pid = self.pid_of(member)
+    def wait_for_end_of(self, worker):
+        pid = self.pid_of(worker)
         self.assertTrue(wait_for(lambda: not is_alive(pid), 20), self.said())
 
     def expect_right_models(self):
         """The same model everywhere after the same step, and that of one process alone."""
-        models, epochs, lasts = {}, {}, {}
+        models, generations, lasts = {}, {}, {}
         for path in self.log.iterdir():
             steps = self.committed(path.name)
             self.assertEqual(sorted(steps), list(range(min(steps), max(steps) + 1)) if steps else [])
-            for step, (epoch, _, total, chain) in steps.items():
+            for step, (generation, _, total, chain) in steps.items():
                 self.assertEqual(models.setdefault(step, (total, chain)), (total, chain), step)
-                epochs.setdefault(step, {}).setdefault(int(epoch), []).append(path.name)
+                generations.setdefault(step, {}).setdefault(int(generation), []).append(path.name)
             lasts[path.name] = max(steps, default=0)
         last = max(models)
         self.assertEqual(sorted(models), list(range(1, last + 1)))
-        for step, by_epoch in epochs.items():
+        for step, by_generation in generations.items():
             # One that was cut off may have heard all votes for its last step, and nobody else may: the others then
-            # repeat the step in the next epoch.
-            for member in (name for epoch in sorted(by_epoch)[:-1] for name in by_epoch[epoch]):
-                self.assertEqual(lasts[member], step, by_epoch)
-        kept = [max(epochs[step]) for step in sorted(epochs)]
+            # repeat the step in the next generation.
+            for worker in (name for generation in sorted(by_generation)[:-1] for name in by_generation[generation]):
+                self.assertEqual(lasts[worker], step, by_generation)
+        kept = [max(generations[step]) for step in sorted(generations)]
         self.assertEqual(kept, sorted(kept))
         alone = subprocess.run([PROGRAM, str(last)], capture_output=True, text=True, check=True).stdout.split()
         self.assertEqual((alone[1], alone[4], alone[5]), (str(last), *models[last]))
 
-    def stop(self, members):
+    def stop(self, workers):
         """Lets all stop at the same step, and checks everything."""
         self.job.send_signal(signal.SIGTERM)
         self.assertEqual(self.job.wait(timeout=30), 0, self.said())
         ends = re.findall(r"^\[(\d+)\] end (\d+) ", (self.folder / "output").read_text(), re.MULTILINE)
-        last = str(self.furthest(members))
-        self.assertEqual(sorted(int(member) for member, step in ends if step == last), sorted(members), self.said())
+        last = str(self.furthest(workers))
+        self.assertEqual(sorted(int(worker) for worker, step in ends if step == last), sorted(workers), self.said())
         self.expect_right_models()
 
     def test_output_exit_codes_and_secrets(self):
         self.run_job("-n", 3, hosts=2, command=["sh", "-c", "echo one; echo wrong >&2; printf two"])
         self.assertEqual(self.job.wait(timeout=30), 0, self.said())
         lines = (self.folder / "output").read_text().splitlines()
-        self.assertEqual(sorted(lines), sorted(f"[{member}] {text}" for member in (1, 2, 3) for text in ("one", "two")))
+        self.assertEqual(sorted(lines), sorted(f"[{worker}] {text}" for worker in (1, 2, 3) for text in ("one", "two")))
         self.assertIn("[3] wrong\n", self.said())
         self.run_job("-n", 2, hosts=2, command=["sh", "-c", "exit 3"])
         self.assertEqual(self.job.wait(timeout=30), 3, self.said())
@@ -170,10 +170,10 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(self.job.wait(timeout=30), 2)
         self.assertIn("the secret is not the one of this agent", self.said())
 
-    def test_members_die_leave_and_join(self):
-        self.run_job("-n", 4, "--elastic", "1:6", "--replace", 1)
-        members = [1, 2, 3, 4]
-        self.wait_for_steps(members, 20)
+    def test_workers_die_leave_and_join(self):
+        self.run_job("-n", 4, "--elastic", "1:6", "--max-restarts", 1)
+        workers = [1, 2, 3, 4]
+        self.wait_for_steps(workers, 20)
         os.kill(self.pid_of(1), signal.SIGKILL)
         self.wait_for_steps([2, 3, 4, 5], 20)
         for host, size in ((2, 6), (0, 3)):
@@ -185,31 +185,31 @@ class HostsTest(unittest.TestCase):
         self.wait_for_steps([2, 3, 4], 20)
         self.stop([2, 3, 4])
 
-    def test_hosts_with_several_members(self):
-        # Members 1 to 3 lead their hosts, 4 to 6 are beside them: memory inside hosts, TCP between those who lead.
+    def test_hosts_with_several_workers(self):
+        # Workers 1 to 3 lead their hosts, 4 to 6 are beside them: memory inside hosts, TCP between those who lead.
         self.run_job("-n", 6, "--elastic", "1:7", hosts=3)
         self.wait_for_steps([1, 2, 3, 4, 5, 6], 20)
         os.kill(self.pid_of(5), signal.SIGKILL)
         self.wait_for_steps([1, 2, 3, 4, 6], 20)
-        os.kill(self.pid_of(1), signal.SIGKILL)  # member 4 leads host 0 now
+        os.kill(self.pid_of(1), signal.SIGKILL)  # worker 4 leads host 0 now
         self.wait_for_steps([2, 3, 4, 6], 20)
         done = subprocess.run(self.network.inside(1, ORRERY, "resize", f"{self.name}.h1", 6), capture_output=True,
                               text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr + self.said())
-        members = self.events("resized")[-1]["members"]
-        self.wait_for_steps(members, 20)
-        # A whole host, with two of six members.
+        workers = self.events("resized")[-1]["workers"]
+        self.wait_for_steps(workers, 20)
+        # A whole host, with two of six workers.
         self.network.cut(2)
-        rest = [member for member in members if member not in (3, 6)]
+        rest = [worker for worker in workers if worker not in (3, 6)]
         self.wait_for_steps(rest, 50)
-        for member in (3, 6):
-            self.wait_for_end_of(member)
+        for worker in (3, 6):
+            self.wait_for_end_of(worker)
         self.network.heal(2)
         self.wait_for_steps(rest, 20)
         self.stop(rest)
 
     def test_one_of_four_is_cut_off_and_comes_back(self):
-        self.run_job("-n", 4, "--elastic", "1:4", "--replace", 2)
+        self.run_job("-n", 4, "--elastic", "1:4", "--max-restarts", 2)
         self.wait_for_steps([1, 2, 3, 4], 20)
         self.network.cut(3)
         self.wait_for_size(3)
@@ -220,19 +220,19 @@ class HostsTest(unittest.TestCase):
         self.wait_for_end_of(4)
         self.network.heal(3)
         self.wait_for_size(4)
-        members = self.events("resized")[-1]["members"]
-        self.wait_for_steps(members, 20)
-        self.stop(members)
+        workers = self.events("resized")[-1]["workers"]
+        self.wait_for_steps(workers, 20)
+        self.stop(workers)
 
     def test_two_and_two_go_on_where_the_first_is(self):
-        # Members 1 and 2 are on hosts 0 and 1, as is the launcher's side of the cut.
+        # Workers 1 and 2 are on hosts 0 and 1, as is the launcher's side of the cut.
         self.run_job("-n", 4, "--elastic", "1:4")
         self.wait_for_steps([1, 2, 3, 4], 20)
         self.network.split([2, 3])
         self.wait_for_size(2)
         self.wait_for_steps([1, 2], 100)
-        for member in (3, 4):
-            self.wait_for_end_of(member)
+        for worker in (3, 4):
+            self.wait_for_end_of(worker)
         self.network.join_up()
         self.wait_for_steps([1, 2], 20)
         self.stop([1, 2])
@@ -240,7 +240,7 @@ class HostsTest(unittest.TestCase):
     def test_loss_in_one_direction_fences_one(self):
         self.run_job("-n", 3, "--elastic", "1:3", hosts=3)
         self.wait_for_steps([1, 2, 3], 20)
-        # What host 0 sends, with the first member, disappears; what is sent to it arrives.
+        # What host 0 sends, with the first worker, disappears; what is sent to it arrives.
         self.network.lose_what_is_sent(0)
         self.wait_for_size(2)
         self.wait_for_steps([2, 3], 100)
@@ -248,8 +248,8 @@ class HostsTest(unittest.TestCase):
         self.stop([2, 3])
 
     def test_orrery_train_gives_the_model_of_one_process(self):
-        command = [str(word) for word in (ORRERY, "train", "lenet", "--data", "made-up", "--steps", 40, "--batch", 96,
-                                          "--card", 16)]
+        command = [str(word) for word in (ORRERY, "train", "lenet", "--data", "synthetic", "--steps", 40, "--batch", 96,
+                                          "--micro-batch", 16)]
         alone = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[0]
         train_log = self.folder / "train"
         self.run_job("-n", 3, "--elastic", "1:3", hosts=3, command=[*command, "--log", train_log])
@@ -268,7 +268,7 @@ class HostsTest(unittest.TestCase):
         alone_log = self.folder / "alone"
         alone_log.mkdir()
         alone = subprocess.run([str(word) for word in (*words, alone_log, "changes")], capture_output=True, text=True, check=True)
-        # Members 1 and 4 share a host.
+        # Workers 1 and 4 share a host.
         self.run_job("-n", 4, "--elastic", "1:4", hosts=3, command=[*words, self.log, "changes"])
         self.wait_for_steps([1, 2, 3, 4], 40, seconds=60)
         os.kill(self.pid_of(2), signal.SIGKILL)
@@ -278,8 +278,8 @@ class HostsTest(unittest.TestCase):
         # A policy changes it after 20 steps.
         self.assertRegex(ends[0], " batch 12(.0)?$")
 
-    def test_an_agent_that_is_told_to_end_lets_its_members_leave(self):
-        self.run_job("-n", 4, "--elastic", "1:4", hosts=3)  # members 1 and 4 on host 0
+    def test_an_agent_that_is_told_to_end_lets_its_workers_leave(self):
+        self.run_job("-n", 4, "--elastic", "1:4", hosts=3)  # workers 1 and 4 on host 0
         self.wait_for_steps([1, 2, 3, 4], 20)
         self.agents[0].send_signal(signal.SIGTERM)
         self.assertEqual(self.agents[0].wait(timeout=20), 0, self.said())
@@ -294,13 +294,13 @@ class HostsTest(unittest.TestCase):
         self.agents[0].kill()
         self.assertEqual(self.job.wait(timeout=30), 0, self.said())
         self.wait_for_end_of(1)
-        self.assertEqual([max(self.committed(member)) for member in (1, 2, 3)], [600] * 3, self.said())
+        self.assertEqual([max(self.committed(worker)) for worker in (1, 2, 3)], [600] * 3, self.said())
         self.expect_right_models()
 
     def test_the_training_goes_on_without_its_launcher(self):
         self.run_job("-n", 3, command=[PROGRAM, 1500, STEP_US, self.log], hosts=3)
         self.wait_for_steps([1, 2, 3], 20)
-        pids = [self.pid_of(member) for member in (1, 2, 3)]
+        pids = [self.pid_of(worker) for worker in (1, 2, 3)]
         # The process that nsenter became.
         self.job.kill()
         self.job.wait()

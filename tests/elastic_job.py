@@ -71,19 +71,19 @@ class Job:
         events = [json.loads(line) for line in lines if line.endswith("}")]
         return [event for event in events if kind in (None, event["event"])]
 
-    def pid_of(self, member):
-        return next(event["process"] for event in self.events("started") if event["member"] == member)
+    def pid_of(self, worker):
+        return next(event["process"] for event in self.events("started") if event["worker"] == worker)
 
     def status(self):
         result = self.call("jobs", "--json")
         return next((job for job in json.loads(result.stdout or "[]") if job["job"] == self.name), None)
 
-    def members(self):
-        """Numbers of the members of the job's last view."""
+    def workers(self):
+        """Numbers of the workers of the job's last membership."""
         result = self.call("jobs", self.name, "--json")
         if result.returncode != 0:
             return []
-        return [row["member"] for row in json.loads(result.stdout) if row["state"] == "member"]
+        return [row["worker"] for row in json.loads(result.stdout) if row["state"] == "worker"]
 
     def call(self, *words):
         return subprocess.run(

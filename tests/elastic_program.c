@@ -1,7 +1,7 @@
 /* A training whose model is exact, for tests of `orrery run`: elastic_program STEPS [STEP_US [LOG_FOLDER [MODEL_KB]]]
  *
- * The model is a hash chain over steps and a sum over samples: whatever happens to members, it must be that of one
- * process after as many steps. Each member appends "step epoch size sum chain" to LOG_FOLDER/MEMBER for every step it
+ * The model is a hash chain over steps and a sum over samples: whatever happens to workers, it must be that of one
+ * process after as many steps. Each worker appends "step generation size sum chain" to LOG_FOLDER/WORKER for every step it
  * commits, and prints the same at its end. With MODEL_KB the model is larger, and those who join get it while the
  * others go on. */
 #define _POSIX_C_SOURCE 200809L
@@ -16,7 +16,7 @@ typedef struct training {
   size_t count;
   int64_t* aside; /* sum over the samples of the step, in the arena */
   orrery_worker* worker;
-  uint64_t epoch;
+  uint64_t generation;
   int size;
   FILE* log;
 } training;
@@ -27,8 +27,8 @@ static void commit(void* user, uint64_t step) {
   for (uint64_t* element = t->model; element < last; ++element) *element = *element * 3 + (uint64_t)*t->aside;
   last[0] += (uint64_t)*t->aside;
   last[1] = (last[1] ^ step ^ (uint64_t)*t->aside) * 1099511628211u;
-  if (t->log == NULL || orrery_is_shadow(t->worker)) return;
-  fprintf(t->log, "%" PRIu64 " %" PRIu64 " %d %" PRId64 " %016" PRIx64 "\n", step, t->epoch, t->size, (int64_t)last[0],
+  if (t->log == NULL || orrery_is_learner(t->worker)) return;
+  fprintf(t->log, "%" PRIu64 " %" PRIu64 " %d %" PRId64 " %016" PRIx64 "\n", step, t->generation, t->size, (int64_t)last[0],
           last[1]);
   fflush(t->log);
 }
@@ -51,7 +51,7 @@ static orrery_status compute(training* t, long step_us) {
   *t->aside = 0;
   for (uint64_t at = own.begin; at < own.end; ++at) *t->aside += (int64_t)orrery_sample(t->worker, at);
   if (step_us > 0) nanosleep(&pause, NULL);
-  t->epoch = orrery_epoch(t->worker);
+  t->generation = orrery_generation(t->worker);
   t->size = orrery_size(t->worker);
   const orrery_status started = orrery_all_reduce(t->worker, "sum", t->aside, 1, ORRERY_I64, ORRERY_SUM, &ticket);
   return started == ORRERY_OK ? orrery_wait(t->worker, ticket) : started;
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   if (orrery_start(&how, &t.worker) != ORRERY_OK) return fail();
   if (argc > 3) {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%" PRIu64, argv[3], orrery_member(t.worker));
+    snprintf(path, sizeof path, "%s/%" PRIu64, argv[3], orrery_worker_id(t.worker));
     t.log = fopen(path, "a");
     if (t.log == NULL) return 5;
   }
@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   while (orrery_step(t.worker) < steps && outcome != ORRERY_ENDED) {
     if (orrery_finish_step(t.worker, compute(&t, step_us), &outcome) != ORRERY_OK) return fail();
   }
-  printf("end %" PRIu64 " %" PRIu64 " %d %" PRId64 " %016" PRIx64 "\n", orrery_step(t.worker), orrery_epoch(t.worker),
+  printf("end %" PRIu64 " %" PRIu64 " %d %" PRId64 " %016" PRIx64 "\n", orrery_step(t.worker), orrery_generation(t.worker),
          orrery_size(t.worker), (int64_t)t.model[t.count - 2], t.model[t.count - 1]);
   orrery_release(t.worker, t.aside);
   orrery_free(t.worker);

@@ -1,6 +1,6 @@
-"""Jobs of real processes under `orrery run`: killed, resized, drained, left without a launcher. Usage: elastic_run_test.py ORRERY
+"""Jobs of real processes under `orrery run`: killed, resized, stopped, left without a launcher. Usage: elastic_run_test.py ORRERY
 
-Whatever happens, members agree on the model at every step, and it is that of one process alone after as many steps.
+Whatever happens, workers agree on the model at every step, and it is that of one process alone after as many steps.
 Nothing is left behind: no process, no name.
 """
 
@@ -43,9 +43,9 @@ class RunTest(JobTest):
         job.log = self.log
         return job
 
-    def committed(self, job, member):
-        """Steps that a member has committed: step -> rest of the line."""
-        path = job.log / str(member)
+    def committed(self, job, worker):
+        """Steps that a worker has committed: step -> rest of the line."""
+        path = job.log / str(worker)
         lines = path.read_text().split("\n")[:-1] if path.exists() else []
         return {int(line.split()[0]): line.split()[1:] for line in lines}
 
@@ -66,16 +66,16 @@ class RunTest(JobTest):
         self.assertTrue(wait_for(has_size), job.events())
 
     def expect_right_models(self, job, ended=None):
-        """All members committed the same at each step, consecutive from 1 on, and the end is that of one process."""
+        """All workers committed the same at each step, consecutive from 1 on, and the end is that of one process."""
         by_step = {}
         for path in job.log.iterdir():
             steps = self.committed(job, path.name)
             self.assertEqual(sorted(steps), list(range(min(steps), max(steps) + 1)) if steps else [])
-            for step, (epoch, _, total, chain) in steps.items():
-                self.assertEqual(by_step.setdefault(step, (epoch, total, chain)), (epoch, total, chain), step)
+            for step, (generation, _, total, chain) in steps.items():
+                self.assertEqual(by_step.setdefault(step, (generation, total, chain)), (generation, total, chain), step)
         self.assertEqual(sorted(by_step), list(range(1, max(by_step) + 1)))
-        epochs = [int(by_step[step][0]) for step in sorted(by_step)]
-        self.assertEqual(epochs, sorted(epochs))
+        generations = [int(by_step[step][0]) for step in sorted(by_step)]
+        self.assertEqual(generations, sorted(generations))
         last = max(by_step)
         alone = subprocess.run([PROGRAM, str(last)], capture_output=True, text=True, check=True).stdout.split()
         self.assertEqual((alone[1], alone[4], alone[5]), (str(last), by_step[last][1], by_step[last][2]))
@@ -86,24 +86,24 @@ class RunTest(JobTest):
             for match in at_the_end:
                 self.assertEqual((match[3], match[4]), (by_step[last][1], by_step[last][2]))
 
-    def drain(self, job, members):
+    def stop(self, job, workers):
         """Lets all stop, and checks everything."""
         job.process.send_signal(signal.SIGTERM)
         self.assertEqual(job.wait(), 0, job.said)
-        self.expect_right_models(job, ended=members)
+        self.expect_right_models(job, ended=workers)
         self.expect_nothing_left(job)
 
     # The launcher alone.
 
-    def test_output_has_the_member_before_each_line(self):
+    def test_output_has_the_worker_before_each_line(self):
         script = "echo one; echo two words; echo wrong >&2; printf end"
         job = self.start("-n", 2, command=["sh", "-c", script])
         self.assertEqual(job.wait(), 0)
         lines = job.printed.splitlines()
-        for member in (1, 2):
-            own = [line for line in lines if line.startswith(f"[{member}] ")]
-            self.assertEqual(own, [f"[{member}] one", f"[{member}] two words", f"[{member}] end"])
-            self.assertIn(f"[{member}] wrong\n", job.said)
+        for worker in (1, 2):
+            own = [line for line in lines if line.startswith(f"[{worker}] ")]
+            self.assertEqual(own, [f"[{worker}] one", f"[{worker}] two words", f"[{worker}] end"])
+            self.assertIn(f"[{worker}] wrong\n", job.said)
         self.assertEqual(len(lines), 6)
         self.expect_nothing_left(job)
 
@@ -126,16 +126,16 @@ class RunTest(JobTest):
         self.assertIn("--workers 9 is outside --elastic 1:4", error("run", "-n", "9", "--elastic", "1:4", "--", "true"))
         self.assertIn('not "4:1"', error("run", "--elastic", "4:1", "--", "true"))
         self.assertIn("cannot be called", error("run", "--name", "a/b", "--", "true"))
-        self.assertIn("at most 64 processes", error("run", "-n", "60", "--spares", "9", "--", "true"))
+        self.assertIn("at most 64 processes", error("run", "-n", "60", "--standby", "9", "--", "true"))
         self.assertIn('no job "nobody" is running', error("resize", "nobody", "2"))
-        self.assertIn('no job "nobody" is running', error("drain", "nobody"))
+        self.assertIn('no job "nobody" is running', error("stop", "nobody"))
         job = self.train("-n", 1, "--elastic", "1:2")
         self.wait_for_steps(job, 5)
         self.assertIn("is running; choose another --name", error("run", "--name", job.name, "--", "true"))
-        self.assertIn("can have 1 to 2 members, not 3", error("resize", job.name, "3"))
-        self.assertIn("has no member 9; it has 1", error("drain", job.name, "--member", "9"))
-        self.assertIn("needs at least 1 members", error("drain", job.name, "--member", "1"))
-        self.drain(job, members=1)
+        self.assertIn("can have 1 to 2 workers, not 3", error("resize", job.name, "3"))
+        self.assertIn("has no worker 9; it has 1", error("stop", job.name, "--worker", "9"))
+        self.assertIn("needs at least 1 workers", error("stop", job.name, "--worker", "1"))
+        self.stop(job, workers=1)
 
     def test_a_second_signal_kills_what_does_not_stop(self):
         job = self.start("-n", 2, command=["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"])
@@ -148,17 +148,17 @@ class RunTest(JobTest):
         self.assertEqual(job.wait(), 137)
         self.expect_nothing_left(job)
 
-    # Members that come and go.
+    # Workers that come and go.
 
     def test_a_job_that_nobody_disturbs(self):
         job = self.train("-n", 3, steps=200)
         self.assertEqual(job.wait(), 0, job.said)
         self.expect_right_models(job, ended=3)
-        self.assertIn("ended well after step 200 with 3 members", job.said)
-        self.assertEqual(sorted(event["member"] for event in job.events("joined")), [1, 2, 3])
+        self.assertIn("ended well after step 200 with 3 workers", job.said)
+        self.assertEqual(sorted(event["worker"] for event in job.events("joined")), [1, 2, 3])
         self.expect_nothing_left(job)
 
-    def test_killed_members_are_survived(self):
+    def test_killed_workers_are_survived(self):
         seed = random.randrange(1 << 32)
         choice = random.Random(seed)
         for _ in range(4):
@@ -171,18 +171,18 @@ class RunTest(JobTest):
                 self.wait_for_size(job, 2)
                 self.wait_for_steps(job, 10)
                 died = job.events("died")
-                self.assertEqual([(event["member"], event["signal"]) for event in died], [(victim, 9)])
-                self.drain(job, members=2)
+                self.assertEqual([(event["worker"], event["signal"]) for event in died], [(victim, 9)])
+                self.stop(job, workers=2)
 
-    def test_killed_members_are_replaced(self):
-        job = self.train("-n", 2, "--replace", 2, "--spares", 1)
+    def test_killed_workers_are_replaced(self):
+        job = self.train("-n", 2, "--max-restarts", 2, "--standby", 1)
         self.wait_for_steps(job, 5)
         for number in range(2):
-            os.kill(job.pid_of(job.members()[0]), signal.SIGKILL)
+            os.kill(job.pid_of(job.workers()[0]), signal.SIGKILL)
             self.assertTrue(wait_for(lambda: len(job.events("joined")) == 3 + number), job.events())
             self.wait_for_steps(job, 5)
-        self.assertTrue(wait_for(lambda: len(job.members()) == 2))
-        self.drain(job, members=2)
+        self.assertTrue(wait_for(lambda: len(job.workers()) == 2))
+        self.stop(job, workers=2)
         self.assertIn("2 replaced", job.said)
 
     def test_below_the_fewest_the_job_is_stopped(self):
@@ -190,12 +190,12 @@ class RunTest(JobTest):
         self.wait_for_steps(job, 5)
         os.kill(job.pid_of(2), signal.SIGKILL)
         self.assertEqual(job.wait(), 137, job.said)
-        self.assertIn("fewer than 3 members are left", job.said)
+        self.assertIn("fewer than 3 workers are left", job.said)
         self.expect_right_models(job)
         self.expect_nothing_left(job)
 
     def test_a_founder_that_never_comes_is_not_waited_for(self):
-        script = 'test "$ORRERY_MEMBER" != 2 || exit 7; exec "$0" "$@"'
+        script = 'test "$ORRERY_WORKER" != 2 || exit 7; exec "$0" "$@"'
         log = pathlib.Path(self.folder) / "log"
         log.mkdir()
         job = self.start("-n", 3, command=["sh", "-c", script, PROGRAM, 100, STEP_US, log])
@@ -204,15 +204,15 @@ class RunTest(JobTest):
         self.expect_right_models(job, ended=2)
 
     def test_resize_by_command(self):
-        job = self.train("-n", 2, "--elastic", "1:4", "--spares", 1)
+        job = self.train("-n", 2, "--elastic", "1:4", "--standby", 1)
         self.wait_for_steps(job, 5)
         for size in (3, 4, 3, 1):
             result = job.call("resize", job.name, size)
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertIn(f"{size} members, {size} wanted", result.stdout)
+            self.assertIn(f"{size} workers, {size} wanted", result.stdout)
             self.wait_for_steps(job, 5)
-            self.assertEqual(job.status()["members"], size)
-        self.drain(job, members=1)
+            self.assertEqual(job.status()["workers"], size)
+        self.stop(job, workers=1)
 
     def test_http_that_anyone_could_reach_needs_a_token(self):
         run = [ORRERY, "run", "-n", "1", "--http", "0.0.0.0:0", "--", "true"]
@@ -248,34 +248,34 @@ class RunTest(JobTest):
         self.wait_for_size(job, 3)
         code, text = ask("GET", "/metrics")
         self.assertEqual(code, 200)
-        self.assertIn(f'orrery_job_members{{job="{job.name}"}} 3\n', text)
-        self.assertRegex(text, r'orrery_member_step_seconds\{job="[^"]+",member="1",state="member"\} 0\.\d+')
-        # The first of the members leaves.
-        first = json.loads(ask("GET", "/job")[1])["members"][0]
-        self.assertEqual(ask("POST", "/drain?rank=0")[0], 200)
+        self.assertIn(f'orrery_job_workers{{job="{job.name}"}} 3\n', text)
+        self.assertRegex(text, r'orrery_worker_step_seconds\{job="[^"]+",worker="1",state="worker"\} 0\.\d+')
+        # The first of the workers leaves.
+        first = json.loads(ask("GET", "/job")[1])["workers"][0]
+        self.assertEqual(ask("POST", "/stop?rank=0")[0], 200)
         self.wait_for_size(job, 2)
-        self.assertNotIn(first, json.loads(ask("GET", "/job")[1])["members"])
+        self.assertNotIn(first, json.loads(ask("GET", "/job")[1])["workers"])
         for connection in silent:
             connection.close()
-        self.assertEqual(ask("POST", "/drain")[0], 200)
+        self.assertEqual(ask("POST", "/stop")[0], 200)
         self.assertEqual(job.wait(), 0, job.said)
         self.expect_right_models(job, ended=2)
         self.expect_nothing_left(job)
 
-    def test_a_large_model_is_copied_while_members_go_on(self):
-        job = self.train("-n", 2, "--elastic", "1:4", "--spares", 1, model_kb=8192)
+    def test_a_large_model_is_copied_while_workers_go_on(self):
+        job = self.train("-n", 2, "--elastic", "1:4", "--standby", 1, model_kb=8192)
         self.wait_for_steps(job, 5)
         self.assertEqual(job.call("resize", job.name, 3).returncode, 0)
         before = job.events("resized")[-1]["step"]
-        self.assertTrue(wait_for(lambda: self.committed(job, 3)), "member 3 never had the model")
+        self.assertTrue(wait_for(lambda: self.committed(job, 3)), "worker 3 never had the model")
         self.assertGreater(min(self.committed(job, 3)), before + 5, "nobody went on meanwhile")
         # One of those that the next one gets it from is killed at once.
         job.call("resize", job.name, 4, "--no-wait")
-        self.assertTrue(wait_for(lambda: 4 in job.members()))
+        self.assertTrue(wait_for(lambda: 4 in job.workers()))
         os.kill(job.pid_of(1), signal.SIGKILL)
-        self.assertTrue(wait_for(lambda: self.committed(job, 4)), "member 4 never had the model")
+        self.assertTrue(wait_for(lambda: self.committed(job, 4)), "worker 4 never had the model")
         self.wait_for_steps(job, 5)
-        self.drain(job, members=3)
+        self.stop(job, workers=3)
 
     def test_a_storm_of_resizes(self):
         for model_kb in (0, 2048):
@@ -285,7 +285,7 @@ class RunTest(JobTest):
     def storm_of_resizes(self, model_kb):
         seed = random.randrange(1 << 32)
         choice = random.Random(seed)
-        job = self.train("-n", 2, "--elastic", "1:5", "--spares", 1, step_us=300, model_kb=model_kb)
+        job = self.train("-n", 2, "--elastic", "1:5", "--standby", 1, step_us=300, model_kb=model_kb)
         self.wait_for_steps(job, 5)
         descriptors = len(os.listdir(f"/proc/{job.process.pid}/fd"))
         for _ in range(25):
@@ -296,9 +296,9 @@ class RunTest(JobTest):
         self.wait_for_steps(job, 5)
         self.assertTrue(wait_for(lambda: len(processes_of(job.name)) == 3), job.events())
         self.assertTrue(wait_for(lambda: len(os.listdir(f"/proc/{job.process.pid}/fd")) <= descriptors))
-        self.drain(job, members=2)
+        self.stop(job, workers=2)
 
-    def test_a_member_that_gets_a_notice_loses_no_step(self):
+    def test_a_worker_that_gets_a_notice_loses_no_step(self):
         for seconds in (1, 0.3, 0.05):
             with self.subTest(seconds=seconds):
                 job = self.train("-n", 3)
@@ -313,32 +313,32 @@ class RunTest(JobTest):
                 # What it committed, the others have too; expect_right_models compares all of it.
                 own = self.committed(job, 2)
                 self.assertTrue(wait_for(lambda: max(own) in self.committed(job, 1)))
-                self.drain(job, members=2)
+                self.stop(job, workers=2)
                 if in_time:
                     self.assertEqual(job.events("died"), [])
 
-    def test_one_member_is_drained_by_command(self):
+    def test_one_worker_is_drained_by_command(self):
         job = self.train("-n", 3)
         self.wait_for_steps(job, 5)
-        result = job.call("drain", job.name, "--member", 1)
-        self.assertEqual((result.returncode, result.stdout), (0, f"{job.name}: member 1 has left\n"), result.stderr)
+        result = job.call("stop", job.name, "--worker", 1)
+        self.assertEqual((result.returncode, result.stdout), (0, f"{job.name}: worker 1 has left\n"), result.stderr)
         self.wait_for_size(job, 2)
-        self.assertEqual(job.members(), [2, 3])
+        self.assertEqual(job.workers(), [2, 3])
         self.wait_for_steps(job, 5)
-        result = job.call("drain", job.name)
+        result = job.call("stop", job.name)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(job.wait(), 0)
         self.expect_right_models(job, ended=2)
 
     def test_a_notice_file(self):
         notice = pathlib.Path(self.folder) / "notice"
-        job = self.train("-n", 2, "--notice", notice)
+        job = self.train("-n", 2, "--preemption-file", notice)
         self.wait_for_steps(job, 5)
-        notice.write_text("member 2\n")
+        notice.write_text("worker 2\n")
         self.wait_for_size(job, 1)
-        self.drain(job, members=1)
+        self.stop(job, workers=1)
         everyone = pathlib.Path(self.folder) / "everyone"
-        job = self.train("-n", 2, "--notice", everyone)
+        job = self.train("-n", 2, "--preemption-file", everyone)
         self.wait_for_steps(job, 5)
         everyone.touch()
         self.assertEqual(job.wait(), 0)
@@ -361,29 +361,29 @@ class RunTest(JobTest):
         events = collections.Counter()
         self.longest_standstill = 0
         step_us = 5000 if CHAOS_EVERY_S >= 1 else 500
-        job = self.train("-n", 3, "--elastic", "1:6", "--spares", 2, "--replace", 100_000, step_us=step_us)
+        job = self.train("-n", 3, "--elastic", "1:6", "--standby", 2, "--max-restarts", 100_000, step_us=step_us)
         self.wait_for_steps(job, 5)
         descriptors = len(os.listdir(f"/proc/{job.process.pid}/fd"))
         end = time.monotonic() + CHAOS_S
         while time.monotonic() < end:
             what = choice.choice(["resize", "resize", signal.SIGKILL, signal.SIGTERM])
-            members = job.members()
+            workers = job.workers()
             if what == "resize":
                 job.call("resize", job.name, choice.randint(2, 6), "--no-wait")
                 events[what] += 1
-            elif len(members) >= 3:
+            elif len(workers) >= 3:
                 # Some of them may be leaving: the last one with the model must not be killed.
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(job.pid_of(choice.choice(members)), what)
+                    os.kill(job.pid_of(choice.choice(workers)), what)
                     events[what.name] += 1
             self.pause(job, choice.uniform(0, 2 * CHAOS_EVERY_S))
         result = job.call("resize", job.name, 3)
         self.assertEqual(result.returncode, 0, f"seed {seed}: {result.stderr}")
         self.wait_for_steps(job, 20)
-        # Three members and two spares, as at the beginning.
+        # Three workers and two standby, as at the beginning.
         self.assertTrue(wait_for(lambda: len(processes_of(job.name)) == 5), job.events()[-10:])
         self.assertTrue(wait_for(lambda: len(os.listdir(f"/proc/{job.process.pid}/fd")) <= descriptors))
-        self.drain(job, members=3)
+        self.stop(job, workers=3)
         print(f"seed {seed}: {dict(events)}, {self.furthest(job)} steps, "
               f"longest standstill {self.longest_standstill:.3f} s", file=sys.stderr)
 
@@ -391,7 +391,7 @@ class RunTest(JobTest):
 
     def test_training_goes_on_without_its_launcher(self):
         # Slow steps: it must not end before we have asked and killed.
-        job = self.train("-n", 3, "--spares", 1, steps=3000, step_us=2500)
+        job = self.train("-n", 3, "--standby", 1, steps=3000, step_us=2500)
         self.wait_for_steps(job, 10)
         job.process.kill()
         job.process.wait()
@@ -419,13 +419,13 @@ class RunTest(JobTest):
 
     # The example in C.
 
-    def test_the_example_grows_by_its_own_wish(self):
+    def test_the_example_grows_by_its_own_request(self):
         alone = subprocess.run([EXAMPLE, "3000"], capture_output=True, text=True, check=True).stdout
-        job = self.start("-n", 2, "--elastic", "1:3", "--spares", 1, command=[EXAMPLE, 3000, 100])
+        job = self.start("-n", 2, "--elastic", "1:3", "--standby", 1, command=[EXAMPLE, 3000, 100])
         self.assertEqual(job.wait(), 0, job.said)
-        ends = {line[1] for line in job.printed_lines(r"\[\d+\] member \d+ of \d+: (.*)")}
+        ends = {line[1] for line in job.printed_lines(r"\[\d+\] worker \d+ of \d+: (.*)")}
         self.assertEqual(ends, {alone.strip().split(": ")[1]})
-        self.assertEqual(len(job.printed_lines(r"\[3\] member 3 of .*")), 1, job.printed)
+        self.assertEqual(len(job.printed_lines(r"\[3\] worker 3 of .*")), 1, job.printed)
 
 
 if __name__ == "__main__":

@@ -56,8 +56,8 @@ def leave_family_out(orrery, data, family, model, folder):
     learned = str(target / "without.model")
     run(orrery, "fit", str(target), "--device", GPU, "--out", learned)
     asked = ["predict", model, "--device", GPU, "--batch", "8,16,32,64", "--optimizer", "momentum", "--precision", "fp32", "--json"]
-    rows = json.loads(run(orrery, *asked, "--with", learned))
-    formulas = json.loads(run(orrery, *asked, "--with", "analytic"))
+    rows = json.loads(run(orrery, *asked, "--predictor", learned))
+    formulas = json.loads(run(orrery, *asked, "--predictor", "analytic"))
     for row, formula in zip(rows, formulas):
         def multiples(one):
             return one["iteration_low_s"] / one["iteration_s"], one["iteration_high_s"] / one["iteration_s"]

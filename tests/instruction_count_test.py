@@ -24,7 +24,7 @@ FILES = {}
 ROWS = [
     ("--version", 2.9),
     ("predict resnet50", 10.4),
-    ("predict resnet50 --with analytic", 10.1),
+    ("predict resnet50 --predictor analytic", 10.1),
     ("predict resnet50 --device T4 --precision fp16", 10.1),
     ("predict resnet50 --device T4 --batch 32", 69.5),
     ("predict gpt2", 99.4),

@@ -201,7 +201,7 @@ def write_batches(folder, rng):
         runtimes = [round(base * rng.uniform(low, low + 1), 1) for low in (0.5, 1, 1.5)]
         deadline = round(rng.uniform(5, 40) * base, 1) if rng.random() < 0.3 else "inf"
         rows.append((number, f"job{number}", 0, deadline, *runtimes))
-    (folder / "cases_made_up.csv").write_text(
+    (folder / "cases_synthetic.csv").write_text(
         ",job_name,norm_job_submit_time,ddl," + ",".join(machines) + "\n" +
         "".join(",".join(map(str, row)) + "\n" for row in rows))
     published = "policy,first_n_jobs,avg_jct_s,deadline_violated_jobs\n"
@@ -210,7 +210,7 @@ def write_batches(folder, rng):
         costs = [[k * row[4 + t] for t, k in columns] for row in rows[:count]]
         mean = least_assignment(costs) / count
         published += f"Allox,{count},{mean!r},0\n"
-    (folder / "published_made_up.csv").write_text(published)
+    (folder / "published_synthetic.csv").write_text(published)
     return ",".join(f"{name}={count}" for name, count in machines.items())
 
 
@@ -229,7 +229,7 @@ def main():
         rng = random.Random(seed)
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
-            check(orrery, folder, 2 * write_lists(folder, rng, f"made-up-{seed}"))
+            check(orrery, folder, 2 * write_lists(folder, rng, f"synthetic-{seed}"))
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
             check(orrery, folder, 4, "--machines", write_batches(folder, rng))

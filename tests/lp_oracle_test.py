@@ -1,4 +1,4 @@
-"""The simplex against CLP and CBC on made-up linear programs: the same verdict, the same objective.
+"""The simplex against CLP and CBC on synthetic linear programs: the same verdict, the same objective.
 
 usage: lp_oracle_test.py PATH_OF_LP_DUMP
 

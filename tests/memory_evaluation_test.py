@@ -30,14 +30,14 @@ def main():
     )
     if done.returncode != 0:
         sys.exit(done.stderr)
-    ours, rival = json.loads(done.stdout)["groups"]
+    ours, baseline = json.loads(done.stdout)["groups"]
     print(f"{ours['cases']} cases: mean error {ours['mre']:.1%}, under-estimates {ours['under_estimates']:.1%}; "
-          f"FakeTensor {rival['mre']:.1%}, {rival['under_estimates']:.1%}")
+          f"FakeTensor {baseline['mre']:.1%}, {baseline['under_estimates']:.1%}")
     assert ours["cases"] >= LEAST_CASES
     assert ours["mre"] <= MEAN_ERROR_MAX
     assert ours["under_estimates"] <= UNDER_ESTIMATES_MAX
     assert 0.75 <= ours["coverage80"] <= 0.85
-    assert ours["mre"] < rival["mre"]
+    assert ours["mre"] < baseline["mre"]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""All-reduces between network namespaces: a link that is cut, loss in one direction, and a new epoch after healing.
+"""All-reduces between network namespaces: a link that is cut, loss in one direction, and a new generation after healing.
 
 Usage: net_partition_test.py NET_RANK
 
 Four namespaces hang on a bridge, one rank in each, which needs root. Whatever happens to the link of rank 3, every rank
-must be told that the epoch is over: none may hang (a rank ends itself after 60 s) and none may go on.
+must be told that the generation is over: none may hang (a rank ends itself after 60 s) and none may go on.
 """
 
 import pathlib
@@ -20,19 +20,19 @@ RANKS = 4
 
 
 class Job:
-    """The ranks of one epoch; reads what they say."""
+    """The ranks of one generation; reads what they say."""
 
-    def __init__(self, network, epoch, seconds, members=range(RANKS)):
-        addresses = [f"10.77.0.{member + 1}:{7000 + epoch}" for member in members]
+    def __init__(self, network, generation, seconds, workers=range(RANKS)):
+        addresses = [f"10.77.0.{worker + 1}:{7000 + generation}" for worker in workers]
         self.lines = {}
         self.processes, self.readers = [], []
-        for rank, member in enumerate(members):
-            command = ["nsenter", "--target", str(network.holders[member].pid), "--net", NET_RANK, str(rank),
-                       str(seconds), str(epoch), *addresses]
+        for rank, worker in enumerate(workers):
+            command = ["nsenter", "--target", str(network.holders[worker].pid), "--net", NET_RANK, str(rank),
+                       str(seconds), str(generation), *addresses]
             process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             self.processes.append(process)
-            self.lines[member] = []
-            self.readers.append(threading.Thread(target=self.read, args=(process, self.lines[member])))
+            self.lines[worker] = []
+            self.readers.append(threading.Thread(target=self.read, args=(process, self.lines[worker])))
             self.readers[-1].start()
 
     @staticmethod
@@ -61,19 +61,19 @@ class NetPartitionTest(unittest.TestCase):
 
     def expect_revoked(self, job, since, what):
         self.assertEqual(job.finish(), [0] * RANKS, job.lines)
-        for member, lines in job.lines.items():
+        for worker, lines in job.lines.items():
             when, text = lines[-1]
-            print(f"  {what}: rank {member} knew {1e3 * (when - since):.0f} ms later: {text}", flush=True)
+            print(f"  {what}: rank {worker} knew {1e3 * (when - since):.0f} ms later: {text}", flush=True)
             self.assertTrue(text.startswith("revoked: "), text)
 
-    def test_a_cut_link_ends_the_epoch_and_the_others_go_on(self):
+    def test_a_cut_link_ends_the_generation_and_the_others_go_on(self):
         job = Job(self.network, 1, 1000)
         job.wait_open()
         time.sleep(0.5)
         since = time.monotonic()
         self.network.run(self.network.hub, "ip link set port3 down")
         self.expect_revoked(job, since, "cut")
-        job = Job(self.network, 2, 0.3, members=range(3))
+        job = Job(self.network, 2, 0.3, workers=range(3))
         self.assertEqual(job.finish(), [0, 0, 0], job.lines)
         for lines in job.lines.values():
             self.assertRegex(lines[-1][1], r"^done \d+$")
@@ -84,7 +84,7 @@ class NetPartitionTest(unittest.TestCase):
         for lines in job.lines.values():
             self.assertRegex(lines[-1][1], r"^done \d+$")
 
-    def test_loss_in_one_direction_ends_the_epoch(self):
+    def test_loss_in_one_direction_ends_the_generation(self):
         # What rank 3 sends disappears behind its interface; what is sent to it arrives.
         job = Job(self.network, 1, 1000)
         job.wait_open()

@@ -1,9 +1,9 @@
 // One rank of a job over TCP, for tests from outside: all-reduces until something happens, and says what.
 //
-// usage: net_rank RANK SECONDS EPOCH ADDRESS:PORT...
+// usage: net_rank RANK SECONDS GENERATION ADDRESS:PORT...
 //
-// Prints "open" once the epoch is open; then, when the epoch ends, "revoked: REASON", or "done SUMS" after SECONDS.
-// Every sum is checked. Exit code 0 either way, 1 when something else went wrong.
+// Prints "open" once the generation is open; then, when the generation ends, "revoked: REASON", or "done SUMS" after
+// SECONDS. Every sum is checked. Exit code 0 either way, 1 when something else went wrong.
 
 #include <cstdio>
 #include <cstdlib>
@@ -45,18 +45,19 @@ Result<bool> round(net::Session& session, std::vector<float>& data, bool wants_m
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 5) return say("usage: net_rank RANK SECONDS EPOCH ADDRESS:PORT...", 2);
+  if (argc < 5) return say("usage: net_rank RANK SECONDS GENERATION ADDRESS:PORT...", 2);
   ::alarm(60);
   env::RealClock clock;
   net::SessionOptions options;
   options.mesh.rank = std::atoi(argv[1]);
-  options.mesh.epoch = static_cast<std::uint64_t>(std::atoi(argv[3]));
+  options.mesh.generation = static_cast<std::uint64_t>(std::atoi(argv[3]));
   options.mesh.open_max = Seconds(20);
   options.mesh.ranks_here = 64;
   for (int i = 4; i < argc; ++i) options.mesh.addresses.push_back(parse(argv[i]));
-  auto door = net::Door::open("net_rank", options.mesh.addresses[static_cast<std::size_t>(options.mesh.rank)], clock);
-  if (!door) return say(door.error().to_string(), 1);
-  auto session = net::Session::open(**door, options);
+  auto listener =
+      net::Listener::open("net_rank", options.mesh.addresses[static_cast<std::size_t>(options.mesh.rank)], clock);
+  if (!listener) return say(listener.error().to_string(), 1);
+  auto session = net::Session::open(**listener, options);
   if (!session) return say(session.error().to_string(), 1);
   say("open", 0);
   std::vector<float> data(100'000);

@@ -47,7 +47,7 @@ class DdpTest(JobTest):
     def script(self, ranks, *words, options=()):
         return self.start("-n", ranks, *options, command=[sys.executable, "-m", "orrery.ddp", *words])
 
-    def lines_by_member(self, job):
+    def lines_by_worker(self, job):
         found = {}
         for line in job.text().splitlines():
             if match := re.match(r"\[(\d+)\] (.*)", line):
@@ -61,7 +61,7 @@ class DdpTest(JobTest):
         expected = run_gloo(3, OPERATIONS)
         job = self.script(3, OPERATIONS)
         self.assertEqual(job.wait(), 0, job.text())
-        ours = self.lines_by_member(job)
+        ours = self.lines_by_worker(job)
         for rank, output in enumerate(expected):
             self.assertEqual(ours[rank + 1], output.splitlines())
 
@@ -69,7 +69,7 @@ class DdpTest(JobTest):
         expected = losses(run_gloo(2, TRAINING, 60)[0].splitlines())
         job = self.script(2, TRAINING, 60)
         self.assertEqual(job.wait(), 0, job.text())
-        ours = self.lines_by_member(job)
+        ours = self.lines_by_worker(job)
         self.assertEqual(set(expected), set(losses(ours[1])))
         for step, loss in losses(ours[1]).items():
             self.assertAlmostEqual(loss, expected[step], delta=1e-4 * max(1, expected[step]), msg=f"step {step}")
@@ -78,9 +78,9 @@ class DdpTest(JobTest):
     def test_who_is_killed_is_survived_by_the_others(self):
         job = self.script(3, TRAINING, 80)
         self.wait_for_step(job, 20)
-        os.kill(job.pid_of(1), signal.SIGKILL)  # rank 0, the leader of the view
+        os.kill(job.pid_of(1), signal.SIGKILL)  # rank 0, the leader of the membership
         self.assertEqual(job.wait(), 0, job.text())
-        lines = sum(self.lines_by_member(job).values(), [])
+        lines = sum(self.lines_by_worker(job).values(), [])
         self.assertEqual(len(models(lines)), 2)
         self.assertEqual(len(set(models(lines))), 1, job.text())
         after = losses(lines)
@@ -108,19 +108,19 @@ class DdpTest(JobTest):
     def test_two_at_once_and_the_last_one_goes_on(self):
         job = self.script(3, TRAINING, 60)
         self.wait_for_step(job, 20)
-        for member in (1, 3):
-            os.kill(job.pid_of(member), signal.SIGKILL)
+        for worker in (1, 3):
+            os.kill(job.pid_of(worker), signal.SIGKILL)
         self.assertEqual(job.wait(), 0, job.text())
-        self.assertEqual(len(models(self.lines_by_member(job)[2])), 1)
+        self.assertEqual(len(models(self.lines_by_worker(job)[2])), 1)
 
     def test_who_is_told_to_leave_ends_well_and_the_others_go_on(self):
         job = self.script(2, TRAINING, 80)
         self.wait_for_step(job, 20)
         os.kill(job.pid_of(2), signal.SIGTERM)
         self.assertEqual(job.wait(), 0, job.text())
-        left = [event for event in job.events("left") if event["member"] == 2]
+        left = [event for event in job.events("left") if event["worker"] == 2]
         self.assertEqual([event["code"] for event in left], [0])
-        self.assertEqual(len(models(self.lines_by_member(job)[1])), 1)
+        self.assertEqual(len(models(self.lines_by_worker(job)[1])), 1)
 
     def after_death(self, victim, rank):
         """What a survivor must print: ranks have rank + 1, unless the line says otherwise."""
@@ -129,7 +129,7 @@ class DdpTest(JobTest):
         lost = f"RankLost [{victim}]"
         return {
             "gradients of DDP": sum(own) / 2,
-            "gradients of DDP with a hook of its own": None,  # it divides by the world size itself
+            "gradients of DDP with a hook of its own": None,  # it divides by the job size itself
             "buffers of DDP": 10.0 + left[0],
             "all_reduce SUM float": [float(sum(own))],
             "all_reduce PRODUCT float": [float(own[0] * own[1])],
@@ -160,7 +160,7 @@ class DdpTest(JobTest):
         for victim in (0, 1):
             job = self.script(3, AFTER_DEATH, victim)
             job.wait(120)
-            lines = self.lines_by_member(job)
+            lines = self.lines_by_worker(job)
             for rank in (one for one in range(3) if one != victim):
                 printed = dict(line.split(": ", 1) for line in lines[rank + 1] if ": " in line)
                 for what, expected in self.after_death(victim, rank).items():
@@ -201,10 +201,10 @@ os._exit(3)
         self.assertEqual(job.wait(), 0, job.text())
 
     def test_replacements_and_spares_are_refused_at_once(self):
-        for options in (("--replace", "3"), ("--spares", "1")):
+        for options in (("--max-restarts", "3"), ("--standby", "1")):
             job = self.script(2, TRAINING, FOREVER, options=options)
             self.assertEqual(job.wait(), 2, job.text())
-            self.assertIn("start it without spares and replacements", job.text())
+            self.assertIn("start it without standby and replacements", job.text())
             self.assertNotIn("step 10 loss", job.text())
 
     def test_scripts_for_torchrun_meet_by_themselves(self):
@@ -251,7 +251,7 @@ for call in (lambda: dist.all_reduce(torch.ones(1, dtype=torch.int32), dist.Redu
 """
         job = self.start("-n", 2, command=[sys.executable, "-c", program])
         self.assertEqual(job.wait(), 0, job.text())
-        for printed in self.lines_by_member(job).values():
+        for printed in self.lines_by_worker(job).values():
             self.assertIn("no operation BAND; there is SUM", printed[0])
             self.assertIn("groups of some ranks only", printed[1])
 

@@ -1,7 +1,7 @@
 """The Python package with real processes under `orrery run`. Usage: python_elastic_test.py ORRERY
 
-Members that are killed, added and taken away, policies that throw or propose nonsense, interpreters that end in any way:
-the others go on, and members agree on the model. Trainings with torch are skipped where that is not installed.
+Workers that are killed, added and taken away, policies that throw or propose nonsense, interpreters that end in any way:
+the others go on, and workers agree on the model. Trainings with torch are skipped where that is not installed.
 """
 
 import importlib.util
@@ -47,7 +47,7 @@ class PythonTest(JobTest):
         return job
 
     def steps_of(self, log):
-        """What members committed: member -> step -> rest of the line."""
+        """What workers committed: worker -> step -> rest of the line."""
         return {
             int(path.name): {int(line.split()[0]): line.split()[1:] for line in path.read_text().split("\n")[:-1]}
             for path in log.iterdir()
@@ -64,12 +64,12 @@ class PythonTest(JobTest):
         self.assertTrue(wait_for(lambda: any(e["size"] == size for e in job.events("resized")[-1:])), job.events())
 
     def expect_right_models(self, job, what=""):
-        """Each step is the same on all members that committed it, and the same as that of one process alone."""
+        """Each step is the same on all workers that committed it, and the same as that of one process alone."""
         by_step = {}
         for steps in self.steps_of(job.log).values():
             self.assertEqual(sorted(steps), list(range(min(steps), max(steps) + 1)))
-            for step, (view, size, *model) in steps.items():
-                self.assertEqual(by_step.setdefault(step, (view, size, model)), (view, size, model), step)
+            for step, (membership, size, *model) in steps.items():
+                self.assertEqual(by_step.setdefault(step, (membership, size, model)), (membership, size, model), step)
         alone = pathlib.Path(self.folder) / f"alone-{job.name}"
         alone.mkdir()
         result = run(PROGRAM, max(by_step), 0, alone, what)
@@ -77,35 +77,35 @@ class PythonTest(JobTest):
         (expected,) = self.steps_of(alone).values()
         self.assertEqual({s: model for s, (_, _, model) in by_step.items()}, {s: e[2:] for s, e in expected.items()})
 
-    def drain(self, job):
+    def stop(self, job):
         job.process.send_signal(signal.SIGTERM)
         self.assertEqual(job.wait(), 0, job.said)
         self.expect_right_models(job)
         self.expect_nothing_left(job)
 
     def test_values_of_operations(self):
-        for members in (1, 3):
-            job = self.start("-n", members, command=[sys.executable, VALUES])
+        for workers in (1, 3):
+            job = self.start("-n", workers, command=[sys.executable, VALUES])
             self.assertEqual(job.wait(), 0, job.said)
-            self.assertEqual(len(job.printed_lines(r"\[\d+\] right")), members)
+            self.assertEqual(len(job.printed_lines(r"\[\d+\] right")), workers)
             self.expect_nothing_left(job)
 
-    def test_a_killed_member_is_survived(self):
+    def test_a_killed_worker_is_survived(self):
         job = self.train("-n", 3)
         self.wait_for_steps(job)
         os.kill(job.pid_of(2), signal.SIGKILL)
         self.wait_for_size(job, 2)
         self.wait_for_steps(job)
-        self.drain(job)
+        self.stop(job)
 
     def test_resize_while_it_trains(self):
-        job = self.train("-n", 2, "--elastic", "1:4", "--spares", 1)
+        job = self.train("-n", 2, "--elastic", "1:4", "--standby", 1)
         self.wait_for_steps(job)
         for size in (4, 1):
             result = job.call("resize", job.name, size)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.wait_for_steps(job)
-        self.drain(job)
+        self.stop(job)
 
     def test_the_end_of_an_interpreter(self):
         job = self.train("-n", 2, steps=60)  # without shutdown()
@@ -121,12 +121,12 @@ class PythonTest(JobTest):
             self.expect_right_models(job)
             self.expect_nothing_left(job)
 
-    def test_a_wish_between_two_steps(self):
-        for members in (1, 2):
-            job = self.train("-n", members, what="stops")
+    def test_a_request_between_two_steps(self):
+        for workers in (1, 2):
+            job = self.train("-n", workers, what="stops")
             self.assertEqual(job.wait(), 0, job.said)
             ends = [int(line[1]) for line in job.printed_lines(r"\[\d+\] end (\d+) .*")]
-            self.assertEqual((len(ends), len(set(ends))), (members, 1), job.printed)
+            self.assertEqual((len(ends), len(set(ends))), (workers, 1), job.printed)
             self.assertIn(ends[0], (30, 31))
             self.expect_right_models(job)
 
@@ -140,7 +140,7 @@ class PythonTest(JobTest):
                 'unknown strategy "telepathy"; there is "synchronous"',
             ],
             "disagrees": ["refused: temper: rank 0 says 1, rank 1 says 2"],
-            "misplaced": ["in before_train members are not together"],
+            "misplaced": ["in before_train workers are not together"],
         }
         for what, reasons in expected.items():
             with self.subTest(what=what):
@@ -158,13 +158,13 @@ class PythonTest(JobTest):
         self.assertEqual(len(job.printed_lines(r"\[\d+\] end 60 .* batch 12.0")), 2, job.printed)
         self.expect_right_models(job, "changes")
 
-    def test_a_schedule_adds_members(self):
+    def test_a_schedule_adds_workers(self):
         job = self.train("-n", 1, "--elastic", "1:3", what="schedule:1:50,3:1000000")
         self.wait_for_size(job, 3)
         self.wait_for_steps(job)
         first = job.events("resized")[0]
         self.assertGreaterEqual(first["step"], 50, first)
-        self.drain(job)
+        self.stop(job)
 
 
 @unittest.skipUnless(HAS_TORCH, "torch is not installed (Debian package python3-torch)")
@@ -195,9 +195,9 @@ class TorchTest(JobTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         alone = [float(word) for word in result.stdout.split()]
         path = pathlib.Path(self.folder) / "alone.py"
-        for options in (["-n", 3], ["-n", 2, "--replace", 1]):
+        for options in (["-n", 3], ["-n", 2, "--max-restarts", 1]):
             job = self.start(*options, command=[sys.executable, path])
-            if "--replace" in options:
+            if "--max-restarts" in options:
                 # The one that takes its place gets momentum and counters of Adam from the other.
                 self.assertTrue(wait_for(lambda: self.step_of(job) >= 20))
                 os.kill(job.pid_of(1), signal.SIGKILL)
@@ -214,7 +214,7 @@ class TorchTest(JobTest):
 
     @unittest.skipUnless(DATA.exists(), "Fashion-MNIST is not installed (Debian package dataset-fashion-mnist)")
     def test_the_gns_policy_adds_workers_while_it_trains(self):
-        job = self.start("-n", 2, "--elastic", "1:4", "--spares", 1, command=[sys.executable, GNS, FOREVER])
+        job = self.start("-n", 2, "--elastic", "1:4", "--standby", 1, command=[sys.executable, GNS, FOREVER])
         self.assertTrue(wait_for(lambda: [e for e in job.events("resized") if e["size"] == 4], 60), job.events())
         self.assertTrue(wait_for(lambda: self.step_of(job) > job.events("resized")[-1]["step"] + 150, 60), job.events())
         job.process.send_signal(signal.SIGTERM)
@@ -231,10 +231,10 @@ class TorchTest(JobTest):
         # The loss goes on as in a training by one process, which has the same batches.
         losses = [steps[step][1] for step in sorted(steps)]
         alone = run(GNS, last)
-        calm = [float(loss) for loss in re.findall(r"^step \d+ workers 1 loss ([\d.]+)", alone.stdout, re.MULTILINE)]
-        self.assertEqual(len(calm), last, alone.stderr)
+        idle = [float(loss) for loss in re.findall(r"^step \d+ workers 1 loss ([\d.]+)", alone.stdout, re.MULTILINE)]
+        self.assertEqual(len(idle), last, alone.stderr)
         for at in range(last - WINDOW):
-            self.assertAlmostEqual(statistics.mean(losses[at : at + WINDOW]), statistics.mean(calm[at : at + WINDOW]),
+            self.assertAlmostEqual(statistics.mean(losses[at : at + WINDOW]), statistics.mean(idle[at : at + WINDOW]),
                                    delta=0.02, msg=f"from step {at + 1} on; changes after {changes}")
         self.assertLess(statistics.mean(losses[-100:]), 0.7 * statistics.mean(losses[:20]))
         models = {line[1] for line in job.printed_lines(r"\[\d+\] (model \w{8} after step \d+)")}
@@ -242,7 +242,7 @@ class TorchTest(JobTest):
         self.assertEqual(len(job.printed_lines(r"\[\d+\] model .*")), 4)
         self.expect_nothing_left(job)
         resized = [(event["step"], event["size"], round(event["pause_s"], 4)) for event in job.events("resized")]
-        print(f"views (step, members, pause in s): {resized}", file=sys.stderr)
+        print(f"memberships (step, workers, pause in s): {resized}", file=sys.stderr)
 
 
 NAN_SCRIPT = """

@@ -1,7 +1,7 @@
 """A training whose model is exact, for tests of the Python package: python_program.py STEPS STEP_S LOG_FOLDER [WHAT]
 
-The model is a sum over samples and a chain over steps: whatever happens to members, it must be that of one process after
-as many steps. Each member appends "step view size sum chain" to LOG_FOLDER/MEMBER for every step it commits.
+The model is a sum over samples and a chain over steps: whatever happens to workers, it must be that of one process after
+as many steps. Each worker appends "step membership size sum chain" to LOG_FOLDER/WORKER for every step it commits.
 WHAT is a policy below, or a way to end.
 """
 
@@ -16,10 +16,10 @@ import orrery
 
 
 class Throws(orrery.Policy):
-    """On one member, while the others are in an operation of this policy."""
+    """On one worker, while the others are in an operation of this policy."""
 
     def after_step(self):
-        if orrery.step() == 20 and orrery.member() == 2:
+        if orrery.step() == 20 and orrery.worker() == 2:
             raise ValueError("out of ideas")
         orrery.allreduce(1, "sum", "in a policy")
 
@@ -35,11 +35,11 @@ class Nonsense(orrery.Policy):
 
 class Disagrees(orrery.Policy):
     def after_step(self):
-        orrery.set_parameter("temper", orrery.member())
+        orrery.set_parameter("temper", orrery.worker())
 
 
 class Misplaced(orrery.Policy):
-    """Where members are not together."""
+    """Where workers are not together."""
 
     def before_train(self):
         orrery.barrier()
@@ -63,24 +63,24 @@ def main():
     def commit(step):
         model[0] += aside[0]
         model[1] = (31 * model[1] + step + aside[0]) % 1_000_003
-        print(step, seen["view"], seen["size"], *model, file=file, flush=True)
+        print(step, seen["membership"], seen["size"], *model, file=file, flush=True)
 
     worker = orrery.init(samples=1009, batch=24, seed=7, commit=commit, state=model)
-    file = open(log / str(worker.member), "a")
+    file = open(log / str(worker.worker), "a")
     aside = orrery.buffer(1, "int64")
     hook = orrery.Hook(*([POLICIES[what]()] if what in POLICIES else [what] if ":" in what else []))
     with hook:
         while orrery.step() < steps and not orrery.ended():
             with hook.step():
-                seen.update(view=worker.view, size=orrery.size())
+                seen.update(membership=worker.membership, size=orrery.size())
                 aside[0] = sum(orrery.own_samples())
                 time.sleep(step_s)
                 orrery.allreduce(aside, name="sum")
             if orrery.step() == 30 and what == "stops" and orrery.rank() == 0:
                 orrery.stop()
-            if orrery.step() == 30 and what == "vanishes" and orrery.member() == 2:
+            if orrery.step() == 30 and what == "vanishes" and orrery.worker() == 2:
                 os._exit(0)
-            if orrery.step() == 30 and what == "fails" and orrery.member() == 2:
+            if orrery.step() == 30 and what == "fails" and orrery.worker() == 2:
                 raise RuntimeError("a defect of the program")
     print(f"end {orrery.step()} {model[0]} {model[1]} batch {orrery.parameter('batch')}")
     # No shutdown(): the interpreter's end is enough.

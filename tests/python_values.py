@@ -1,6 +1,6 @@
-"""Operations of the Python package among members, checked on each of them; prints "right" at its end.
+"""Operations of the Python package among workers, checked on each of them; prints "right" at its end.
 
-Run by python_elastic_test.py, on as many members as there are.
+Run by python_elastic_test.py, on as many workers as there are.
 """
 
 import array
@@ -79,17 +79,17 @@ def refuse():
     refused(lambda: orrery.allreduce(numpy.zeros(3, dtype=complex)), "cannot be exchanged")
     refused(lambda: orrery.buffer(0), "needs no memory")
     refused(lambda: orrery.set_parameter("batch", -1), "must be a whole number")
-    refused(lambda: orrery.resize(0), "at least 1 member")
-    refused(lambda: orrery.init(samples=1, batch=1), "a member already")
+    refused(lambda: orrery.resize(0), "at least 1 worker")
+    refused(lambda: orrery.init(samples=1, batch=1), "a worker already")
     refused(lambda: orrery.Hook("gsn"), 'did you mean "gns"')
 
 
 def fork():
-    """A child, as data loaders make them, is no member and takes nothing with it."""
+    """A child, as data loaders make them, is no worker and takes nothing with it."""
     child = os.fork()
     if child == 0:
         try:
-            refused(orrery.rank, "forked from a member")
+            refused(orrery.rank, "forked from a worker")
             orrery.shutdown()
             os._exit(0)
         except BaseException:
@@ -97,7 +97,7 @@ def fork():
     assert os.waitpid(child, 0)[1] == 0
 
 
-refused(orrery.rank, "no member yet")
+refused(orrery.rank, "no worker yet")
 refused(lambda: orrery.init(samples=0, batch=1), "at least 1")
 committed = []
 orrery.init(samples=100, batch=10, commit=committed.append)

@@ -53,7 +53,7 @@ def main():
     failed = []
     with tempfile.TemporaryDirectory() as folder:
         trace = f"{folder}/jobs.csv"
-        subprocess.run([orrery, "workload", "generate", "--jobs", str(JOBS), "--rate", "600", "--out", trace],
+        subprocess.run([orrery, "jobtrace", "generate", "--jobs", str(JOBS), "--rate", "600", "--out", trace],
                        capture_output=True, check=True)
         for policy, expected in COUNTS.items():
             count = instructions_per_event(orrery, trace, policy)

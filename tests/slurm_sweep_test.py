@@ -29,7 +29,7 @@ def rows(folder, file):
 
 
 def check(orrery, folder, environment):
-    subprocess.run([orrery, "workload", "generate", "--jobs", "150", "--out", "made.csv"], cwd=folder, check=True,
+    subprocess.run([orrery, "jobtrace", "generate", "--jobs", "150", "--out", "made.csv"], cwd=folder, check=True,
                    stdout=subprocess.DEVNULL)
     local = sweep(orrery, folder, environment, "local.jsonl")
     assert local.returncode == 0, local.stderr

@@ -2,7 +2,7 @@
 
 usage: training_kill_test.py PATH_OF_ORRERY
 
-Works on made-up launch traces. `orrery evaluate ets-faithful` is killed (SIGKILL) once its checkpoint has been written,
+Works on synthetic launch traces. `orrery evaluate ets-faithful` is killed (SIGKILL) once its checkpoint has been written,
 run again to its end, and compared with a run that nobody killed. Then the finished model is read instead of trained,
 and a damaged model, or one of other options, is refused by name.
 """
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from made_up_traces import write_traces
+from synthetic_traces import write_traces
 
 STEPS = 300
 

@@ -1,5 +1,5 @@
-// Half an hour in which every two seconds a member of a training is killed, told to leave or added, and what that
-// leaves behind. Members compute at a pace, as in half_an_hour.cpp. Afterwards as many steps undisturbed, by one
+// Half an hour in which every two seconds a worker of a training is killed, told to leave or added, and what that
+// leaves behind. Workers compute at a pace, as in half_an_hour.cpp. Afterwards as many steps undisturbed, by one
 // process.
 //
 // Bars: a step is committed every second; open files of the launcher, names in the kernel and processes are once in the
@@ -66,12 +66,13 @@ bool has_same_samples(const Training& one, const Training& other) {
 }  // namespace
 
 Result<bool> churn(const Bench& bench) {
-  const std::vector<std::string> train = {"--data", "fashion-mnist", "--card", "16", "--batch", "64"};
+  const std::vector<std::string> train = {"--data", "fashion-mnist", "--micro-batch", "16", "--batch", "64"};
   std::vector<std::string> paced = train;
   paced.insert(paced.end(), {"--pace", "20ms", "--steps", "1000000000"});
-  ORRERY_TRY(TrainingJob job,
-             TrainingJob::start(bench.env, {"-n", "3", "--elastic", "1:5", "--spares", "1", "--replace", "1000000"},
-                                "lenet", paced));
+  ORRERY_TRY(
+      TrainingJob job,
+      TrainingJob::start(bench.env, {"-n", "3", "--elastic", "1:5", "--standby", "1", "--max-restarts", "1000000"},
+                         "lenet", paced));
   const double time_s = bench.scale * kTime_s;
   Random random(1);
   Events events;
@@ -90,7 +91,7 @@ Result<bool> churn(const Bench& bench) {
     if (now_s() < time_s / 5) look(&Footprint::early);
     if (now_s() > time_s * 4 / 5) look(&Footprint::late);
   }
-  // A member that is killed while the job stops would be missed at its end.
+  // A worker that is killed while the job stops would be missed at its end.
   bench.env.clock.sleep(kBetween);
   ORRERY_TRY_VOID(job.stop());
   ORRERY_TRY(const Training churned, job.finish(Seconds(120)));
@@ -105,7 +106,7 @@ Result<bool> churn(const Bench& bench) {
     longest_s = std::max(longest_s, churned.steps[i].time_s - churned.steps[i - 1].time_s);
   }
   bench.say(fmt::format("{:.0f} s, {} steps: {} killed, {} told to leave, {} resized\n", time_s, churned.steps.size(),
-                        events.killed, events.drained, events.resized));
+                        events.killed, events.stopped, events.resized));
   bench.say("| what | measured | bar | |\n|---|---|---|---|");
   bool all_met = true;
   const auto row = [&](const std::string& what, const std::string& measured, const std::string& bar, bool met) {

@@ -1,8 +1,8 @@
-// Samples per second with one to eight members, each with a processor of its own (--pace: a card takes 60 ms at least,
-// most of it asleep, so two cores do for all of them; what is measured is coordination, not computing). Beside it
-// PyTorch's DistributedDataParallel over Gloo with the same model, batch and pace.
+// Samples per second with one to eight workers, each with a processor of its own (--pace: a micro-batch takes 60 ms at
+// least, most of it asleep, so two cores do for all of them; what is measured is coordination, not computing). Beside
+// it PyTorch's DistributedDataParallel over Gloo with the same model, batch and pace.
 //
-// Bar: eight members reach 80 % of eight times one with every strategy of ours.
+// Bar: eight workers reach 80 % of eight times one with every strategy of ours.
 
 #include <fmt/format.h>
 
@@ -25,12 +25,12 @@ constexpr const char* kPace = "60ms";
 constexpr double kPace_s = 0.06;
 
 Result<double> samples_per_s(const Bench& bench, const Way& way, int size) {
-  // As many cards for everyone, however many there are.
-  ORRERY_TRY(
-      TrainingJob job,
-      TrainingJob::start(bench.env, {"-n", std::to_string(size)}, "lenet",
-                         {"--data", "made-up", "--card", "16", "--batch", std::to_string(16 * size), "--pace", kPace,
-                          "--steps", std::to_string(way.steps), "--strategy", way.strategy, "--period", way.period}));
+  // As many micro-batches for everyone, however many there are.
+  ORRERY_TRY(TrainingJob job,
+             TrainingJob::start(
+                 bench.env, {"-n", std::to_string(size)}, "lenet",
+                 {"--data", "synthetic", "--micro-batch", "16", "--batch", std::to_string(16 * size), "--pace", kPace,
+                  "--steps", std::to_string(way.steps), "--strategy", way.strategy, "--period", way.period}));
   ORRERY_TRY(const Training training, job.finish(Seconds(300)));
   return training.samples_per_s();
 }
@@ -56,11 +56,11 @@ Result<bool> cluster_size(const Bench& bench) {
                       {"server-async", "server-async", "16", 6},
                       {"DistributedDataParallel, Gloo", "", "", 60}};
   plot::LinePlot figure{.heading = {.title = "Samples per second by cluster size",
-                                    .subtitle = "60 ms of computing per card of 16 images; dashed: times one"},
-                        .x = {.title = "members"},
+                                    .subtitle = "60 ms of computing per micro-batch of 16 images; dashed: times one"},
+                        .x = {.title = "workers"},
                         .y = {.title = "samples per second", .from_zero = true}};
   bench.say(
-      "| strategy | 1 member | 2 | 4 | 8 | of eight times one | bar | |\n|---|---:|---:|---:|---:|---:|---:|---|");
+      "| strategy | 1 worker | 2 | 4 | 8 | of eight times one | bar | |\n|---|---:|---:|---:|---:|---:|---:|---|");
   bool met = true;
   double one = 0;
   for (const Way& way : ways) {

@@ -1,5 +1,5 @@
 #pragma once
-// Members of a job are killed, told to leave, and added.
+// Workers of a job are killed, told to leave, and added.
 
 #include "adapt/training.h"
 #include "base/random.h"
@@ -7,7 +7,7 @@
 namespace orrery::bench {
 
 struct Events {
-  int killed = 0, drained = 0, resized = 0;
+  int killed = 0, stopped = 0, resized = 0;
 };
 
 // One random event, unless the job is too small for it.

@@ -1,4 +1,4 @@
-// Fashion-MNIST with four members, three seeds: fixed batches beside one that grows with the gradient noise scale
+// Fashion-MNIST with four workers, three seeds: fixed batches beside one that grows with the gradient noise scale
 // (policies gns and adascale). Fixed batches above the first have the rate that AdaScale would give at most, √ of the
 // factor, since a linear one diverges.
 //
@@ -17,7 +17,7 @@ namespace orrery::bench {
 namespace {
 
 constexpr int kSeeds = 3;
-constexpr double kPasses = 12, kFirstBatch = 64, kFirstRate = 0.02;
+constexpr double kEpochs = 12, kFirstBatch = 64, kFirstRate = 0.02;
 constexpr double kPoints = 0.5, kSteps = 0.25;  // bars
 
 struct Contender {
@@ -44,7 +44,7 @@ double mean(const std::vector<double>& values) {
 
 Status draw(const Bench& bench, const std::map<std::string, Outcome>& outcomes, const std::string& adaptive) {
   plot::LinePlot noise{.heading = {.title = "Noise scale and batch of an adaptive training",
-                                   .subtitle = "LeNet on Fashion-MNIST, four members, seed 1"},
+                                   .subtitle = "LeNet on Fashion-MNIST, four workers, seed 1"},
                        .x = {.title = "images"},
                        .y = {.title = "images", .log = true}};
   plot::LineSeries scale{.name = "gradient noise scale"}, batch{.name = "batch"};
@@ -69,12 +69,12 @@ Status draw(const Bench& bench, const std::map<std::string, Outcome>& outcomes, 
         if (step.accuracy > 0) seeds.back().emplace_back(step.time_s, 100 * step.accuracy);
       }
     }
-    for (std::size_t pass = 0; pass < seeds.front().size(); ++pass) {
+    for (std::size_t epoch = 0; epoch < seeds.front().size(); ++epoch) {
       std::vector<double> times, shares;
       for (const auto& seed : seeds) {
-        if (pass >= seed.size()) continue;
-        times.push_back(seed[pass].first);
-        shares.push_back(seed[pass].second);
+        if (epoch >= seed.size()) continue;
+        times.push_back(seed[epoch].first);
+        shares.push_back(seed[epoch].second);
       }
       line.points.push_back({mean(times), mean(shares)});
       line.band.push_back({mean(times), quantile(shares, 0), quantile(shares, 1)});
@@ -90,12 +90,12 @@ Result<bool> growing_batch(const Bench& bench) {
   const Contender growing{
       "growing", {"--batch", "64", "--learning-rate", fmt::format("{}", kFirstRate), "--policy", "gns:1024,adascale"}};
   const Contender contenders[] = {fixed(64), fixed(512), fixed(4096), growing};
-  const double passes = std::max(1.0, kPasses * bench.scale);
+  const double epochs = std::max(1.0, kEpochs * bench.scale);
   std::map<std::string, Outcome> outcomes;
   for (int seed = 1; seed <= kSeeds; ++seed) {
     for (const Contender& contender : contenders) {
       std::vector<std::string> train = {
-          "--data", "fashion-mnist",         "--card",    "16", "--passes", fmt::format("{:.0f}", passes),
+          "--data", "fashion-mnist",         "--micro-batch", "16", "--epochs", fmt::format("{:.0f}", epochs),
           "--seed", fmt::format("{}", seed), "--evaluate"};
       train.insert(train.end(), contender.options.begin(), contender.options.end());
       ORRERY_TRY(TrainingJob job, TrainingJob::start(bench.env, {"-n", "4"}, "lenet", train));
@@ -107,8 +107,8 @@ Result<bool> growing_batch(const Bench& bench) {
     }
   }
   bench.say(fmt::format(
-      "| LeNet, Fashion-MNIST, {:.0f} passes, 4 members | steps | right, by seed | mean |\n|---|---|---|---:|",
-      passes));
+      "| LeNet, Fashion-MNIST, {:.0f} epochs, 4 workers | steps | right, by seed | mean |\n|---|---|---|---:|",
+      epochs));
   double best_fixed = 0;
   for (const Contender& contender : contenders) {
     const Outcome& outcome = outcomes[contender.name];

@@ -1,9 +1,9 @@
-// Half an hour in which every two seconds a member is killed, told to leave or added, while policies change batch and
-// learning rate. Beside it the same training by three members whom nobody disturbs. Members compute at a pace (a card
-// takes 50 ms at least), so that the half hour is one of waiting, not of two overloaded cores.
+// Half an hour in which every two seconds a worker is killed, told to leave or added, while policies change batch and
+// learning rate. Beside it the same training by three workers whom nobody disturbs. Workers compute at a pace (a
+// micro-batch takes 50 ms at least), so that the half hour is one of waiting, not of two overloaded cores.
 //
 // Bar: as many test images right, within 0.3 points. More than that, the model is the same to the last bit: steps are
-// synchronous, and every member holds what policies decided.
+// synchronous, and every worker holds what policies decided.
 
 #include <fmt/format.h>
 
@@ -15,24 +15,25 @@ namespace orrery::bench {
 
 namespace {
 
-constexpr double kTime_s = 1800, kPace_s = 0.05, kMembers = 3, kCard = 16, kImages = 60'000;
+constexpr double kTime_s = 1800, kPace_s = 0.05, kWorkers = 3, kMicroBatch = 16, kImages = 60'000;
 constexpr double kPoints = 0.3;
 constexpr Seconds kBetween{2};
 
 }  // namespace
 
 Result<bool> half_an_hour(const Bench& bench) {
-  const double cards = bench.scale * kTime_s * kMembers / kPace_s;
-  const std::string passes = fmt::format("{:.0f}", std::max(1.0, cards * kCard / kImages));
-  std::vector<std::string> train = {"--data", "fashion-mnist", "--card", "16",       "--batch",
-                                    "64",     "--passes",      passes,   "--policy", "gns:1024,adascale"};
-  ORRERY_TRY(TrainingJob calm_job, TrainingJob::start(bench.env, {"-n", "3"}, "lenet", train));
-  ORRERY_TRY(const Training calm, calm_job.finish(Seconds(7200)));
+  const double micro_batches = bench.scale * kTime_s * kWorkers / kPace_s;
+  const std::string epochs = fmt::format("{:.0f}", std::max(1.0, micro_batches * kMicroBatch / kImages));
+  std::vector<std::string> train = {"--data", "fashion-mnist", "--micro-batch", "16",       "--batch",
+                                    "64",     "--epochs",      epochs,          "--policy", "gns:1024,adascale"};
+  ORRERY_TRY(TrainingJob idle_job, TrainingJob::start(bench.env, {"-n", "3"}, "lenet", train));
+  ORRERY_TRY(const Training idle, idle_job.finish(Seconds(7200)));
 
   train.insert(train.end(), {"--pace", fmt::format("{}s", kPace_s)});
-  ORRERY_TRY(TrainingJob job,
-             TrainingJob::start(bench.env, {"-n", "3", "--elastic", "1:5", "--spares", "1", "--replace", "1000000"},
-                                "lenet", train));
+  ORRERY_TRY(
+      TrainingJob job,
+      TrainingJob::start(bench.env, {"-n", "3", "--elastic", "1:5", "--standby", "1", "--max-restarts", "1000000"},
+                         "lenet", train));
   Random random(1);
   Events events;
   const Seconds start = bench.env.clock.monotonic();
@@ -50,16 +51,16 @@ Result<bool> half_an_hour(const Bench& bench) {
     if (i > 0) longest_s = std::max(longest_s, churned.steps[i].time_s - churned.steps[i - 1].time_s);
   }
   bench.say("| training | steps | images | right |\n|---|---:|---:|---:|");
-  for (const auto& [name, training] : {std::pair("calm", &calm), std::pair("disturbed", &churned)}) {
+  for (const auto& [name, training] : {std::pair("idle", &idle), std::pair("disturbed", &churned)}) {
     bench.say(fmt::format("| {} | {} | {} | {:.2f} % |", name, training->steps.back().step, training->samples(),
                           100 * training->accuracy));
   }
-  const double apart = 100 * std::abs(churned.accuracy - calm.accuracy);
+  const double apart = 100 * std::abs(churned.accuracy - idle.accuracy);
   bench.say(
-      fmt::format("\n{:.0f} s: {} killed, {} told to leave, {} resized; {} steps begun in vain by some member, longest "
+      fmt::format("\n{:.0f} s: {} killed, {} told to leave, {} resized; {} steps begun in vain by some worker, longest "
                   "time between two steps {:.2f} s",
-                  taken_s, events.killed, events.drained, events.resized, lost, longest_s));
-  const bool is_same = !calm.model.empty() && calm.model == churned.model;
+                  taken_s, events.killed, events.stopped, events.resized, lost, longest_s));
+  const bool is_same = !idle.model.empty() && idle.model == churned.model;
   const bool met = apart <= kPoints && is_same;
   bench.say(fmt::format("Apart by {:.2f} points (bar {}), {} model: {}", apart, kPoints,
                         is_same ? "the same" : "another", met ? "meets" : "misses"));

@@ -1,5 +1,5 @@
 #pragma once
-// Hosts with networks of their own: namespaces that hang on a bridge, each with an agent that starts members. Needs
+// Hosts with networks of their own: namespaces that hang on a bridge, each with an agent that starts workers. Needs
 // root.
 
 #include <string>

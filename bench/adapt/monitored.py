@@ -1,4 +1,4 @@
-"""A member of a training that watches its gradients in some blocks of steps. Usage: monitored.py ROUNDS
+"""A worker of a training that watches its gradients in some blocks of steps. Usage: monitored.py ROUNDS
 
 A round is a block without watching, one with it in every step, and one with it in the first step only, in an order that changes
 from round to round. Rank 0 prints for each round the seconds of a step in each of them.

@@ -13,7 +13,7 @@ import torch
 import torch.distributed
 import torch.multiprocessing
 
-CARD, WARM_UP = 16, 6
+MICRO_BATCH, WARM_UP = 16, 6
 
 
 def lenet():
@@ -30,7 +30,7 @@ def work(rank, ranks, port, steps, pace):
     torch.manual_seed(rank)
     model = torch.nn.parallel.DistributedDataParallel(lenet())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
-    images, labels = torch.randn(CARD, 1, 28, 28), torch.randint(10, (CARD,))
+    images, labels = torch.randn(MICRO_BATCH, 1, 28, 28), torch.randint(10, (MICRO_BATCH,))
     for step in range(WARM_UP + steps):
         if step == WARM_UP:
             torch.distributed.barrier()
@@ -41,15 +41,15 @@ def work(rank, ranks, port, steps, pace):
         loss.backward()
         optimizer.step()
     if rank == 0:
-        print(steps * CARD * ranks / (time.monotonic() - start))
+        print(steps * MICRO_BATCH * ranks / (time.monotonic() - start))
     torch.distributed.destroy_process_group()
 
 
 def main():
     ranks, steps, pace = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
-        port = door.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
     torch.multiprocessing.spawn(work, (ranks, port, steps, pace), nprocs=ranks)
 
 

@@ -1,4 +1,4 @@
-// Four members at a pace; after eight seconds one is killed, after sixteen another, and nobody takes their place before
+// Four workers at a pace; after eight seconds one is killed, after sixteen another, and nobody takes their place before
 // its time: what is left goes on at once, with fewer samples per second.
 //
 // Bar: the longest time between two steps is less than half a second, with three seconds of a restart beside it.
@@ -21,7 +21,8 @@ constexpr double kBetween_s = 8, kBin_s = 0.5, kStandstillMax_s = 0.5;
 constexpr int kKills = 2;
 
 Result<elastic::JobStatus> status_of(const Bench& bench, const TrainingJob& job) {
-  return elastic::ask_launcher(bench.env.files, job.name(), {.wish = elastic::Wish::kStatus}, Seconds(20));
+  return elastic::ask_launcher(bench.env.files, job.name(), {.request = elastic::LauncherRequest::kStatus},
+                               Seconds(20));
 }
 
 void wait_for_first_step(const Bench& bench, TrainingJob& job) {
@@ -35,19 +36,19 @@ void wait_for_first_step(const Bench& bench, TrainingJob& job) {
 Status kill_the_first(const Bench& bench, const TrainingJob& job) {
   ORRERY_TRY(const elastic::JobStatus status, status_of(bench, job));
   for (const auto& process : status.processes) {
-    if (process.state != elastic::ProcessState::kMember) continue;
+    if (process.state != elastic::ProcessState::kWorker) continue;
     ::kill(static_cast<pid_t>(process.process), SIGKILL);
     return {};
   }
-  return Error::unavailable("no member to kill");
+  return Error::unavailable("no worker to kill");
 }
 
 }  // namespace
 
 Result<bool> recovery(const Bench& bench) {
   ORRERY_TRY(TrainingJob job, TrainingJob::start(bench.env, {"-n", "4", "--elastic", "1:4"}, "lenet",
-                                                 {"--data", "made-up", "--card", "16", "--batch", "192", "--pace",
-                                                  "20ms", "--steps", "1000000"}));
+                                                 {"--data", "synthetic", "--micro-batch", "16", "--batch", "192",
+                                                  "--pace", "20ms", "--steps", "1000000"}));
   wait_for_first_step(bench, job);
   for (int kill = 0; kill < kKills; ++kill) {
     bench.env.clock.sleep(Seconds(kBetween_s));
@@ -65,7 +66,7 @@ Result<bool> recovery(const Bench& bench) {
     before_s = step.time_s;
   }
   usual_s = before_s / static_cast<double>(training.steps.size());
-  plot::LinePlot figure{.heading = {.title = "Two of four members are killed",
+  plot::LinePlot figure{.heading = {.title = "Two of four workers are killed",
                                     .subtitle = "kill -9 of the first rank, and eight seconds later of the next"},
                         .x = {.title = "time", .unit = "s"},
                         .y = {.title = "steps per second", .from_zero = true}};

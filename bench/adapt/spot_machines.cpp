@@ -3,10 +3,10 @@
 // process has left or not. Made up from a seed, like the price of a spot market: a walk that prefers the middle.
 //
 // Beside it what a job would commit that stops at every change and starts again from a checkpoint it wrote when it
-// was told, with the same samples per second and member: a model, no measurement. A bare torchrun restarts in 3.6 s
+// was told, with the same samples per second and worker: a model, no measurement. A bare torchrun restarts in 3.6 s
 // here (docs/benchmarks.md); a minute is what reading a data set and compiling a model add elsewhere.
 //
-// Bar: no member has to begin a step again.
+// Bar: no worker has to begin a step again.
 
 #include <algorithm>
 #include <csignal>
@@ -22,10 +22,10 @@ namespace orrery::bench {
 
 namespace {
 
-constexpr double kHour_s = 3600, kFaster = 60, kBetween_s = 150, kNotice_s = 120;
+constexpr double kHour_s = 3600, kFaster = 60, kBetween_s = 150, kPreemptionNotice_s = 120;
 constexpr int kMost = 4;
 constexpr double kRestarts_s[] = {3.6, 60};
-constexpr Seconds kPatience{20};
+constexpr Seconds kBackoff{20};
 
 struct Change {
   double at_s = 0;  // of the hour
@@ -55,18 +55,19 @@ class SpotMarket {
   SpotMarket(const Bench& bench, const TrainingJob& job) : bench_(bench), job_(job) {}
 
   Status change_to(int machines, double now_s) {
-    ORRERY_TRY(const elastic::JobStatus status, ask({.wish = elastic::Wish::kStatus}));
-    std::vector<elastic::ProcessStatus> members;
+    ORRERY_TRY(const elastic::JobStatus status, ask({.request = elastic::LauncherRequest::kStatus}));
+    std::vector<elastic::ProcessStatus> workers;
     for (const auto& process : status.processes) {
-      if (process.state == elastic::ProcessState::kMember) members.push_back(process);
+      if (process.state == elastic::ProcessState::kWorker) workers.push_back(process);
     }
-    if (machines >= static_cast<int>(members.size())) {
-      ORRERY_TRY_VOID(ask({.wish = elastic::Wish::kResize, .size = static_cast<std::uint64_t>(machines)}));
+    if (machines >= static_cast<int>(workers.size())) {
+      ORRERY_TRY_VOID(
+          ask({.request = elastic::LauncherRequest::kResize, .size = static_cast<std::uint64_t>(machines)}));
       return {};
     }
     // The oldest machine goes.
-    ORRERY_TRY_VOID(ask({.wish = elastic::Wish::kDrain, .member = members.front().member}));
-    revoked_.push_back({members.front().process, now_s + kNotice_s});
+    ORRERY_TRY_VOID(ask({.request = elastic::LauncherRequest::kStop, .worker = workers.front().worker}));
+    revoked_.push_back({workers.front().process, now_s + kPreemptionNotice_s});
     return {};
   }
 
@@ -79,7 +80,7 @@ class SpotMarket {
   }
 
   Result<elastic::JobStatus> ask(const elastic::AskLauncher& question) const {
-    return elastic::ask_launcher(bench_.env.files, job_.name(), question, kPatience);
+    return elastic::ask_launcher(bench_.env.files, job_.name(), question, kBackoff);
   }
 
  private:
@@ -89,14 +90,14 @@ class SpotMarket {
 };
 
 // Samples that a job has committed by a time of the hour if every change stops it for `restart_s`.
-std::vector<plot::Point> restarting(const std::vector<Change>& changes, double rate_per_member, double restart_s) {
+std::vector<plot::Point> restarting(const std::vector<Change>& changes, double rate_per_worker, double restart_s) {
   std::vector<plot::Point> points = {{0, 0}};
   double samples = 0;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const double until = i + 1 < changes.size() ? changes[i + 1].at_s : kHour_s;
     const double stopped = i == 0 ? 0 : std::min(restart_s, until - changes[i].at_s);
     points.push_back({(changes[i].at_s + stopped) / 60, samples});
-    samples += (until - changes[i].at_s - stopped) * rate_per_member * changes[i].machines;
+    samples += (until - changes[i].at_s - stopped) * rate_per_worker * changes[i].machines;
     points.push_back({until / 60, samples});
   }
   return points;
@@ -106,12 +107,12 @@ std::vector<plot::Point> restarting(const std::vector<Change>& changes, double r
 
 Result<bool> spot_machines(const Bench& bench) {
   const std::vector<Change> changes = an_hour(1);
-  ORRERY_TRY(TrainingJob job, TrainingJob::start(bench.env, {"-n", "3", "--elastic", "1:4", "--spares", "1"}, "lenet",
-                                                 {"--data", "made-up", "--card", "16", "--batch", "192", "--pace",
-                                                  "20ms", "--steps", "1000000"}));
+  ORRERY_TRY(TrainingJob job, TrainingJob::start(bench.env, {"-n", "3", "--elastic", "1:4", "--standby", "1"}, "lenet",
+                                                 {"--data", "synthetic", "--micro-batch", "16", "--batch", "192",
+                                                  "--pace", "20ms", "--steps", "1000000"}));
   SpotMarket market(bench, job);
   const auto has_begun = [&] {
-    const auto status = market.ask({.wish = elastic::Wish::kStatus});
+    const auto status = market.ask({.request = elastic::LauncherRequest::kStatus});
     return status && status->step > 0;
   };
   while (!has_begun()) bench.env.clock.sleep(Seconds(0.05));
@@ -126,22 +127,22 @@ Result<bool> spot_machines(const Bench& bench) {
     market.kill_the_revoked(now_s());
     bench.env.clock.sleep(Seconds(0.01));
   }
-  ORRERY_TRY_VOID(market.ask({.wish = elastic::Wish::kDrain}));
+  ORRERY_TRY_VOID(market.ask({.request = elastic::LauncherRequest::kStop}));
   ORRERY_TRY(const Training training, job.finish(Seconds(60)));
 
   std::uint64_t repeated = 0;
   plot::LineSeries ours{.name = "measured"};
-  double samples = 0, member_s = 0, before_s = 0;
+  double samples = 0, worker_s = 0, before_s = 0;
   for (const LoggedStep& step : training.steps) {
     repeated += step.repeats;
-    if (step.repeats > 0) bench.say(fmt::format("step {} begun again, {} members", step.step, step.members));
+    if (step.repeats > 0) bench.say(fmt::format("step {} begun again, {} workers", step.step, step.workers));
     samples += static_cast<double>(step.samples);
-    member_s += (step.time_s - before_s) * static_cast<double>(step.members);
+    worker_s += (step.time_s - before_s) * static_cast<double>(step.workers);
     before_s = step.time_s;
     ours.points.push_back({kFaster * step.time_s / 60, samples});
   }
   // Per second of the hour, in which 60 times as many samples are computed as here.
-  const double rate = samples / member_s / kFaster;
+  const double rate = samples / worker_s / kFaster;
   plot::LinePlot figure{
       .heading = {.title = "An hour of spot machines, sixty times faster",
                   .subtitle = fmt::format("{} changes between 1 and 4 machines; dashed: a model of jobs "
@@ -162,7 +163,7 @@ Result<bool> spot_machines(const Bench& bench) {
                           100 * total / samples));
     figure.series.push_back(std::move(model));
   }
-  bench.say(fmt::format("\nSteps that some member had to begin again: {} (bar 0): {}", repeated,
+  bench.say(fmt::format("\nSteps that some worker had to begin again: {} (bar 0): {}", repeated,
                         repeated == 0 ? "meets" : "misses"));
   ORRERY_TRY_VOID(bench.draw("spot", plot::line_plot(figure)));
   return repeated == 0;

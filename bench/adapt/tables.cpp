@@ -49,14 +49,14 @@ double number(std::string_view cell) {
 
 Result<bool> resizing(const Bench& bench) {
   ORRERY_TRY(const Printed printed, run_other(bench, "bench_elastic_resize", {}));
-  plot::BarPlot figure{.heading = {.title = "Changing the number of members",
+  plot::BarPlot figure{.heading = {.title = "Changing the number of workers",
                                    .subtitle = "time between two steps: medians, and the ninth of ten"},
                        .y = {.title = "time", .unit = "ms", .log = true, .minimum = 0.1},
                        .value_labels = true};
   plot::BarSeries series{.name = "time between two steps"};
   for (const auto& row : printed.rows) {
     if (row[0].find("request") != std::string::npos) continue;
-    figure.groups.push_back(row[0].starts_with("torchrun") ? "torchrun" : row[0].substr(0, row[0].find(" members")));
+    figure.groups.push_back(row[0].starts_with("torchrun") ? "torchrun" : row[0].substr(0, row[0].find(" workers")));
     series.values.push_back(number(row[2]));
     series.error.push_back({.low = number(row[2]), .high = number(row[3])});
   }

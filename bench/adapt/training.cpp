@@ -17,14 +17,14 @@ std::string beside_this_program(const std::string& name) {
 
 namespace {
 
-// Steps by their number, of all members that logged them.
+// Steps by their number, of all workers that logged them.
 std::vector<LoggedStep> read_log(const std::string& folder) {
   std::map<std::uint64_t, LoggedStep> steps;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream file(entry.path());
     for (std::string line; std::getline(file, line);) {
       const auto json = nlohmann::json::parse(line, nullptr, false);
-      if (json.is_discarded()) continue;  // a member that was killed while it wrote
+      if (json.is_discarded()) continue;  // a worker that was killed while it wrote
       LoggedStep& step = steps[json["step"]];
       step.repeats += json["repeats"].get<std::uint64_t>();
       step.accuracy = std::max(step.accuracy, json.value("accuracy", 0.0));
@@ -32,7 +32,7 @@ std::vector<LoggedStep> read_log(const std::string& folder) {
       step.time_s = json["time_s"];
       step.step = json["step"];
       step.samples = json["end"].get<std::uint64_t>() - json["begin"].get<std::uint64_t>();
-      step.members = json["members"];
+      step.workers = json["workers"];
       step.strategy = json["strategy"];
       step.loss = json["loss"];
       step.noise_scale = json["noise_scale"].is_null() ? 0 : json["noise_scale"].get<double>();
@@ -107,7 +107,7 @@ Result<Training> TrainingJob::finish(Seconds time_max) {
   };
   if (const std::string rest = after("accuracy "); !rest.empty()) training.accuracy = std::stod(rest) / 100;
   if (training.steps.empty()) return Error::unavailable("the training logged no step");
-  // Members that left earlier have said what they had then.
+  // Workers that left earlier have said what they had then.
   const std::string end = fmt::format(" after step {}\n", training.steps.back().step);
   if (const auto at = text.find(end); at != std::string::npos && at >= 16) training.model = text.substr(at - 16, 16);
   return training;

@@ -14,11 +14,11 @@ namespace orrery::bench {
 // The path of another program of this build.
 std::string beside_this_program(const std::string& name);
 
-// A committed step, from the log of the member with the lowest number that committed it.
+// A committed step, from the log of the worker with the lowest number that committed it.
 struct LoggedStep {
   double time_s = 0;  // since the first
-  std::uint64_t step = 0, samples = 0, members = 0;
-  std::uint64_t repeats = 0;  // by all members together
+  std::uint64_t step = 0, samples = 0, workers = 0;
+  std::uint64_t repeats = 0;  // by all workers together
   double loss = 0;
   double noise_scale = 0;  // 0: not known
   double accuracy = 0;     // of the test images; 0: not looked at
@@ -49,7 +49,7 @@ class TrainingJob {
   const std::string& name() const { return name_; }
   // Of the launcher.
   std::int64_t process() const { return launcher_->id(); }
-  // Asks all members to end after the step at hand.
+  // Asks all workers to end after the step at hand.
   Status stop() { return launcher_->kill(env::Signal::kTerminate); }
   // Waits for the end. An error if it did not end well.
   Result<Training> finish(Seconds time_max);

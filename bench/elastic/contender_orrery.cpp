@@ -19,12 +19,12 @@ int main(int argc, char** argv) {
   bench::Rank rank;
   rank.rank = std::atoi(argv[3]);
   rank.ranks = std::atoi(argv[4]);
-  auto seat = elastic::Seat::take(*segment, rank.rank);
-  if (!seat) return 2;
-  elastic::Arena arena(**seat);
-  std::vector<int> members(static_cast<std::size_t>(rank.ranks));
-  std::iota(members.begin(), members.end(), 0);
-  auto opened = elastic::Session::open(**seat, {.port = {.epoch = 1, .members = members}});
+  auto lease = elastic::SlotLease::take(*segment, rank.rank);
+  if (!lease) return 2;
+  elastic::Arena arena(**lease);
+  std::vector<int> workers(static_cast<std::size_t>(rank.ranks));
+  std::iota(workers.begin(), workers.end(), 0);
+  auto opened = elastic::Session::open(**lease, {.port = {.generation = 1, .workers = workers}});
   if (!opened) {
     std::fprintf(stderr, "%s\n", opened.error().to_string().c_str());
     return 1;

@@ -24,13 +24,13 @@ int main(int argc, char** argv) {
         {text.substr(0, colon), static_cast<std::uint16_t>(std::atoi(text.c_str() + colon + 1))});
   }
   env::RealClock clock;
-  auto door =
-      elastic::net::Door::open("bench", options.mesh.addresses[static_cast<std::size_t>(options.mesh.rank)], clock);
-  if (!door) {
-    std::fprintf(stderr, "%s\n", door.error().to_string().c_str());
+  auto listener =
+      elastic::net::Listener::open("bench", options.mesh.addresses[static_cast<std::size_t>(options.mesh.rank)], clock);
+  if (!listener) {
+    std::fprintf(stderr, "%s\n", listener.error().to_string().c_str());
     return 1;
   }
-  auto opened = elastic::net::Session::open(**door, options);
+  auto opened = elastic::net::Session::open(**listener, options);
   if (!opened) {
     std::fprintf(stderr, "%s\n", opened.error().to_string().c_str());
     return 1;

@@ -40,21 +40,21 @@ int run(int argc, char** argv) {
   for (int i = 0; i < ranks; ++i) hosts.push_back(static_cast<std::uint32_t>(i / per_host));
   const auto layout = elastic::net::HostLayout::from(hosts);
 
-  auto seat = elastic::Seat::take(*segment, rank % per_host);
-  if (!seat) return fail(seat.error());
-  std::vector<int> members(static_cast<std::size_t>(per_host));
-  std::iota(members.begin(), members.end(), 0);
-  auto here = Session::open(**seat, {.port = {.epoch = 1, .members = members}});
+  auto lease = elastic::SlotLease::take(*segment, rank % per_host);
+  if (!lease) return fail(lease.error());
+  std::vector<int> workers(static_cast<std::size_t>(per_host));
+  std::iota(workers.begin(), workers.end(), 0);
+  auto here = Session::open(**lease, {.port = {.generation = 1, .workers = workers}});
   if (!here) return fail(here.error());
   env::RealClock clock;
-  std::unique_ptr<elastic::net::Door> door;
+  std::unique_ptr<elastic::net::Listener> listener;
   std::unique_ptr<elastic::net::Session> between;
   if (layout.leads(rank)) {
-    auto opened_door =
-        elastic::net::Door::open("bench", options.mesh.addresses[static_cast<std::size_t>(rank / per_host)], clock);
-    if (!opened_door) return fail(opened_door.error());
-    door = std::move(*opened_door);
-    auto opened = elastic::net::Session::open(*door, options);
+    auto opened_listener =
+        elastic::net::Listener::open("bench", options.mesh.addresses[static_cast<std::size_t>(rank / per_host)], clock);
+    if (!opened_listener) return fail(opened_listener.error());
+    listener = std::move(*opened_listener);
+    auto opened = elastic::net::Session::open(*listener, options);
     if (!opened) return fail(opened.error());
     between = std::move(*opened);
   }

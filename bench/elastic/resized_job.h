@@ -13,11 +13,11 @@
 
 namespace orrery {
 
-inline constexpr Seconds kPatience{60};
+inline constexpr Seconds kBackoff{60};
 
 template <class Condition>
 bool wait_for(const env::Env& env, Condition condition) {
-  for (const Seconds end = env.clock.monotonic() + kPatience; env.clock.monotonic() < end;) {
+  for (const Seconds end = env.clock.monotonic() + kBackoff; env.clock.monotonic() < end;) {
     if (condition()) return true;
     env.clock.sleep(Seconds(0.002));
   }
@@ -26,37 +26,39 @@ bool wait_for(const env::Env& env, Condition condition) {
 
 class ResizedJob {
  public:
-  // Two members and a spare, of a program that is given as it is called. `orrery` is beside it.
+  // Two workers and a standby, of a program that is given as it is called. `orrery` is beside it.
   static Result<ResizedJob> start(const env::Env& env, std::string name, const std::vector<std::string>& program) {
     const std::string orrery = (std::filesystem::path(program.front()).parent_path() / "orrery").string();
-    std::vector<std::string> words = {orrery,     "run", "-n",     "2",  "--elastic", "1:4",
-                                      "--spares", "1",   "--name", name, "--quiet",   "--"};
+    std::vector<std::string> words = {orrery,      "run", "-n",     "2",  "--elastic", "1:4",
+                                      "--standby", "1",   "--name", name, "--quiet",   "--"};
     words.insert(words.end(), program.begin(), program.end());
     ORRERY_TRY(auto launcher, env.processes.spawn({.argv = words, .output = env::Output::kDiscard}));
     return ResizedJob(env, std::move(name), std::move(launcher));
   }
 
-  // So many members, and a spare that has started.
-  bool wait_until_ready(std::size_t members = 2) const {
-    return wait_for(env_, [this, members] {
-      const auto status = elastic::ask_launcher(env_.files, name_, {.wish = elastic::Wish::kStatus}, Seconds(1));
-      return status && status->members.size() == members && status->processes.size() == members + 1 &&
+  // So many workers, and a standby that has started.
+  bool wait_until_ready(std::size_t workers = 2) const {
+    return wait_for(env_, [this, workers] {
+      const auto status =
+          elastic::ask_launcher(env_.files, name_, {.request = elastic::LauncherRequest::kStatus}, Seconds(1));
+      return status && status->workers.size() == workers && status->processes.size() == workers + 1 &&
              status->processes.back().state == elastic::ProcessState::kWaiting;
     });
   }
 
   // Waits for the first step of the new size. The pause in ms, and the time from the request on.
   bool resize(std::uint64_t size, std::vector<double>& pauses_ms, std::vector<double>& requests_ms) const {
-    using elastic::Wish;
-    const auto before = elastic::ask_launcher(env_.files, name_, {.wish = Wish::kStatus}, kPatience);
+    using elastic::LauncherRequest;
+    const auto before = elastic::ask_launcher(env_.files, name_, {.request = LauncherRequest::kStatus}, kBackoff);
     const Seconds start = env_.clock.monotonic();
-    if (!before || !elastic::ask_launcher(env_.files, name_, {.wish = Wish::kResize, .size = size}, kPatience)) {
+    if (!before ||
+        !elastic::ask_launcher(env_.files, name_, {.request = LauncherRequest::kResize, .size = size}, kBackoff)) {
       return false;
     }
     Result<elastic::JobStatus> after = Error::unavailable("");
     const bool done = wait_for(env_, [&] {
-      after = elastic::ask_launcher(env_.files, name_, {.wish = Wish::kStatus}, kPatience);
-      return after && after->members.size() == size && after->pause_s > 0 && after->pause_s != before->pause_s;
+      after = elastic::ask_launcher(env_.files, name_, {.request = LauncherRequest::kStatus}, kBackoff);
+      return after && after->workers.size() == size && after->pause_s > 0 && after->pause_s != before->pause_s;
     });
     if (!done) return false;
     requests_ms.push_back(1e3 * (env_.clock.monotonic() - start).value());
@@ -66,7 +68,7 @@ class ResizedJob {
 
   void stop() const {
     (void)launcher_->kill(env::Signal::kTerminate);
-    (void)launcher_->wait(kPatience);
+    (void)launcher_->wait(kBackoff);
   }
 
  private:

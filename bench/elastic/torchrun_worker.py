@@ -1,4 +1,4 @@
-"""The yardstick of bench_elastic_resize: the same training under torchrun. Usage: torchrun_worker.py FILE
+"""The speed_probe of bench_elastic_resize: the same training under torchrun. Usage: torchrun_worker.py FILE
 
 Sums up 1 MB of gradients over all ranks with Gloo again and again. Rank 0 keeps the model in FILE.model and writes into FILE
 when its last step ended, on the machine's monotonic clock, and how many ranks took part.

@@ -2,7 +2,7 @@
  *
  *   cc -Iinclude examples/c/sum.c -lorrery_elastic -o sum && orrery run -n 3 -- ./sum 1000
  *
- * The model is one whole number, the sum over all samples so far, so any history of members must give the same. */
+ * The model is one whole number, the sum over all samples so far, so any history of workers must give the same. */
 #include <inttypes.h>
 #include <orrery/orrery.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static orrery_status compute(orrery_worker* worker, model* m) {
 
 int main(int argc, char** argv) {
   const uint64_t steps = argc > 1 ? strtoull(argv[1], NULL, 10) : 100;
-  const uint64_t grow_at = argc > 2 ? strtoull(argv[2], NULL, 10) : 0; /* asks for one more member then */
+  const uint64_t grow_at = argc > 2 ? strtoull(argv[2], NULL, 10) : 0; /* asks for one more worker then */
   model m = {0, NULL};
   orrery_training training = {.size = sizeof training,
                               .samples = SAMPLES,
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     }
     if (orrery_finish_step(worker, compute(worker, &m), &outcome) != ORRERY_OK) return fail();
   }
-  printf("member %" PRIu64 " of %d: sum %" PRId64 " after step %" PRIu64 "\n", orrery_member(worker),
+  printf("worker %" PRIu64 " of %d: sum %" PRId64 " after step %" PRIu64 "\n", orrery_worker_id(worker),
          orrery_size(worker), m.sum, orrery_step(worker));
   orrery_release(worker, m.aside);
   orrery_free(worker);

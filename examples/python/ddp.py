@@ -2,7 +2,7 @@
 
     orrery run -n 4 -- python3 -m orrery.ddp examples/python/ddp.py [STEPS]
 
-Without Debian's dataset-fashion-mnist the images are made up.
+Without Debian's dataset-fashion-mnist the images are synthetic.
 """
 
 import gzip

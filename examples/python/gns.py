@@ -1,6 +1,6 @@
 """Fashion-MNIST, with a policy that adds workers as the noise of the gradients grows.
 
-    orrery run -n 2 --elastic 1:4 --spares 1 -- python3 examples/python/gns.py [STEPS]
+    orrery run -n 2 --elastic 1:4 --standby 1 -- python3 examples/python/gns.py [STEPS]
 
 The policy is the one of the KungFu talk. Needs the Debian packages python3-torch and dataset-fashion-mnist.
 """
@@ -27,7 +27,7 @@ class GNSPolicy(orrery.Policy):
     def after_step(self):
         gns = orrery.grad_noise_scale()
         avg = orrery.allreduce(gns, "avg")
-        prev = orrery.parameter("prev", self.first)  # of the job: members that join know it, too
+        prev = orrery.parameter("prev", self.first)  # of the job: workers that join know it, too
         if orrery.step() % 20 == 0 and avg > prev:
             orrery.resize(orrery.size() + 1)
             orrery.set_parameter("prev", 2 * avg)

@@ -15,7 +15,7 @@
  *   orrery_free(worker);
  *
  * A process that `orrery run` started finds its job by itself; any other is a job of one. A worker belongs to the
- * thread that started it. What holds for steps and views is in docs/elastic.md.
+ * thread that started it. What holds for steps and memberships is in docs/elastic.md.
  *
  * Link with liborrery_elastic. Functions and fields are added at the end only; nothing that is here changes its meaning
  * within one ORRERY_INTERFACE. */
@@ -39,7 +39,7 @@ typedef enum orrery_status {
   ORRERY_UNSUPPORTED = 3,
   ORRERY_INFEASIBLE = 4,  /* too many operations at a time */
   ORRERY_IO = 5,          /* the machine refused */
-  ORRERY_UNAVAILABLE = 6, /* the view is over: give this to orrery_finish_step */
+  ORRERY_UNAVAILABLE = 6, /* the membership is over: give this to orrery_finish_step */
   ORRERY_INTERNAL = 7
 } orrery_status;
 
@@ -59,8 +59,8 @@ typedef enum orrery_op { ORRERY_SUM = 0, ORRERY_PRODUCT = 1, ORRERY_MIN = 2, ORR
 typedef enum orrery_outcome {
   ORRERY_COMMITTED = 0,
   ORRERY_CHANGED =
-      1,           /* a new view has begun: rank, size and samples may differ; the step counts or not (orrery_step) */
-  ORRERY_ENDED = 2 /* no member any more, or all have stopped */
+      1, /* a new membership has begun: rank, size and samples may differ; the step counts or not (orrery_step) */
+  ORRERY_ENDED = 2 /* no worker any more, or all have stopped */
 } orrery_outcome;
 
 typedef struct orrery_worker orrery_worker;
@@ -77,14 +77,14 @@ typedef struct orrery_training {
   uint64_t batch;   /* samples per step of the whole job; at least 1 */
   /* Lets the results of the step that was finished last take effect. */
   void (*commit)(void* user, uint64_t step);
-  /* Where the model is now: read on members that have it, written on those that get it. Sets its size in bytes, which
+  /* Where the model is now: read on workers that have it, written on those that get it. Sets its size in bytes, which
    * is the same on all of them. */
   void* (*state)(void* user, size_t* bytes);
   void* user; /* given to both */
   /* 0: those who join get the model while all wait. Otherwise the state is so many arrays of equal length, and what
    * `commit` makes of an element depends on the same element of these arrays, on the results and on the number of the
-   * step only. Then members go on meanwhile; who joins takes part in all operations and commits, without samples, as a
-   * shadow. The same on all members. */
+   * step only. Then workers go on meanwhile; who joins takes part in all operations and commits, without samples, as a
+   * learner. The same on all workers. */
   uint64_t lanes;
   /* 1: no process can join later, for example because the program counts on the ranks it began with. The launcher is
    * told, and refuses to resize the job and to replace processes. */
@@ -100,20 +100,20 @@ ORRERY_EXPORT int orrery_interface(void);
 /* Why the last call of this thread failed; valid until the next one that fails. */
 ORRERY_EXPORT const char* orrery_message(void);
 
-/* Returns when this process is a member of its job. A spare waits here until it is needed. */
+/* Returns when this process is a worker of its job. A standby waits here until it is needed. */
 ORRERY_EXPORT orrery_status orrery_start(const orrery_training* training, orrery_worker** worker);
-/* Leaves at once if it is still a member. Null is allowed. */
+/* Leaves at once if it is still a worker. Null is allowed. */
 ORRERY_EXPORT void orrery_free(orrery_worker* worker);
 
-/* The view: who is there. Ranks change with it, members never. */
+/* The membership: who is there. Ranks change with it, workers never. */
 ORRERY_EXPORT int orrery_rank(const orrery_worker* worker);
 ORRERY_EXPORT int orrery_size(const orrery_worker* worker);
-ORRERY_EXPORT uint64_t orrery_member(const orrery_worker* worker);
-ORRERY_EXPORT uint64_t orrery_epoch(const orrery_worker* worker);
+ORRERY_EXPORT uint64_t orrery_worker_id(const orrery_worker* worker);
+ORRERY_EXPORT uint64_t orrery_generation(const orrery_worker* worker);
 /* Steps that are committed. */
 ORRERY_EXPORT uint64_t orrery_step(const orrery_worker* worker);
-/* Complete passes over the data. */
-ORRERY_EXPORT uint64_t orrery_pass(const orrery_worker* worker);
+/* Complete epochs over the data. */
+ORRERY_EXPORT uint64_t orrery_epoch(const orrery_worker* worker);
 /* Positions in the shuffled data that this rank has in the step at hand, and the number of the sample at one. */
 ORRERY_EXPORT orrery_range orrery_own_samples(const orrery_worker* worker);
 ORRERY_EXPORT uint64_t orrery_sample(const orrery_worker* worker, uint64_t position);
@@ -122,8 +122,9 @@ ORRERY_EXPORT uint64_t orrery_sample(const orrery_worker* worker, uint64_t posit
 ORRERY_EXPORT orrery_status orrery_allocate(orrery_worker* worker, size_t bytes, void** data);
 ORRERY_EXPORT void orrery_release(orrery_worker* worker, void* data);
 
-/* Named operations among the members of the view. Each rank starts them in any order; the n-th of a name on one rank
- * belongs to the n-th of that name on every other. The tensor is borrowed until the operation has been waited for. */
+/* Named operations among the workers of the membership. Each rank starts them in any order; the n-th of a name on one
+ * rank belongs to the n-th of that name on every other. The tensor is borrowed until the operation has been waited for.
+ */
 ORRERY_EXPORT orrery_status orrery_all_reduce(orrery_worker* worker, const char* name, void* data, size_t count,
                                               orrery_type type, orrery_op op, orrery_ticket* ticket);
 ORRERY_EXPORT orrery_status orrery_broadcast(orrery_worker* worker, const char* name, void* data, size_t count,
@@ -134,25 +135,25 @@ ORRERY_EXPORT orrery_status orrery_barrier(orrery_worker* worker, const char* na
 /* Every ticket has to be waited for, once. */
 ORRERY_EXPORT orrery_status orrery_wait(orrery_worker* worker, orrery_ticket ticket);
 
-/* From now on waiting for other members fails with ORRERY_IO after so many seconds, in orrery_wait and in
+/* From now on waiting for other workers fails with ORRERY_IO after so many seconds, in orrery_wait and in
  * orrery_finish_step; the worker is of no further use then. 0: it may take for ever. */
 ORRERY_EXPORT void orrery_set_timeout(orrery_worker* worker, double seconds);
 
-/* `operations` is how the operations of the step ended. On all members or on none, `commit` is called. */
+/* `operations` is how the operations of the step ended. On all workers or on none, `commit` is called. */
 ORRERY_EXPORT orrery_status orrery_finish_step(orrery_worker* worker, orrery_status operations,
                                                orrery_outcome* outcome);
 
-/* Wishes; they take effect between two steps. */
+/* Requests; they take effect between two steps. */
 ORRERY_EXPORT void orrery_leave(orrery_worker* worker);
-ORRERY_EXPORT void orrery_stop(orrery_worker* worker); /* all members, at the same step */
+ORRERY_EXPORT void orrery_stop(orrery_worker* worker); /* all workers, at the same step */
 /* ORRERY_UNAVAILABLE if there is no launcher that could start processes. */
 ORRERY_EXPORT orrery_status orrery_request_size(orrery_worker* worker, uint64_t size);
 
 /* The samples of the step at hand that all ranks have together. */
 ORRERY_EXPORT orrery_range orrery_step_samples(const orrery_worker* worker);
-/* Parameters of the view: the same on all members. "batch" is one of them. ORRERY_NOT_FOUND if there is none of that
- * name. A new value begins a new view at once: operations of all members end, and the step at hand is repeated. What
- * can wait for its end is proposed (orrery_apply). */
+/* Parameters of the membership: the same on all workers. "batch" is one of them. ORRERY_NOT_FOUND if there is none of
+ * that name. A new value begins a new membership at once: operations of all workers end, and the step at hand is
+ * repeated. What can wait for its end is proposed (orrery_apply). */
 ORRERY_EXPORT orrery_status orrery_parameter(const orrery_worker* worker, const char* name, double* value);
 ORRERY_EXPORT orrery_status orrery_set_parameter(orrery_worker* worker, const char* name, double value);
 
@@ -204,7 +205,7 @@ typedef enum orrery_moment {
 } orrery_moment;
 typedef struct orrery_observation {
   size_t size; /* of this struct, as the program was compiled */
-  uint64_t step, pass;
+  uint64_t step, epoch;
   double workers, batch, first_batch, learning_rate_scale;
   double gradient_square, noise;        /* no number: not known */
   double compute_s, wait_s, transfer_s; /* of the last step */
@@ -214,8 +215,8 @@ ORRERY_EXPORT void orrery_policy_free(orrery_policy* policy); /* null is allowed
 ORRERY_EXPORT orrery_status orrery_policy_ask(orrery_policy* policy, orrery_moment moment,
                                               const orrery_observation* observation, orrery_proposal* proposal);
 
-/* Whether the model of this member is not complete yet: see `lanes` of orrery_training. */
-ORRERY_EXPORT int orrery_is_shadow(const orrery_worker* worker);
+/* Whether the model of this worker is not complete yet: see `lanes` of orrery_training. */
+ORRERY_EXPORT int orrery_is_learner(const orrery_worker* worker);
 
 #ifdef __cplusplus
 }

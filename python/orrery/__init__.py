@@ -16,7 +16,7 @@ from __future__ import annotations
 import atexit
 from typing import Any, Callable
 
-from orrery.library import Error, Outcome, ViewChanged
+from orrery.library import Error, Outcome, MembershipChanged
 from orrery.monitor import Monitor
 from orrery.policy import Hook as _Hook
 from orrery.policy import Policy
@@ -30,7 +30,7 @@ __all__ = [
     "Outcome",
     "Policy",
     "Step",
-    "ViewChanged",
+    "MembershipChanged",
     "Worker",
     "allreduce",
     "allreduce_async",
@@ -46,7 +46,7 @@ __all__ = [
     "grad_variance",
     "init",
     "leave",
-    "member",
+    "worker_id",
     "monitor",
     "one_step",
     "own_samples",
@@ -83,14 +83,14 @@ def init(
     """Joins the job that `orrery run` started this process for; alone, it is a job of one. Arguments: Worker."""
     global _worker, _monitor
     if _worker is not None:
-        raise Error("this process is a member already; call shutdown() first")
+        raise Error("this process is a worker already; call shutdown() first")
     _monitor = Monitor()
     _worker = Worker(samples, batch, seed, commit, state)
     return _worker
 
 
 def shutdown() -> None:
-    """Leaves at once if it is still a member. Also done when the interpreter ends."""
+    """Leaves at once if it is still a worker. Also done when the interpreter ends."""
     global _worker, _hook
     if _worker is not None:
         _worker.close()
@@ -102,7 +102,7 @@ atexit.register(shutdown)
 
 def worker() -> Worker:
     if _worker is None:
-        raise Error("this process is no member yet; call orrery.init() or make an orrery.torch.Optimizer first")
+        raise Error("this process is no worker yet; call orrery.init() or make an orrery.torch.Optimizer first")
     return _worker
 
 
@@ -128,8 +128,8 @@ def size() -> int:
     return worker().size
 
 
-def member() -> int:
-    return worker().member
+def worker() -> int:
+    return worker().worker
 
 
 def step() -> int:
@@ -210,7 +210,7 @@ def grad_variance() -> float:
     return monitor().variance
 
 
-# In a policy these are proposals, which all ranks have to agree on; elsewhere the wish of this member alone.
+# In a policy these are proposals, which all ranks have to agree on; elsewhere the request of this worker alone.
 
 
 def _propose(name: str, value: float) -> bool:
@@ -221,7 +221,7 @@ def _propose(name: str, value: float) -> bool:
 
 
 def resize(size: int) -> None:
-    """Another number of members."""
+    """Another number of workers."""
     if not _propose("workers", size):
         worker().request_size(size)
 

@@ -4,8 +4,8 @@
 
 or `import orrery.ddp` in the script and `init_process_group("orrery")`.
 
-Every collective is a step of the job: it counts on all members or on none, and those that are left repeat it. Ranks and
-the world size of torch stay what they were. After a death
+Every collective is a step of the job: it counts on all workers or on none, and those that are left repeat it. Ranks and
+the job size of torch stay what they were. After a death
 
 - DistributedDataParallel averages gradients over the survivors, and takes buffers from the first of them;
 - all_reduce, reduce, reduce_scatter and barrier give the exact result over the survivors;
@@ -31,7 +31,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from orrery.library import Error, Status, ViewChanged
+from orrery.library import Error, Status, MembershipChanged
 from orrery.worker import Worker
 
 BACKEND = "orrery"
@@ -92,7 +92,7 @@ class _Staging:
     def _grown(self, size: int) -> torch.Tensor:
         try:
             return torch.from_numpy(self._worker.buffer(size, "int8"))
-        except Error:  # more than `orrery run --arena`: exchanged through copies
+        except Error:  # more than `orrery run --shm-size`: exchanged through copies
             return torch.empty(size, dtype=torch.int8)
 
 
@@ -114,19 +114,19 @@ class _Crew:
 
     def __init__(self, worker: Worker):
         self.worker = worker
-        self.members: list[int] = []  # of the view, by rank there
-        self.took_part = 0  # members in the last operation
+        self.workers: list[int] = []  # of the membership, by rank there
+        self.took_part = 0  # workers in the last operation
         self.staging, self.gathered = _Staging(worker), _Staging(worker)
         self.lost: list[int] = []  # ranks that were gone when the last operation counted
-        self.founders: list[int] = []
+        self.initial_workers: list[int] = []
         self._view = -1
         self._broken: str | None = None
         self.together(lambda: None, None)
-        self.founders = list(self.members)
-        self.rank, self.size = self.founders.index(worker.member), len(self.founders)
+        self.initial_workers = list(self.workers)
+        self.rank, self.size = self.initial_workers.index(worker.id), len(self.initial_workers)
 
     def together(self, exchange: Callable[[], None], timeout_s: float | None) -> None:
-        """Lets all members exchange something, until it counts. What is lost then is the same on all of them."""
+        """Lets all workers exchange something, until it counts. What is lost then is the same on all of them."""
         if self._broken is not None:
             raise CollectiveTimeout(f"no collective works after this: {self._broken}")
         worker = self.worker
@@ -140,7 +140,7 @@ class _Crew:
             raise CollectiveTimeout(self._broken) from None
         if worker.ended:
             _end_well()
-        lost = [rank for rank, member in enumerate(self.founders) if member not in self.members]
+        lost = [rank for rank, worker in enumerate(self.initial_workers) if worker not in self.workers]
         if lost != self.lost:
             self.lost = lost
             self._tell()
@@ -152,7 +152,7 @@ class _Crew:
             try:
                 self._meet()
                 exchange()
-            except ViewChanged:
+            except MembershipChanged:
                 revoked = True
             worker.finish_step(revoked)
             if worker.ended or worker.step > before:
@@ -161,14 +161,14 @@ class _Crew:
     def _meet(self) -> None:
         """Who is there, if that has changed."""
         worker = self.worker
-        if self._view != worker.view:
-            ids = worker.allgather_bytes(struct.pack("=Q", worker.member), "members")
-            self.members, self._view = list(struct.unpack(f"={worker.size}Q", ids)), worker.view
+        if self._view != worker.membership:
+            ids = worker.allgather_bytes(struct.pack("=Q", worker.id), "workers")
+            self.workers, self._view = list(struct.unpack(f"={worker.size}Q", ids)), worker.membership
         self.took_part = worker.size
 
     def _tell(self) -> None:
-        if self.members[0] == self.worker.member:
-            print(f"orrery: rank {', '.join(map(str, self.lost))} of {self.size} gone; {len(self.members)} left",
+        if self.workers[0] == self.worker.id:
+            print(f"orrery: rank {', '.join(map(str, self.lost))} of {self.size} gone; {len(self.workers)} left",
                   file=sys.stderr, flush=True)
 
 
@@ -286,19 +286,19 @@ class ProcessGroup(dist.ProcessGroup):
 
         def exchange() -> None:
             nonlocal sender
-            sender = crew.founders[root]
-            if sender not in crew.members:
-                sender = crew.members[0] if self._takes_any_root else None
+            sender = crew.initial_workers[root]
+            if sender not in crew.workers:
+                sender = crew.workers[0] if self._takes_any_root else None
             if sender is None:
                 return
-            if sender == crew.worker.member:
+            if sender == crew.worker.id:
                 staging.copy_(flat.view(torch.int8))
-            crew.worker.broadcast_async(staging, crew.members.index(sender), _NAME).wait()
+            crew.worker.broadcast_async(staging, crew.workers.index(sender), _NAME).wait()
 
         self._together(exchange)
         if sender is None:
             self._need(operation, [root])
-        if sender != crew.worker.member:
+        if sender != crew.worker.id:
             with torch.no_grad():
                 tensor.copy_(staging.view(tensor.dtype).view(tensor.shape))
 
@@ -320,7 +320,7 @@ class ProcessGroup(dist.ProcessGroup):
                 put(rank, everyone[rank * size : (rank + 1) * size].view(own.dtype).view(own.shape))
 
 
-# DistributedDataParallel divides by the world size, and takes buffers from rank 0. Here it averages over the survivors,
+# DistributedDataParallel divides by the job size, and takes buffers from rank 0. Here it averages over the survivors,
 # and takes buffers from the first of them, unless the script has a hook of its own.
 
 

@@ -20,8 +20,8 @@ class Error(Exception):
     status: Status | None = None  # of the library, if it was one of its calls
 
 
-class ViewChanged(Error):
-    """The members of the job have changed: the step at hand is repeated among those who are there now."""
+class MembershipChanged(Error):
+    """The workers of the job have changed: the step at hand is repeated among those who are there now."""
 
 
 class Status(enum.IntEnum):
@@ -39,8 +39,8 @@ class Outcome(enum.IntEnum):
     """How a step ended."""
 
     COMMITTED = 0
-    CHANGED = 1  # other members from now on; the step counts or not, step() tells
-    ENDED = 2  # no member any more, or all have stopped
+    CHANGED = 1  # other workers from now on; the step counts or not, step() tells
+    ENDED = 2  # no worker any more, or all have stopped
 
 
 class Moment(enum.IntEnum):
@@ -100,7 +100,7 @@ class Observation(Structure):
     _fields_ = [
         ("size", c_size_t),
         ("step", c_uint64),
-        ("passes", c_uint64),
+        ("epochs", c_uint64),
         *(
             (name, c_double)
             for name in (
@@ -125,10 +125,10 @@ _FUNCTIONS = {
     "free": (None, [c_void_p]),
     "rank": (c_int, [c_void_p]),
     "size": (c_int, [c_void_p]),
-    "member": (c_uint64, [c_void_p]),
-    "epoch": (c_uint64, [c_void_p]),
+    "worker_id": (c_uint64, [c_void_p]),
+    "generation": (c_uint64, [c_void_p]),
     "step": (c_uint64, [c_void_p]),
-    "pass": (c_uint64, [c_void_p]),
+    "epoch": (c_uint64, [c_void_p]),
     "own_samples": (Range, [c_void_p]),
     "step_samples": (Range, [c_void_p]),
     "sample": (c_uint64, [c_void_p, c_uint64]),
@@ -173,7 +173,7 @@ class Library:
     def check(self, status: int) -> None:
         if status == Status.OK:
             return
-        kind = ViewChanged if status == Status.UNAVAILABLE else Error
+        kind = MembershipChanged if status == Status.UNAVAILABLE else Error
         error = kind(self.message().decode(errors="replace"))
         error.status = Status(status)
         raise error

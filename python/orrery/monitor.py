@@ -11,7 +11,7 @@ DECAY = 0.99
 
 
 class Monitor:
-    """The same on all members, except `compute_s`, `wait_s` and `transfer_s`, which are those of this one."""
+    """The same on all workers, except `compute_s`, `wait_s` and `transfer_s`, which are those of this one."""
 
     def __init__(self, decay: float = DECAY):
         self._library = Library()

@@ -1,7 +1,7 @@
 """Policies: how a training adapts while it runs.
 
-Policies are asked on every member and propose; a proposal travels with the next step and takes effect after it, on all
-members or on none. What makes no sense or differs between ranks is refused with the reason, and the training goes on.
+Policies are asked on every worker and propose; a proposal travels with the next step and takes effect after it, on all
+workers or on none. What makes no sense or differs between ranks is refused with the reason, and the training goes on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import time
 from typing import Any, Callable, Iterator
 
-from orrery.library import NAME_MAX, SETTINGS_MAX, Error, Library, Moment, Observation, Outcome, Proposal, ViewChanged
+from orrery.library import NAME_MAX, SETTINGS_MAX, Error, Library, Moment, Observation, Outcome, Proposal, MembershipChanged
 from orrery.monitor import Monitor
 from orrery.worker import Worker
 
@@ -22,8 +22,8 @@ SLOW_S = 1.0
 class Policy:
     """Overrides what it wants to be asked at. An epoch is a pass over the data.
 
-    Members are together in before_step and after_step only: there, operations such as allreduce() may be used, by all
-    members alike. A step at whose end the members change has no after_step. Members that join have a policy that has
+    Workers are together in before_step and after_step only: there, operations such as allreduce() may be used, by all
+    workers alike. A step at whose end the workers change has no after_step. Workers that join have a policy that has
     just been made: what it must know, it takes from parameters or the monitor.
     """
 
@@ -115,7 +115,7 @@ class Hook:
             self._ask(Moment.BEFORE_STEP)
             yield
             self._agree()
-        except ViewChanged:
+        except MembershipChanged:
             revoked = True
         self.outcome = worker.finish_step(revoked)
         if self.outcome != Outcome.COMMITTED:
@@ -123,7 +123,7 @@ class Hook:
         if self.outcome == Outcome.ENDED or worker.step == committed:
             return
         if self.outcome == Outcome.COMMITTED:
-            with contextlib.suppress(ViewChanged):  # the next step notices
+            with contextlib.suppress(MembershipChanged):  # the next step notices
                 self._ask(Moment.AFTER_STEP)
         if worker.epoch > passes:
             self._ask_apart(Moment.AFTER_EPOCH)
@@ -138,7 +138,7 @@ class Hook:
     def _say_once(self, text: str) -> None:
         if text not in self._said:
             self._said.add(text)
-            self._say(f"member {self._worker.member}: {text}")
+            self._say(f"worker {self._worker.id}: {text}")
 
     def _agree(self) -> None:
         """Tells all ranks what this one wants, and lets what all agree on take effect."""
@@ -172,7 +172,7 @@ class Hook:
             self._is_asking = True
             try:
                 self._call(policy, moment)
-            except ViewChanged:
+            except MembershipChanged:
                 raise
             except Exception as error:  # noqa: BLE001
                 self._switch_off(number, policy, moment, error)
@@ -190,7 +190,7 @@ class Hook:
             self.propose(setting.name.decode(), setting.value)
 
     def _switch_off(self, number: int, policy: Policy, moment: Moment, error: Exception) -> None:
-        """On all members: others may be in an operation of this policy that this member will never come to. The view that
+        """On all workers: others may be in an operation of this policy that this worker will never come to. The membership that
         this parameter makes ends that operation."""
         self._say_once(
             f"policy {_name(policy)} has thrown in {moment.name.lower()}, it is not asked again: "

@@ -32,14 +32,14 @@ def tensor_of(array: Any) -> Tensor:
     except TypeError:
         name = type(array).__name__
         raise Error(f"{name} has no memory that could be exchanged; give an array or a tensor") from None
-    if view.readonly or not view.c_contiguous:
+    if membership.readonly or not membership.c_contiguous:
         raise Error("an array that is exchanged must be writable and contiguous")
-    kind = _TYPES.get((view.format.lstrip("@=<"), view.itemsize))
+    kind = _TYPES.get((membership.format.lstrip("@=<"), membership.itemsize))
     if kind is None:
-        raise Error(f"elements of format {view.format!r} cannot be exchanged; there are floats and signed integers")
-    if view.nbytes == 0:
-        return Tensor(None, 0, kind, view)
-    return Tensor(ctypes.addressof(ctypes.c_char.from_buffer(view)), view.nbytes // view.itemsize, kind, view)
+        raise Error(f"elements of format {membership.format!r} cannot be exchanged; there are floats and signed integers")
+    if membership.nbytes == 0:
+        return Tensor(None, 0, kind, membership)
+    return Tensor(ctypes.addressof(ctypes.c_char.from_buffer(membership)), membership.nbytes // membership.itemsize, kind, membership)
 
 
 def _of_torch(torch: Any, tensor: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""PyTorch: an optimizer whose steps are those of the whole job, and data that follows the members.
+"""PyTorch: an optimizer whose steps are those of the whole job, and data that follows the workers.
 
     optimizer = orrery.torch.Optimizer(torch.optim.SGD(model.parameters(), lr=0.05), samples=60_000, batch=64)
     hook = orrery.Hook(GNSPolicy())
@@ -38,14 +38,14 @@ class _Statistics(ctypes.Structure):
 
 
 class Optimizer:
-    """Wraps an optimizer of torch, and makes this process a member of its job.
+    """Wraps an optimizer of torch, and makes this process a worker of its job.
 
-    step() averages the gradients of all samples of the step over the members. They take effect when the step commits, on
-    all members or on none. Gradients live in memory that all members reach, so averaging copies nothing.
+    step() averages the gradients of all samples of the step over the workers. They take effect when the step commits, on
+    all workers or on none. Gradients live in memory that all workers reach, so averaging copies nothing.
 
     A gradient that is not finite is reported, and the step changes nothing but the place in the data.
-    model: its buffers (running means) go to members that join, too.
-    watches: noise scale, variance and gradients that are not finite. It can be changed between two steps, on all members at
+    model: its buffers (running means) go to workers that join, too.
+    watches: noise scale, variance and gradients that are not finite. It can be changed between two steps, on all workers at
     the same one; without it the monitor keeps what it knew.
     """
 
@@ -75,7 +75,7 @@ class Optimizer:
         if self._was_given:
             self._state.unpack()
         self._aside: Callable[[], None] | None = None
-        self._before: torch.Tensor | None = None  # the gradient of one member alone that waits for a second one
+        self._before: torch.Tensor | None = None  # the gradient of one worker alone that waits for a second one
         self._square_before: float | None = None  # of its norm; nothing waits if there is none
         self._make_buckets()
         self._begin = time.monotonic()
@@ -86,8 +86,8 @@ class Optimizer:
 
     def zero_grad(self) -> None:
         self._flat.zero_()
-        for parameter, view in zip(self._parameters, self._views):
-            parameter.grad = view
+        for parameter, membership in zip(self._parameters, self._views):
+            parameter.grad = membership
 
     def step(self, loss: float | torch.Tensor = math.nan) -> None:
         """To be called once per step, in it. The model changes when the step commits."""
@@ -107,7 +107,7 @@ class Optimizer:
         ranks = list((_Statistics * worker.size).from_buffer_copy(everyone))
         self._check_beginning(ranks)
         self._split_time(mine.compute_s, ranks, time.monotonic() - communication)
-        # Of the view in which the step was computed: at its commit there may be another already.
+        # Of the membership in which the step was computed: at its commit there may be another already.
         scale = worker.parameter("learning_rate_scale", 1.0)
         self._aside = lambda: self._take_effect(ranks, batch, scale)
 
@@ -124,11 +124,11 @@ class Optimizer:
             at += parameter.numel()
 
     def _collect(self, own: int, loss: float) -> _Statistics:
-        for parameter, view in zip(self._parameters, self._views):
+        for parameter, membership in zip(self._parameters, self._views):
             if parameter.grad is None:
-                view.zero_()
-            elif parameter.grad.data_ptr() != view.data_ptr():
-                view.copy_(parameter.grad)
+                membership.zero_()
+            elif parameter.grad.data_ptr() != membership.data_ptr():
+                membership.copy_(parameter.grad)
         square = float(torch.dot(self._flat, self._flat)) if own > 0 and self.watches else 0.0
         not_finite = 0
         if not math.isfinite(square):
@@ -143,7 +143,7 @@ class Optimizer:
 
     def _check_beginning(self, ranks: list[_Statistics]) -> None:
         if len({rank.begin for rank in ranks}) > 1:
-            raise Error("members began with different models; call torch.manual_seed before the model is made")
+            raise Error("workers began with different models; call torch.manual_seed before the model is made")
 
     def _split_time(self, compute_s: float, ranks: list[_Statistics], communication_s: float) -> None:
         # monitor/step_time.h
@@ -171,8 +171,8 @@ class Optimizer:
             self._observe([rank for rank in ranks if rank.samples > 0], batch)
         else:
             self._square_before = None
-        for parameter, view in zip(self._parameters, self._views):
-            parameter.grad = view
+        for parameter, membership in zip(self._parameters, self._views):
+            parameter.grad = membership
         rates = [group["lr"] for group in self.inner.param_groups]
         for group in self.inner.param_groups:
             group["lr"] = group["lr"] * scale
@@ -189,7 +189,7 @@ class Optimizer:
             self._square_before = None
             monitor.add(local_square, sum(1 / rank.samples for rank in ranks) / len(ranks), mean_square, batch)
             return
-        # One member has one gradient per step. Two of consecutive steps stand for those of two members, which takes the
+        # One worker has one gradient per step. Two of consecutive steps stand for those of two workers, which takes the
         # change of the model between them for noise, too. Pairs do not overlap: each gradient is kept or compared, not both.
         monitor.variance = 0.0
         if self._before is None or self._square_before is None:
@@ -206,7 +206,7 @@ class Optimizer:
         return self._state.pack()
 
     def _say(self, text: str) -> None:
-        print(f"orrery: member {self.worker.member}: {text}; the step is left out", file=sys.stderr, flush=True)
+        print(f"orrery: worker {self.worker.id}: {text}; the step is left out", file=sys.stderr, flush=True)
 
 
 class Sampler:
@@ -238,7 +238,7 @@ def train(
     loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = torch.nn.functional.cross_entropy,
     after_step: Callable[[], None] | None = None,
 ) -> None:
-    """Trains until `steps` are committed or this process is no member any more. after_step() is called when a step has been
+    """Trains until `steps` are committed or this process is no worker any more. after_step() is called when a step has been
     tried."""
     hook = hook or orrery.Hook()
     with hook:

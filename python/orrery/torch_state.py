@@ -1,4 +1,4 @@
-"""Model, optimizer and monitor of a training as one array of bytes: what a member that joins gets from the others."""
+"""Model, optimizer and monitor of a training as one array of bytes: what a worker that joins gets from the others."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A process of a training job: the C interface as a Python object.
 
-What holds for steps and views is in docs/elastic.md.
+What holds for steps and memberships is in docs/elastic.md.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import weakref
 from typing import Any, Callable
 
-from orrery.library import COMMIT, STATE, Error, Library, Outcome, Status, Ticket, Training, ViewChanged
+from orrery.library import COMMIT, STATE, Error, Library, Outcome, Status, Ticket, Training, MembershipChanged
 from orrery.tensors import BYTES, OPERATIONS, Tensor, tensor_of
 
 MEAN = ("avg", "mean")
@@ -24,7 +24,7 @@ class Handle:
         self.array = array
 
     def wait(self) -> Any:
-        """Returns the array when the operation has ended. ViewChanged if it never will."""
+        """Returns the array when the operation has ended. MembershipChanged if it never will."""
         if self in self._worker._pending:
             self._worker._pending.remove(self)
             self._worker._check(self._worker._library.wait(self._worker._handle, self._ticket))
@@ -36,11 +36,11 @@ class Handle:
 class Worker:
     """Belongs to the thread that made it.
 
-    samples: how many the data set has. batch: samples per step of the whole job. Both are those of the founders.
-    commit(step): lets the results of a step take effect; on all members or on none.
+    samples: how many the data set has. batch: samples per step of the whole job. Both are those of the initial_workers.
+    commit(step): lets the results of a step take effect; on all workers or on none.
     state: an array that is the model, or a function that returns it; those who join get its bytes from the others.
-    fixed: no process can join later; `orrery resize`, spares and replacements are then refused.
-    Under `orrery run` a spare waits in here until it is needed.
+    fixed: no process can join later; `orrery resize`, standby and replacements are then refused.
+    Under `orrery run` a standby waits in here until it is needed.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Worker:
         self._pending: list[Handle] = []
         self._revoked = False
         self._thrown: BaseException | None = None
-        self._apart: str | None = None  # the moment at which members are not together
+        self._apart: str | None = None  # the moment at which workers are not together
         self._process = os.getpid()
         self._buffers: list[int] = []
         self.first_batch = batch
@@ -84,13 +84,13 @@ class Worker:
         return self._library.size(self._own_handle())
 
     @property
-    def member(self) -> int:
+    def id(self) -> int:
         """The number of this process in the job; unlike the rank it never changes."""
-        return self._library.member(self._own_handle())
+        return self._library.worker_id(self._own_handle())
 
     @property
-    def view(self) -> int:
-        """The number of the view; it grows with every change of members or parameters."""
+    def membership(self) -> int:
+        """The number of the membership; it grows with every change of workers or parameters."""
         return self._library.epoch(self._own_handle())
 
     @property
@@ -100,8 +100,8 @@ class Worker:
 
     @property
     def epoch(self) -> int:
-        """Complete passes over the data."""
-        return getattr(self._library, "pass")(self._own_handle())
+        """Complete epochs: passes over the data."""
+        return self._library.epoch(self._own_handle())
 
     @property
     def batch(self) -> int:
@@ -121,12 +121,12 @@ class Worker:
         return [self._library.sample(self._handle, position) for position in range(own.begin, own.end)]
 
     def parameter(self, name: str, otherwise: float | None = None) -> float | None:
-        """Of the view, so the same on all members."""
+        """Of the membership, so the same on all workers."""
         value = ctypes.c_double()
         found = self._library.parameter(self._own_handle(), name.encode(), ctypes.byref(value))
         return value.value if found == Status.OK else otherwise
 
-    # Operations among the members, matched by name: the n-th of a name on one rank belongs to the n-th on every other.
+    # Operations among the workers, matched by name: the n-th of a name on one rank belongs to the n-th on every other.
 
     def allreduce(self, array: Any, op: str = "sum", name: str = "allreduce") -> Any:
         """In place, and returns it; of a plain number, returns the result."""
@@ -196,16 +196,16 @@ class Worker:
     # Steps.
 
     def one_step(self) -> Step:
-        """`with worker.one_step(): …` finishes the step at its end. If the members changed, it is repeated."""
+        """`with worker.one_step(): …` finishes the step at its end. If the workers changed, it is repeated."""
         return Step(self)
 
     def finish_step(self, revoked: bool = False) -> Outcome:
-        """Commits on all members, or on none. `revoked`: an operation of the step has raised ViewChanged."""
+        """Commits on all workers, or on none. `revoked`: an operation of the step has raised MembershipChanged."""
         status = Status.UNAVAILABLE if revoked or self._revoked else Status.OK
         for handle in list(self._pending):
             try:
                 handle.wait()
-            except ViewChanged:
+            except MembershipChanged:
                 status = Status.UNAVAILABLE
         outcome = ctypes.c_int()
         finished = self._library.finish_step(self._own_handle(), status, ctypes.byref(outcome))
@@ -216,24 +216,24 @@ class Worker:
         self.ended = outcome.value == Outcome.ENDED
         return Outcome(outcome.value)
 
-    # Wishes; they take effect between two steps.
+    # Requests; they take effect between two steps.
 
     def leave(self) -> None:
         self._library.leave(self._own_handle())
 
     def stop(self) -> None:
-        """All members, at the same step."""
+        """All workers, at the same step."""
         self._library.stop(self._own_handle())
 
     def request_size(self, size: int) -> None:
-        """Asks the launcher for another number of members. An Error if there is none."""
+        """Asks the launcher for another number of workers. An Error if there is none."""
         if size < 1:
-            raise Error(f"a job has at least 1 member, not {size}")
+            raise Error(f"a job has at least 1 worker, not {size}")
         if self._library.request_size(self._own_handle(), size) != Status.OK:
             raise Error(self._library.message().decode(errors="replace"))
 
     def set_timeout(self, seconds: float | None) -> None:
-        """From now on waiting for other members for so long is an Error (status IO), after which this worker is of no
+        """From now on waiting for other workers for so long is an Error (status IO), after which this worker is of no
         further use. None: it may take for ever."""
         self._library.set_timeout(self._own_handle(), seconds or 0)
 
@@ -241,7 +241,7 @@ class Worker:
         self._library.check(self._library.set_parameter(self._own_handle(), name.encode(), value))
 
     def close(self) -> None:
-        """Leaves at once if it is still a member. Arrays of buffer() end with it."""
+        """Leaves at once if it is still a worker. Arrays of buffer() end with it."""
         if self._handle and self._process == os.getpid():
             self._library.free(self._handle)
         self._handle = ctypes.c_void_p()
@@ -256,7 +256,7 @@ class Worker:
 
     def _own_handle(self) -> ctypes.c_void_p:
         if self._process != os.getpid():
-            raise Error("this process was forked from a member and is none itself")
+            raise Error("this process was forked from a worker and is none itself")
         if not self._handle:
             raise Error("the worker is closed")
         return self._handle
@@ -267,7 +267,7 @@ class Worker:
 
     def _check_together(self) -> None:
         if self._apart is not None:
-            raise Error(f"in {self._apart} members are not together: operations among them belong into steps")
+            raise Error(f"in {self._apart} workers are not together: operations among them belong into steps")
 
     def _start(self, function: str, name: str, array: Any, number: int, after: Any = None) -> Handle:
         self._check_together()
@@ -329,7 +329,7 @@ class Step:
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        if error is not None and not isinstance(error, ViewChanged):
+        if error is not None and not isinstance(error, MembershipChanged):
             return False
         self.outcome = self._worker.finish_step(revoked=error is not None)
         return True

@@ -79,7 +79,7 @@ Result<plan::Choices> all_choices(const RunRequest& request, const OfferList& li
                                           request.options);
                         });
   choices.add(list.offers);
-  if (choices.ways() > 0) return choices;
+  if (choices.configurations() > 0) return choices;
   return Error::infeasible(
       list.offers.empty() ? "the price list is empty"
                           : fmt::format("none of {} offers can be used: {}; the number of devices must be a multiple "

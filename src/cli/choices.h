@@ -1,5 +1,6 @@
 #pragma once
-// What `compare` and `choose` share: from the words of a command line to the ways to rent machines for one run.
+// What `compare` and `choose` share: from the words of a command line to the configurations to rent machines for one
+// run.
 
 #include "cli/catalogs.h"
 #include "cli/runs.h"

@@ -88,7 +88,7 @@ void add_row(Table& table, const Choice& c, const Limits& limits) {
              plan::reason(c, limits)});
 }
 
-// How many ways went out for which reason.
+// How many configurations went out for which reason.
 std::string rejected(const std::vector<Choice>& choices) {
   std::array<std::size_t, plan::kVerdicts> counts{};
   for (const Choice& choice : choices) ++counts[static_cast<std::size_t>(choice.verdict)];
@@ -138,7 +138,7 @@ Result<Answer> answer_with(Context& context, const RunRequest& request, const Of
   const bool all = request.options.flag("all");
   ORRERY_TRY_VOID(choices.judge(limits, all));
   const Choice* chosen = plan::choose(choices.all(), goal_of(request.options));
-  // What comes nearest is found among all ways.
+  // What comes nearest is found among all configurations.
   if (chosen == nullptr && !all) ORRERY_TRY_VOID(choices.judge(limits, true));
   return Answer{std::move(predictor), std::move(choices), chosen};
 }
@@ -234,7 +234,7 @@ Command choose_command() {
           table_options()),
       {"orrery choose resnet50 --epochs 90 --dataset-size 1281167 --deadline 24h",
        "orrery choose gpt2 --steps 100000 --batch 4,8 --optimizer adamw --budget 500 --plot front.svg",
-       "orrery choose bert_base --steps 20000 --spot --interruptions 0.2 --with auto,analytic",
+       "orrery choose bert_base --steps 20000 --spot --interruptions 0.2 --predictor auto,analytic",
        "orrery choose job.yaml --catalog prices.csv --all --json"},
       run_choose};
 }

@@ -69,7 +69,7 @@ TEST_F(ChooseTest, ADeadlineIsHoursOrATime) {
   }
 }
 
-TEST_F(ChooseTest, EveryWayHasItsReason) {
+TEST_F(ChooseTest, EveryConfigurationHasItsReason) {
   const auto rows = json_of("choose resnet18 --steps 10000 --catalog prices.csv --batch 32,8192 --machines 1,2 --all");
   EXPECT_EQ(rows.size(), 4U * 2 * 2);
   std::size_t too_large = 0;
@@ -105,13 +105,13 @@ TEST_F(ChooseTest, WhatIsNearestWhenNothingWillDo) {
 
 TEST_F(ChooseTest, SaysWhoPredictedAndWhatOthersWouldChoose) {
   const Outcome text =
-      call("choose resnet18 --catalog prices.csv --date 2026-08 --with analytic,auto --plot front.svg");
+      call("choose resnet18 --catalog prices.csv --date 2026-08 --predictor analytic,auto --plot front.svg");
   ASSERT_EQ(text.exit_code, kDone) << text.errors;
   EXPECT_EQ(text.output.find("CHOSEN acme "), 0U) << text.output;
   EXPECT_NE(text.output.find("newest price of 2026-08"), std::string::npos) << text.output;
   EXPECT_NE(text.output.find("\nauto would choose acme "), std::string::npos) << text.output;
   EXPECT_NE(text.output.find("front.svg"), std::string::npos) << text.output;
-  EXPECT_EQ(chosen("--with analytic")["predictor"], "analytic");
+  EXPECT_EQ(chosen("--predictor analytic")["predictor"], "analytic");
 }
 
 }  // namespace

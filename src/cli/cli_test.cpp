@@ -102,17 +102,17 @@ TEST(CliTest, ALetterStandsForItsOption) {
 TEST(CliTest, JobsThatDoNotRunAreNamed) {
   EXPECT_EQ(call("jobs").output, "no job is running; `orrery run` starts one\n");
   EXPECT_EQ(json_of("jobs --json"), nlohmann::json::array());
-  for (const char* line : {"resize nobody 2", "drain nobody", "jobs nobody"}) {
+  for (const char* line : {"resize nobody 2", "stop nobody", "jobs nobody"}) {
     const Outcome outcome = call(line);
     EXPECT_EQ(outcome.exit_code, kBadInput) << line;
     EXPECT_NE(outcome.errors.find("no job \"nobody\" is running; `orrery jobs` lists them"), std::string::npos) << line;
   }
-  EXPECT_EQ(call("resize nobody two").errors, "orrery resize: expected a number of members, not \"two\"\n");
+  EXPECT_EQ(call("resize nobody two").errors, "orrery resize: expected a number of workers, not \"two\"\n");
 }
 
 TEST(CliTest, TrainingRefusesWhatItCannotCut) {
-  EXPECT_EQ(call("train lenet --batch 100 --card 16").errors,
-            "orrery train: --batch 100 is no multiple of --card 16\n");
+  EXPECT_EQ(call("train lenet --batch 100 --micro-batch 16").errors,
+            "orrery train: --batch 100 is no multiple of --micro-batch 16\n");
   EXPECT_NE(call("train lenet --data fashion-mnist").errors.find("install the Debian package dataset-fashion-mnist"),
             std::string::npos);
 }
@@ -158,7 +158,7 @@ TEST(CliTest, ModelFilesAreReadLikeNames) {
   EXPECT_EQ(read.output, named.output);
 
   EXPECT_EQ(run(split("predict ./none.json", ' '), sim.env()).exit_code, kBadInput);
-  ASSERT_TRUE(sim.files.write_atomically("noise", "hello"));
+  ASSERT_TRUE(sim.files.write_atomically("noise", "handshake"));
   EXPECT_EQ(run(split("predict noise", ' '), sim.env()).errors,
             "orrery predict: noise: not a model: expected ONNX, a TensorFlow GraphDef or a graph in JSON\n");
 }
@@ -185,11 +185,11 @@ TEST(CliTest, ResourcesOfAGraphDefNeedWeightsSharesAndTwelveMaxima) {
     return run(split("predict g.pbtxt --resources" + options, ' '), sim.env()).errors;
   };
   EXPECT_NE(error("").find("`orrery fit SOURCE --form driple --out FILE`"), std::string::npos);
-  EXPECT_NE(error(" --with w").find("--frequencies FILE is needed"), std::string::npos);
-  EXPECT_EQ(error(" --with w --frequencies f --maxima 1,2"),
+  EXPECT_NE(error(" --predictor w").find("--frequencies FILE is needed"), std::string::npos);
+  EXPECT_EQ(error(" --predictor w --frequencies f --maxima 1,2"),
             "orrery predict: --maxima: expected 12 numbers above 0, got \"1,2\"\n");
-  EXPECT_NE(error(" --with w --frequencies f").find("w"), std::string::npos);
-  EXPECT_EQ(error(" --with m"),
+  EXPECT_NE(error(" --predictor w --frequencies f").find("w"), std::string::npos);
+  EXPECT_EQ(error(" --predictor m"),
             "orrery predict: m: a model of jobs, which does not predict resources; orrery distributed predict --with "
             "FILE reads it\n");
 }
@@ -200,11 +200,11 @@ TEST(CliTest, AModelFileOfAnotherKindIsNamed) {
                                     std::pair{"orrery-uses\n", "a model of jobs"},
                                     std::pair{"orrery-training\n", "the checkpoint of a training"}}) {
     ASSERT_TRUE(sim.env().files.write_atomically("m", begin));
-    const std::string errors = run(split("predict resnet18 --with m", ' '), sim.env()).errors;
+    const std::string errors = run(split("predict resnet18 --predictor m", ' '), sim.env()).errors;
     EXPECT_NE(errors.find(fmt::format("m: {}, which does not predict times", noun)), std::string::npos) << errors;
   }
-  ASSERT_TRUE(sim.env().files.write_atomically("m", "hello"));
-  EXPECT_EQ(run(split("predict resnet18 --with m", ' '), sim.env()).errors,
+  ASSERT_TRUE(sim.env().files.write_atomically("m", "handshake"));
+  EXPECT_EQ(run(split("predict resnet18 --predictor m", ' '), sim.env()).errors,
             "orrery predict: m: not a model of this program (orrery fit makes one)\n");
 }
 
@@ -215,9 +215,9 @@ TEST(CliTest, StepsToATargetComeFromTheLossesWithAnInterval) {
   ASSERT_TRUE(sim.env().files.write_atomically("losses.csv", csv));
   const auto say = [&](const std::string& line) { return run(split(line, ' '), sim.env()); };
   const auto answer = nlohmann::json::parse(
-      say("estimate-steps losses.csv --target 0.6 --steps-per-epoch 100 --json --plot losses.svg").output)[0];
+      say("estimate-steps losses.csv --target 0.6 --steps-per-generation 100 --json --plot losses.svg").output)[0];
   EXPECT_NEAR(answer["steps"].get<double>(), 4750, 50);  // 2 / (0.002 k + 0.5) = 0.2
-  EXPECT_NEAR(answer["epochs"].get<double>(), 47.5, 0.5);
+  EXPECT_NEAR(answer["generations"].get<double>(), 47.5, 0.5);
   EXPECT_LE(answer["low"], answer["steps"]);
   EXPECT_GE(answer["high"], answer["steps"]);
   EXPECT_EQ(answer["seed"], 1);
@@ -248,13 +248,14 @@ TEST(CliTest, ARegressionOfATablePredictsRuns) {
       "inverse = ['gpus']\nselected_products = ['batch inverse_gpus']\n"));
   const auto say = [&](const std::string& line) { return run(split(line, ' '), sim.env()); };
   ASSERT_EQ(say("fit t.ini --form regression --out t.model").exit_code, kDone);
-  const auto row =
-      nlohmann::json::parse(say("predict lenet --device V100 --count 2 --batch 10 --with t.model --json").output)[0];
+  const auto row = nlohmann::json::parse(
+      say("predict lenet --device V100 --count 2 --batch 10 --predictor t.model --json").output)[0];
   EXPECT_NEAR(row["iteration_s"].get<double>(), 0.025, 1e-6);
   EXPECT_EQ(row["in_domain"], true);
-  EXPECT_NE(say("predict lenet --with t.model --fact batch=hello").errors.find("is a number, not \"hello\""),
-            std::string::npos);
-  EXPECT_NE(say("predict lenet --with analytic --fact batch=1").errors.find("--fact is for a regression"),
+  EXPECT_NE(
+      say("predict lenet --predictor t.model --fact batch=handshake").errors.find("is a number, not \"handshake\""),
+      std::string::npos);
+  EXPECT_NE(say("predict lenet --predictor analytic --fact batch=1").errors.find("--fact is for a regression"),
             std::string::npos);
   EXPECT_NE(say("fit t.ini --form operators").errors.find("needs a folder of measured operators"), std::string::npos);
 }
@@ -280,10 +281,10 @@ TEST(CliTest, PredictSaysWhatIsOutsideOfWhatWasLearned) {
   EXPECT_GE(rows[0]["iteration_high_s"].get<double>() / rows[0]["iteration_s"].get<double>(), 2 - 1e-9);
   EXPECT_EQ(rows[1]["in_domain"], true);
   EXPECT_GT(rows[1]["learned_share"].get<double>(), 0.9);
-  for (const auto& way : json_of("choose gpt2 --batch 8 --machines 1 --all --json")) {
-    EXPECT_TRUE(way["in_domain"].is_boolean());
-    const double reach = way["time_high_s"].get<double>() / way["time_s"].get<double>();
-    EXPECT_TRUE(way["in_domain"] == true || reach >= 2 - 1e-9) << reach;
+  for (const auto& configuration : json_of("choose gpt2 --batch 8 --machines 1 --all --json")) {
+    EXPECT_TRUE(configuration["in_domain"].is_boolean());
+    const double reach = configuration["time_high_s"].get<double>() / configuration["time_s"].get<double>();
+    EXPECT_TRUE(configuration["in_domain"] == true || reach >= 2 - 1e-9) << reach;
   }
 }
 
@@ -357,7 +358,7 @@ TEST(CliTest, FiveObservedRunsCorrectThePrediction) {
   EXPECT_EQ(run(split("observe runs.jsonl resnet50 --device V100", ' '), sim.env()).exit_code, kBadInput);
 }
 
-TEST(CliTest, EpochsBecomeSteps) {
+TEST(CliTest, GenerationsBecomeSteps) {
   const auto rows = json_of("predict resnet18 --epochs 2 --dataset-size 1000 --batch 64 --count 2 --json");
   EXPECT_EQ(rows[0]["steps"], 16);  // ceil(2000 / 128)
   EXPECT_NEAR(rows[0]["total_s"].get<double>(), 16 * rows[0]["iteration_s"].get<double>(), 1e-9);

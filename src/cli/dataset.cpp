@@ -17,12 +17,12 @@ using profile::Dataset;
 using profile::DatasetEntry;
 
 Result<profile::Workbench> workbench(env::Env env) {
-  ORRERY_TRY(std::unique_ptr<profile::Yardstick> yardstick, profile::make_yardstick(env.clock));
+  ORRERY_TRY(std::unique_ptr<profile::SpeedProbe> speed_probe, profile::make_speed_probe(env.clock));
   return profile::Workbench{.make =
                                 [env](const workload::TrainingRun& run, const profile::ExecutorOptions& options) {
                                   return profile::make_executor(run, options, env.clock);
                                 },
-                            .yardstick = std::move(yardstick)};
+                            .speed_probe = std::move(speed_probe)};
 }
 
 void advance_to(Progress& progress, std::size_t done) {

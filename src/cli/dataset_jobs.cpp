@@ -54,7 +54,7 @@ Status run_build(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const profile::Workbench models, workbench(context.env));
   ORRERY_TRY(const std::string library, profile::library_name(models));
   const profile::JobBench bench{library, [&](const Job& job) { return run_job(context.env, program, job); },
-                                models.yardstick};
+                                models.speed_probe};
   ORRERY_TRY(const profile::JobsReport built,
              profile::build_jobs(context.env, arguments.words[0], how, bench,
                                  [&](std::size_t jobs) { advance_to(progress, jobs); }));
@@ -69,7 +69,7 @@ std::string setting_of(const Job& job) {
   return fmt::format("{} servers, {} workers, {}", job.servers, job.workers, job.is_async ? "async" : "sync");
 }
 
-// What decides how well the figures could be measured.
+// What decides how well the metrics could be measured.
 std::string conditions_text(const JobSet& set) {
   std::vector<double> slowness, computing;
   for (const MeasuredJob& job : set.jobs) {

@@ -8,7 +8,7 @@
 #include "cli/distributed_options.h"
 #include "cli/predictors.h"
 #include "env/terminal.h"
-#include "predict/jobs/job_use_model.h"
+#include "predict/jobs/job_utilisation_model.h"
 #include "predict/measured/counted_times.h"
 
 namespace orrery::cli {
@@ -44,10 +44,10 @@ std::string amount_text(Resource resource, double value) {
   return format_bytes(Bytes(value)) + "/s";
 }
 
-// The step's time is by formulas: no figure that follows from it is surer than they are.
-void widen(predict::PredictedUse& use) {
-  for (auto& figures : use) {
-    for (auto& [value, interval] : figures) {
+// The step's time is by formulas: no metric that follows from it is surer than they are.
+void widen(predict::PredictedUtilisation& use) {
+  for (auto& metrics : use) {
+    for (auto& [value, interval] : metrics) {
       interval.low = std::min(interval.low, value * predict::kFormulaLow);
       interval.high = std::max(interval.high, value * predict::kFormulaHigh);
     }
@@ -58,13 +58,13 @@ Status run_distributed_predict(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const profile::Job job, job_of(arguments.words[0], options));
   ORRERY_TRY(const workload::TrainingRun run, distributed_run(context.env, arguments.words[0], options));
-  ORRERY_TRY(const predict::JobUseModel model, job_use_model(context.env, options.text("with")));
+  ORRERY_TRY(const predict::JobUtilisationModel model, job_utilisation_model(context.env, options.text("predictor")));
   ORRERY_TRY(const predict::MeasuredModel steps, steps_of_machine(model.machine));
   const hardware::Device* processor = hardware::find_device_or_null(steps.machine.device);
   if (processor == nullptr) return Error::invalid(fmt::format("unknown device {}", quote(steps.machine.device)));
   const predict::CountedTimes times = predict::counted_times(steps.steps, run, *processor);
   const double step_s = std::accumulate(times.seconds.begin(), times.seconds.end(), 0.0);
-  predict::PredictedUse use = model.predict(predict::facts_of(job, run, step_s));
+  predict::PredictedUtilisation use = model.predict(predict::facts_of(job, run, step_s));
   if (!times.in_domain()) widen(use);
 
   Table table({{"resource", "resource"},
@@ -125,7 +125,7 @@ Command distributed_predict_command() {
           1,
           "what a worker of a data-parallel job will use of memory, processor and network, before it runs",
           join(join(std::move(options), {text_option("rate", "100MB/s", "of each process's link, each way").in("RATE"),
-                                         text_option("with", "auto",
+                                         text_option("predictor", "auto",
                                                      "auto (what was learned from the jobs that ship), or a file that "
                                                      "`orrery fit` made of a set of jobs")
                                              .in("MODEL")}),

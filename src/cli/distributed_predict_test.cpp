@@ -28,7 +28,7 @@ TEST_F(DistributedPredictTest, NamesWhatIsWrong) {
   EXPECT_EQ(call("distributed predict resnet18 --form allreduce --workers 1").errors,
             "orrery distributed predict: --workers: a ring has two or more\n");
   write("bad.model", "orrery-uses\n");
-  EXPECT_TRUE(call("distributed predict resnet18 --with bad.model")
+  EXPECT_TRUE(call("distributed predict resnet18 --predictor bad.model")
                   .errors.starts_with("orrery distributed predict: bad.model: "));
 }
 

@@ -20,7 +20,7 @@ std::vector<OptionRecord> training_options() {
            .bounds(0, 1e9),
        optional_duration("time-limit", "of each training of a network"),
        text_option("keep", "", "folder for what trainings leave: those that were killed go on from there").in("DIR"),
-       flag_option("rivals", "also fit and score what others published, on the same data; slow")});
+       flag_option("baselines", "also fit and score what others published, on the same data; slow")});
 }
 
 // "a.svg" → "a-layers.svg".
@@ -53,7 +53,7 @@ Status run_evaluate(Context& context, const Arguments& arguments) {
       .test = options.text("test"),
       .seed = static_cast<std::uint64_t>(options.integer("seed")),
       .threads = static_cast<int>(options.integer("threads")),
-      .rivals = options.flag("rivals"),
+      .baselines = options.flag("baselines"),
       .training = {.sequence = sequence_options(options),
                    .resource = resource_options(options),
                    .steps = static_cast<std::uint64_t>(options.integer("steps")),

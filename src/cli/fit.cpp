@@ -7,7 +7,7 @@
 #include "cli/predictors.h"
 #include "env/files.h"
 #include "env/terminal.h"
-#include "predict/jobs/job_use_model.h"
+#include "predict/jobs/job_utilisation_model.h"
 #include "predict/measured/measured_model.h"
 #include "predict/operators/operator_model.h"
 #include "predict/readers/gpu_iterations.h"
@@ -89,10 +89,10 @@ Status fit_jobs(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const profile::JobSet set, profile::read_jobs(context.env.files, arguments.words[0]));
   ORRERY_TRY(const predict::MeasuredModel steps, steps_of_machine(set.header.machine));
-  Progress progress("learning", predict::kJobUseFits, progress_options(context.env, "fits"));
+  Progress progress("learning", predict::kJobUtilisationFits, progress_options(context.env, "fits"));
   progress.begin();
-  auto fitted = predict::fit_job_use(set, steps.steps, static_cast<std::uint64_t>(options.integer("seed")),
-                                     [&] { progress.advance(1); });
+  auto fitted = predict::fit_job_utilisation(set, steps.steps, static_cast<std::uint64_t>(options.integer("seed")),
+                                             [&] { progress.advance(1); });
   if (!fitted) return std::move(fitted).error().with_context(arguments.words[0]);
   progress.finish();
   const std::string bytes = predict::to_bytes(*fitted);
@@ -195,7 +195,7 @@ Command fit_command() {
           1,
           1,
           "learn a model of times or of resources from measurements, and write it into a file that `orrery predict "
-          "--with FILE` reads",
+          "--predictor FILE` reads",
           join(join(fit_options(), join(sequence_records(), resource_records())), table_options()),
           {"orrery fit cpu.dataset --out cpu.model", "orrery fit jobs.dataset --out jobs.model",
            "orrery fit ../shared/data/ets_traces --device T4 --out t4.model",

@@ -240,7 +240,7 @@ std::string outlook_text(const HorizonRun& run) {
 }
 
 // What was used of money, energy and carbon, as far as it is known.
-std::string use_text(const HorizonRun& run) {
+std::string utilisation_text(const HorizonRun& run) {
   std::string text = fmt::format("rent {}", dollars(run.rent_usd));
   if (run.kwh) text += fmt::format(", {} kWh", format_number(*run.kwh, 4));
   if (run.kgco2) text += fmt::format(", {} kg CO2", format_number(*run.kgco2, 4));
@@ -286,7 +286,7 @@ std::string horizon_text(const HorizonRun& run) {
         "{}: {} {} (of it idle {}), {}tardiness {}; {} jobs, {} periods of {}; {}\n", dollars(run.report.total_usd()),
         power ? basis_text(run.basis) : "rental", dollars(cost.machines_usd), dollars(cost.idle_usd),
         power ? fmt::format("GPUs at work {}, ", dollars(cost.busy_usd)) : "", dollars(cost.tardiness_usd),
-        problem.tasks.size(), problem.periods, format_seconds(Seconds(problem.period_s)), use_text(run));
+        problem.tasks.size(), problem.periods, format_seconds(Seconds(problem.period_s)), utilisation_text(run));
     text += run.report.proven ? "no schedule is cheaper"
                               : fmt::format("no schedule is cheaper than {} (gap {:.2f} %): {}",
                                             dollars(run.report.bound_usd), 100 * run.report.gap, run.report.note);

@@ -24,7 +24,7 @@ struct HorizonRun {
   std::optional<plan::horizon::Outlook> outlook{};
 };
 
-// One row for every stretch of periods in which the same machines hold the same jobs.
+// One row for every segment of periods in which the same machines hold the same jobs.
 Table period_table(const HorizonRun& run);
 Table task_table(const HorizonRun& run);
 Table forecast_table(const HorizonRun& run);

@@ -32,10 +32,10 @@ Result<ListedFile> read_one(Context& context, const std::string& path, const std
   const auto make = [&](workload::TrainingGraph graph, const hardware::Placement& placement) {
     return make_run(std::move(graph), request.options.texts("precision").front(), placement, request.options);
   };
-  auto ways = plan::predicted_ways(file.spec, request.graph, request.options.integers("batch").front(), types,
-                                   machines_max, predictor, make);
-  if (!ways) return std::move(ways).error().with_context(path);
-  return ListedFile{file.spec, std::move(*ways)};
+  auto configurations = plan::predicted_configurations(
+      file.spec, request.graph, request.options.integers("batch").front(), types, machines_max, predictor, make);
+  if (!configurations) return std::move(configurations).error().with_context(path);
+  return ListedFile{file.spec, std::move(*configurations)};
 }
 
 Result<std::vector<plan::VmType>> rented_types(Context& context, const Listing& listing, const OptionValues& options) {
@@ -66,9 +66,9 @@ std::string PredictedTimes::text() const {
 PredictedTimes Listing::predicted() const {
   PredictedTimes times;
   for (const auto& [name, file] : files) {
-    for (const plan::PredictedWay& way : file.ways) {
+    for (const plan::PredictedConfiguration& configuration : file.configurations) {
       ++times.all;
-      times.in_domain += way.in_domain ? 1 : 0;
+      times.in_domain += configuration.in_domain ? 1 : 0;
     }
   }
   return times;

@@ -13,7 +13,7 @@ namespace orrery::cli {
 // A job file, predicted once however often it is listed.
 struct ListedFile {
   workload::JobSpec spec;
-  std::vector<plan::PredictedWay> ways;
+  std::vector<plan::PredictedConfiguration> configurations;
 };
 
 // How many times were predicted, and how many of them are inside what the predictor learned: the intervals of the

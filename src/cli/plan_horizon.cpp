@@ -63,7 +63,7 @@ class Builder {
   Result<horizon::Problem> widened(const HorizonRun& run) {
     grid_.periods = wide_periods(run);
     ORRERY_TRY(horizon::Problem wide, problem(run.problem.vm_types));
-    const double missed = horizon::Ways(run.problem).left_out_usd();
+    const double missed = horizon::Configurations(run.problem).left_out_usd();
     for (Task& task : wide.tasks) {
       if (!task.must) continue;
       task.must = false;
@@ -94,7 +94,7 @@ class Builder {
       task.weight_usd_s = late_usd_per_h / 3600;
       task.must = certainty_.has_value();
     }
-    task.modes = horizon::modes_of(listed.ways, types, nodes_, certainty_.value_or(0.5));
+    task.modes = horizon::modes_of(listed.configurations, types, nodes_, certainty_.value_or(0.5));
     return task;
   }
 
@@ -158,13 +158,13 @@ class Builder {
     run.basis = basis_;
     run.certainty = certainty_;
     ORRERY_TRY(run.problem, problem(types));
-    double ways = 0;
-    for (const Task& task : run.problem.tasks) ways += static_cast<double>(task.modes.size()) * grid_.periods;
-    if (run.problem.tasks.size() > horizon::kTasksMax || ways > horizon::kWaysMax)
-      return Error::invalid(
-          fmt::format("{}: {} jobs with {:.0f} ways to start them; at most {} jobs and {:.0f} ways are "
-                      "supported: make --period longer",
-                      listing_.path, run.problem.tasks.size(), ways, horizon::kTasksMax, horizon::kWaysMax));
+    double configurations = 0;
+    for (const Task& task : run.problem.tasks) configurations += static_cast<double>(task.modes.size()) * grid_.periods;
+    if (run.problem.tasks.size() > horizon::kTasksMax || configurations > horizon::kConfigurationsMax)
+      return Error::invalid(fmt::format(
+          "{}: {} jobs with {:.0f} ways to start them; at most {} jobs and {:.0f} ways are "
+          "supported: make --period longer",
+          listing_.path, run.problem.tasks.size(), configurations, horizon::kTasksMax, horizon::kConfigurationsMax));
     for (const plan::ListedForecast& listed : listing_.list.forecasts) {
       ORRERY_TRY(horizon::Forecast forecast, forecast_of(listed, types));
       run.forecasts.push_back(std::move(forecast));

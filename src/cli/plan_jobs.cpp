@@ -58,7 +58,7 @@ std::vector<Job> jobs_of(const Listing& listing) {
   std::vector<Job> jobs;
   for (const plan::ListedJob& listed : listing.list.jobs) {
     const ListedFile& file = listing.file(listed.file);
-    Job job = plan::job_of(file.ways);
+    Job job = plan::job_of(file.configurations);
     job.id = file.spec.name;
     job.submit_s = listed.submit.value();
     job.due_s = file.spec.deadline ? file.spec.deadline->value() + job.submit_s : plan::kTimeMaxS;
@@ -137,7 +137,7 @@ Table machine_table(const Planned& planned) {
                {"to_s", "to", CellFormat::kSeconds},
                {"usd", "cost", CellFormat::kDollars},
                {"jobs", "jobs × GPUs"}});
-  for (const simulate::RentedStretch& one : simulate::rented_stretches(planned.market, planned.run.run)) {
+  for (const simulate::RentalInterval& one : simulate::rental_intervals(planned.market, planned.run.run)) {
     std::vector<std::string> jobs;
     for (const simulate::Holding& held : one.jobs) {
       const std::string text = fmt::format("{} × {}", planned.jobs[static_cast<std::size_t>(held.job)].id, held.gpus);

@@ -210,7 +210,7 @@ Command plan_loop_command() {
       "",
       0,
       0,
-      "rent by plan and by simple rules on made-up jobs, and compare what it costs",
+      "rent by plan and by simple rules on synthetic jobs, and compare what it costs",
       join(join({integer_option("nodes", 2, "machines that may be open at once").bounds(1, 100).list(),
                  integer_option("gap", 30, "mean seconds between submissions").bounds(1, 1e6).list(),
                  integer_option("instances", 5, "of each setting").bounds(1, 1000),

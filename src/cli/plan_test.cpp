@@ -46,7 +46,7 @@ TEST_F(PlanTest, ExplainsAJob) {
             "orrery plan: --explain: no job \"son\"; did you mean \"soon\"?\n");
 }
 
-// Two jobs of one file on machines of made-up prices.
+// Two jobs of one file on machines of synthetic prices.
 class PlanJobsTest : public CommandTest {
  protected:
   PlanJobsTest() {

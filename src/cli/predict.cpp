@@ -121,7 +121,7 @@ void print_for_people(Context& context, const std::vector<RunPoint>& points, con
 Result<std::unique_ptr<predict::Predictor>> make_predictor(env::Env env, const OptionValues& options) {
   auto facts = predict::parse_facts(options.texts("fact"));
   if (!facts) return std::move(facts).error().with_context("--fact");
-  ORRERY_TRY(auto predictor, named_predictor(env, options.text("with"), *facts));
+  ORRERY_TRY(auto predictor, named_predictor(env, options.text("predictor"), *facts));
   if (options.text("observed").empty()) return predictor;
   ORRERY_TRY(auto observations, predict::read_observations(env.files, options.text("observed")));
   return std::make_unique<predict::ObservedPredictor>(std::move(predictor), std::move(observations));
@@ -213,12 +213,12 @@ Command predict_command() {
        "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
        "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
        "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
-       "orrery predict resnet18 --device CPU --batch 8 --with cpu.model",
+       "orrery predict resnet18 --device CPU --batch 8 --predictor cpu.model",
        "orrery predict resnet50 --device V100 --batch 128 --observed observed.jsonl",
-       "orrery predict resnet18 --device T4 --batch 32 --with t4-ets.model",
-       "orrery predict resnet50 --device V100 --count 4 --with step.model --fact disk=384,threads=8",
-       "orrery predict resnet18 --batch 8 --resources --with resources.model",
-       "orrery predict graph.pbtxt --resources --with pre-train.pkl --frequencies node_frequency.csv",
+       "orrery predict resnet18 --device T4 --batch 32 --predictor t4-ets.model",
+       "orrery predict resnet50 --device V100 --count 4 --predictor step.model --fact disk=384,threads=8",
+       "orrery predict resnet18 --batch 8 --resources --predictor resources.model",
+       "orrery predict graph.pbtxt --resources --predictor pre-train.pkl --frequencies node_frequency.csv",
        "orrery predict resnet18 --device T4 --batch 32 --trace predicted.trace.json",
        "orrery predict job.yaml --device H100"},
       run_predict};

@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "cli/runs.h"
 #include "env/files.h"
-#include "predict/driple/figures.h"
 #include "predict/driple/grouping.h"
 #include "predict/driple/inspector.h"
+#include "predict/driple/resource_metrics.h"
 #include "predict/driple/resource_model.h"
 #include "predict/measured/measured_model.h"
 #include "predict/registry/model_file.h"
@@ -83,7 +83,7 @@ Table figures_table(const ResourceFigures& figures) {
 // By Driple's published weights, for a GraphDef.
 Status predict_by_weights(Context& context, const Arguments& arguments, std::string_view bytes) {
   const OptionValues& options = arguments.options;
-  const std::string& path = options.text("with");
+  const std::string& path = options.text("predictor");
   if (arguments.words.size() != 1) return Error::invalid("published weights answer for one GraphDef at a time");
   if (options.text("frequencies").empty()) {
     return Error::invalid(
@@ -156,7 +156,7 @@ std::string burst_text(const AnsweredRun& run) {
 // By a file that `orrery fit --form driple` made.
 Status predict_by_fitted(Context& context, const Arguments& arguments, std::string_view bytes) {
   const OptionValues& options = arguments.options;
-  const std::string& path = options.text("with");
+  const std::string& path = options.text("predictor");
   auto model = predict::parse_resource_model(bytes);
   if (!model) return std::move(model).error().with_context(path);
   auto fitted = predict::FittedResources::make(std::move(*model));
@@ -188,10 +188,11 @@ Status predict_by_fitted(Context& context, const Arguments& arguments, std::stri
 }  // namespace
 
 Status predict_resources(Context& context, const Arguments& arguments) {
-  const std::string& path = arguments.options.text("with");
+  const std::string& path = arguments.options.text("predictor");
   if (path == "auto" || path == "analytic" || path == "operators") {
     return Error::invalid(
-        "--resources needs a network of resources, and none ships with this program. Give --with FILE: a file that "
+        "--resources needs a network of resources, and none ships with this program. Give --predictor FILE: a file "
+        "that "
         "`orrery fit SOURCE --form driple --out FILE` learned from measured figures, or, for a TensorFlow 1.x "
         "GraphDef, "
         "Driple's published weights (pre-train.pkl) with --frequencies node_frequency.csv");
@@ -208,7 +209,7 @@ Status predict_resources(Context& context, const Arguments& arguments) {
 std::vector<OptionRecord> resource_question_options() {
   return {flag_option("resources",
                       "predict bursts and idling of GPU, memory and network instead of times, by a network that "
-                      "`orrery fit --form driple` made or that Driple published (--with FILE)"),
+                      "`orrery fit --form driple` made or that Driple published (--predictor FILE)"),
           text_option("frequencies", "", "CSV of operators and their shares in a corpus, beside published weights")
               .in("FILE"),
           text_option("node-device", "GPU", "published weights look at nodes of a GraphDef whose device contains this")

@@ -31,13 +31,14 @@ OptionRecord predictor_option() {
 }
 
 Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const OptionValues& options) {
-  return named_predictor(env, options.text("with"));
+  return named_predictor(env, options.text("predictor"));
 }
 
 Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const std::string& choice,
                                                             const predict::RunFacts& facts) {
   const bool is_file = choice != "auto" && choice != "analytic" && choice != "operators";
-  if (!is_file && !facts.empty()) return Error::invalid("--fact is for a regression; give its file as --with FILE");
+  if (!is_file && !facts.empty())
+    return Error::invalid("--fact is for a regression; give its file as --predictor FILE");
   if (choice == "auto") return std::make_unique<predict::Registry>(predict::shipped_models());
   if (choice == "analytic") return std::make_unique<predict::AnalyticPredictor>();
   if (choice == "operators") {
@@ -61,15 +62,15 @@ Result<predict::MeasuredModel> steps_of_machine(std::string_view machine) {
   return Error::not_found(fmt::format("no model of steps on {} was built into this program", quote(machine)));
 }
 
-Result<predict::JobUseModel> job_use_model(env::Env env, const std::string& choice) {
+Result<predict::JobUtilisationModel> job_utilisation_model(env::Env env, const std::string& choice) {
   if (choice != "auto") {
     ORRERY_TRY(const std::string bytes, env.files.read(choice, predict::kModelMax));
-    auto model = predict::parse_job_use(bytes);
+    auto model = predict::parse_job_utilisation(bytes);
     if (!model) return std::move(model).error().with_context(choice);
     return model;
   }
   for (const std::string_view bytes : predict::shipped_models()) {
-    if (predict::is_job_use(bytes)) return predict::parse_job_use(bytes);
+    if (predict::is_job_utilisation(bytes)) return predict::parse_job_utilisation(bytes);
   }
   return Error::unsupported("no model of jobs was built into this program");
 }

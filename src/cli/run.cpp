@@ -68,9 +68,9 @@ Result<elastic::LaunchOptions> launch_options(Context& context, const Arguments&
   const OptionValues& options = arguments.options;
   elastic::LaunchOptions launch;
   launch.argv = arguments.words;
-  launch.arena_bytes = static_cast<std::uint64_t>(options.integer("arena")) << 20;
+  launch.arena_bytes = static_cast<std::uint64_t>(options.integer("shm-size")) << 20;
   launch.events = options.text("events");
-  launch.notice = options.text("notice");
+  launch.preemption_file = options.text("preemption-file");
   launch.is_quiet = options.flag("quiet");
   elastic::RosterOptions& roster = launch.roster;
   roster.job = options.has("name") ? options.text("name") : fmt::format("job-{}", ::getpid());
@@ -82,20 +82,20 @@ Result<elastic::LaunchOptions> launch_options(Context& context, const Arguments&
       return Error::invalid(fmt::format("--workers {} is outside --elastic {}", roster.size, options.text("elastic")));
     }
   }
-  roster.spares = static_cast<int>(options.integer("spares"));
-  roster.replacements = static_cast<int>(options.integer("replace"));
-  launch.fence_max = Seconds(options.number("fence"));
+  roster.standby = static_cast<int>(options.integer("standby"));
+  roster.replacements = static_cast<int>(options.integer("max-restarts"));
+  launch.partition_timeout = Seconds(options.number("partition-timeout"));
   ORRERY_TRY_VOID(read_http(context, options, launch));
   if (options.has("hosts")) {
     ORRERY_TRY(launch.agents, parse_agents(options.text("hosts")));
     ORRERY_TRY(launch.secret, read_secret(context, options, "secret-file"));
   }
-  if (roster.size_max + roster.spares > elastic::kSlotsMax) {
-    return Error::invalid(fmt::format("{} members and {} spares; at most {} processes fit on one host", roster.size_max,
-                                      roster.spares, elastic::kSlotsMax));
+  if (roster.size_max + roster.standby > elastic::kSlotsMax) {
+    return Error::invalid(fmt::format("{} workers and {} standby; at most {} processes fit on one host",
+                                      roster.size_max, roster.standby, elastic::kSlotsMax));
   }
   // Those who leave keep their slots for a moment while others come.
-  roster.slots = std::min(elastic::kSlotsMax, 2 * roster.size_max + roster.spares);
+  roster.slots = std::min(elastic::kSlotsMax, 2 * roster.size_max + roster.standby);
   return launch;
 }
 
@@ -116,27 +116,28 @@ Command run_command() {
       4096,
       "start the processes of a training job on this host or on several, and let others take their places when they "
       "die",
-      {integer_option("workers", 2, "members at first").bounds(1, elastic::kSlotsMax).or_letter('n'),
-       text_option("elastic", "", "fewest and most members it may have; 1:WORKERS unless given").in("MIN:MAX"),
-       integer_option("spares", 0, "processes that are started and wait until they are needed")
+      {integer_option("workers", 2, "workers at first").bounds(1, elastic::kSlotsMax).or_letter('n'),
+       text_option("elastic", "", "fewest and most workers it may have; 1:WORKERS unless given").in("MIN:MAX"),
+       integer_option("standby", 0, "processes that are started and wait until they are needed")
            .bounds(0, elastic::kSlotsMax),
-       integer_option("replace", 0, "members that died and are replaced by others, in all").bounds(0, 1e6),
+       integer_option("max-restarts", 0, "workers that died and are replaced by others, in all").bounds(0, 1e6),
        text_option("name", "", "by which other commands find the job; job-PROCESS unless given").in("NAME"),
-       text_option("events", "", "append what happens to members, as lines of JSON").in("FILE"),
-       text_option("notice", "", "when this file appears the job stops; with numbers in it, these members leave")
+       text_option("events", "", "append what happens to workers, as lines of JSON").in("FILE"),
+       text_option("preemption-file", "",
+                   "when this file appears the job stops; with numbers in it, these workers leave")
            .in("FILE"),
        text_option("http", "",
-                   "serve GET /job and /metrics, POST /resize?size=N and /drain there; on 127.0.0.1 unless given")
+                   "serve GET /job and /metrics, POST /resize?size=N and /stop there; on 127.0.0.1 unless given")
            .in("[HOST:]PORT"),
        text_option("http-token-file", "", "its first line is the bearer token that such requests must have").in("FILE"),
        text_option("hosts", "", "run on these hosts, through the `orrery agent` of each").in("HOST:PORT,…"),
        text_option("secret-file", "", "its first line is the secret of the agents").in("FILE"),
-       number_option("fence", 30, "seconds a minority of members waits for the others before it gives up")
+       number_option("partition-timeout", 30, "seconds a minority of workers waits for the others before it gives up")
            .bounds(0, 1e6),
-       integer_option("arena", 256, "MiB of shared memory for the tensors of each process").bounds(0, 1 << 20),
+       integer_option("shm-size", 256, "MiB of shared memory for the tensors of each process").bounds(0, 1 << 20),
        flag_option("quiet", "say nothing but what the program prints, and errors")},
-      {"orrery run -n 3 --name demo --elastic 1:4 -- orrery train lenet --passes 1",
-       "orrery run -n 2 --spares 1 --replace 5 --events events.jsonl -- python3 train.py",
+      {"orrery run -n 3 --name demo --elastic 1:4 -- orrery train lenet --epochs 1",
+       "orrery run -n 2 --standby 1 --max-restarts 5 --events events.jsonl -- python3 train.py",
        "orrery run -n 2 -- sh -c hostname", "orrery run -n 2 --elastic 1:8 --http 7710 -- python3 train.py",
        "orrery run -n 4 --hosts 10.0.0.1:7700,10.0.0.2:7700 --secret-file ~/.orrery-secret -- python3 train.py"},
       run_job};

@@ -12,7 +12,7 @@ namespace orrery::cli {
 
 using elastic::AskLauncher;
 using elastic::JobStatus;
-using elastic::Wish;
+using elastic::LauncherRequest;
 
 namespace {
 
@@ -26,41 +26,42 @@ std::int64_t whole(std::uint64_t number) {
 Table jobs_table() {
   return Table({{"job", "job"},
                 {"launcher", "launcher", CellFormat::kInteger},
-                {"members", "members", CellFormat::kInteger},
+                {"workers", "workers", CellFormat::kInteger},
                 {"wanted", "wanted", CellFormat::kInteger},
-                {"members_min", "fewest", CellFormat::kInteger},
-                {"members_max", "most", CellFormat::kInteger},
+                {"workers_min", "fewest", CellFormat::kInteger},
+                {"workers_max", "most", CellFormat::kInteger},
                 {"processes", "processes", CellFormat::kInteger},
-                {"epoch", "epoch", CellFormat::kInteger},
+                {"generation", "generation", CellFormat::kInteger},
                 {"step", "step", CellFormat::kInteger},
-                {"pass", "pass", CellFormat::kInteger},
+                {"epoch", "epoch", CellFormat::kInteger},
                 {"pause_s", "last pause", CellFormat::kSeconds}});
 }
 
 Status add_job(Context& context, const std::string& job, const Result<JobStatus>& answer, Table& table) {
   if (!answer) {
     // It may have ended meanwhile, or have lost its launcher.
-    ORRERY_TRY(const elastic::JobBoxes boxes, elastic::boxes_of(context.env.files, job));
-    if (boxes.processes == 0) return {};
-    table.add({job, Cell(), Cell(), Cell(), Cell(), Cell(), whole(boxes.processes), Cell(), Cell(), Cell(), Cell()});
+    ORRERY_TRY(const elastic::JobMailboxes mailboxes, elastic::mailboxes_of(context.env.files, job));
+    if (mailboxes.processes == 0) return {};
+    table.add(
+        {job, Cell(), Cell(), Cell(), Cell(), Cell(), whole(mailboxes.processes), Cell(), Cell(), Cell(), Cell()});
     return {};
   }
-  table.add({job, answer->launcher, whole(answer->members.size()), whole(answer->size), whole(answer->size_min),
-             whole(answer->size_max), whole(answer->processes.size()), whole(answer->epoch), whole(answer->step),
-             whole(answer->pass), answer->pause_s > 0 ? Cell(answer->pause_s) : Cell()});
+  table.add({job, answer->launcher, whole(answer->workers.size()), whole(answer->size), whole(answer->size_min),
+             whole(answer->size_max), whole(answer->processes.size()), whole(answer->generation), whole(answer->step),
+             whole(answer->epoch), answer->pause_s > 0 ? Cell(answer->pause_s) : Cell()});
   return {};
 }
 
 Status show_processes(Context& context, const std::string& job, const OptionValues& options) {
   ORRERY_TRY(const JobStatus status,
-             elastic::ask_launcher(context.env.files, job, {.wish = Wish::kStatus}, kAnswerMax));
-  Table table({{"member", "member", CellFormat::kInteger},
+             elastic::ask_launcher(context.env.files, job, {.request = LauncherRequest::kStatus}, kAnswerMax));
+  Table table({{"worker", "worker", CellFormat::kInteger},
                {"process", "process", CellFormat::kInteger},
                {"state", "state"},
-               {"epoch", "epoch", CellFormat::kInteger},
+               {"generation", "generation", CellFormat::kInteger},
                {"step", "step", CellFormat::kInteger}});
   for (const elastic::ProcessStatus& process : status.processes) {
-    table.add({whole(process.member), process.process, std::string(to_string(process.state)), whole(process.epoch),
+    table.add({whole(process.worker), process.process, std::string(to_string(process.state)), whole(process.generation),
                whole(process.step)});
   }
   return context.print_table(table, options);
@@ -73,7 +74,7 @@ Status show_jobs(Context& context, const Arguments& arguments) {
   std::vector<std::future<Result<JobStatus>>> answers;
   for (const std::string& job : jobs) {
     answers.push_back(std::async(std::launch::async, [&context, &job] {
-      return elastic::ask_launcher(context.env.files, job, {.wish = Wish::kStatus}, kAnswerMax);
+      return elastic::ask_launcher(context.env.files, job, {.request = LauncherRequest::kStatus}, kAnswerMax);
     }));
   }
   Table table = jobs_table();
@@ -91,11 +92,11 @@ Result<JobStatus> wait_until(env::Env env, const std::string& job, JobStatus sta
   const Seconds end = env.clock.monotonic() + time_max;
   while (!is_done(status)) {
     if (env.clock.monotonic() > end) {
-      return Error::unavailable(fmt::format("job {} has {} members after {}; it may get there later", quote(job),
-                                            status.members.size(), format_seconds(time_max)));
+      return Error::unavailable(fmt::format("job {} has {} workers after {}; it may get there later", quote(job),
+                                            status.workers.size(), format_seconds(time_max)));
     }
     env.clock.sleep(kBetweenLooks);
-    ORRERY_TRY(status, elastic::ask_launcher(env.files, job, {.wish = Wish::kStatus}, kAnswerMax));
+    ORRERY_TRY(status, elastic::ask_launcher(env.files, job, {.request = LauncherRequest::kStatus}, kAnswerMax));
   }
   return status;
 }
@@ -104,44 +105,44 @@ Status resize_job(Context& context, const Arguments& arguments) {
   const std::string& job = arguments.words[0];
   const auto size = parse_number(arguments.words[1]);
   if (!size || *size < 1 || *size != static_cast<double>(static_cast<int>(*size))) {
-    return Error::invalid(fmt::format("expected a number of members, not {}", quote(arguments.words[1])));
+    return Error::invalid(fmt::format("expected a number of workers, not {}", quote(arguments.words[1])));
   }
   ORRERY_TRY(const JobStatus before,
-             elastic::ask_launcher(context.env.files, job, {.wish = Wish::kStatus}, kAnswerMax));
+             elastic::ask_launcher(context.env.files, job, {.request = LauncherRequest::kStatus}, kAnswerMax));
   const auto wanted = static_cast<std::uint64_t>(*size);
   const Seconds start = context.env.clock.monotonic();
-  ORRERY_TRY(JobStatus after,
-             elastic::ask_launcher(context.env.files, job, {.wish = Wish::kResize, .size = wanted}, kAnswerMax));
+  ORRERY_TRY(JobStatus after, elastic::ask_launcher(context.env.files, job,
+                                                    {.request = LauncherRequest::kResize, .size = wanted}, kAnswerMax));
   if (!arguments.options.flag("no-wait")) {
     ORRERY_TRY(after, wait_until(context.env, job, after, arguments.options.duration("time-max"),
-                                 [&](const JobStatus& status) { return status.members.size() == wanted; }));
+                                 [&](const JobStatus& status) { return status.workers.size() == wanted; }));
   }
-  context.print(fmt::format("{}: {} members, {} wanted, {} before; after {}\n", job, after.members.size(), after.size,
-                            before.members.size(), format_seconds(context.env.clock.monotonic() - start)));
+  context.print(fmt::format("{}: {} workers, {} wanted, {} before; after {}\n", job, after.workers.size(), after.size,
+                            before.workers.size(), format_seconds(context.env.clock.monotonic() - start)));
   return {};
 }
 
-Status drain_job(Context& context, const Arguments& arguments) {
+Status stop_job(Context& context, const Arguments& arguments) {
   const std::string& job = arguments.words[0];
-  AskLauncher question{.wish = Wish::kDrain};
-  if (arguments.options.has("member")) {
-    question.member = static_cast<elastic::MemberId>(arguments.options.integer("member"));
+  AskLauncher question{.request = LauncherRequest::kStop};
+  if (arguments.options.has("worker")) {
+    question.worker = static_cast<elastic::WorkerId>(arguments.options.integer("worker"));
   }
   ORRERY_TRY(JobStatus status, elastic::ask_launcher(context.env.files, job, question, kAnswerMax));
   const Seconds end = context.env.clock.monotonic() + arguments.options.duration("time-max");
   // The launcher answers no more once all have stopped.
   const auto is_there = [&] {
     for (const elastic::ProcessStatus& process : status.processes) {
-      if (question.member == 0 || process.member == question.member) return true;
+      if (question.worker == 0 || process.worker == question.worker) return true;
     }
     return false;
   };
   while (!arguments.options.flag("no-wait") && is_there()) {
     if (context.env.clock.monotonic() > end) return Error::unavailable("not yet; it will when its step has ended");
     context.env.clock.sleep(kBetweenLooks);
-    ORRERY_TRY(const elastic::JobBoxes boxes, elastic::boxes_of(context.env.files, job));
-    if (!boxes.has_launcher) break;
-    auto answer = elastic::ask_launcher(context.env.files, job, {.wish = Wish::kStatus}, kAnswerMax);
+    ORRERY_TRY(const elastic::JobMailboxes mailboxes, elastic::mailboxes_of(context.env.files, job));
+    if (!mailboxes.has_launcher) break;
+    auto answer = elastic::ask_launcher(context.env.files, job, {.request = LauncherRequest::kStatus}, kAnswerMax);
     if (!answer) break;
     status = std::move(*answer);
   }
@@ -149,8 +150,8 @@ Status drain_job(Context& context, const Arguments& arguments) {
     context.print(fmt::format("{}: asked to stop\n", job));
     return {};
   }
-  context.print(question.member == 0 ? fmt::format("{}: all members have stopped\n", job)
-                                     : fmt::format("{}: member {} has left\n", job, question.member));
+  context.print(question.worker == 0 ? fmt::format("{}: all workers have stopped\n", job)
+                                     : fmt::format("{}: worker {} has left\n", job, question.worker));
   return {};
 }
 
@@ -168,7 +169,7 @@ Command jobs_command() {
           1,
           "list the jobs that run on this host, or the processes of one",
           table_options(),
-          {"orrery jobs", "orrery jobs --json", "orrery jobs demo --columns member,process,state"},
+          {"orrery jobs", "orrery jobs --json", "orrery jobs demo --columns worker,process,state"},
           show_jobs};
 }
 
@@ -177,22 +178,22 @@ Command resize_command() {
           "JOB SIZE",
           2,
           2,
-          "change the number of members of a running job",
+          "change the number of workers of a running job",
           waiting_options(),
           {"orrery resize demo 4", "orrery resize demo 1 --no-wait"},
           resize_job};
 }
 
-Command drain_command() {
-  return {"drain",
+Command stop_command() {
+  return {"stop",
           "JOB",
           1,
           1,
-          "let a running job, or one member of it, stop between two steps",
-          join({optional_integer("member", "only this one; the job goes on without it").bounds(1, 1e15)},
+          "let a running job, or one worker of it, stop between two steps",
+          join({optional_integer("worker", "only this one; the job goes on without it").bounds(1, 1e15)},
                waiting_options()),
-          {"orrery drain demo", "orrery drain demo --member 3"},
-          drain_job};
+          {"orrery stop demo", "orrery stop demo --worker 3"},
+          stop_job};
 }
 
 }  // namespace orrery::cli

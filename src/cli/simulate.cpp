@@ -4,9 +4,9 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/data_folder.h"
+#include "cli/job_traces.h"
 #include "cli/simulate_setup.h"
 #include "cli/slurm_sweep.h"
-#include "cli/workloads.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "simulate/job_story.h"
@@ -45,7 +45,7 @@ Status run_oracle(Context& context, const OptionValues& options) {
   return Error::infeasible(fmt::format("{} of {} cases are beyond their bar", report.failed(), report.cases.size()));
 }
 
-std::string log_csv(const simulate::Workload& workload, const std::vector<RunResult>& runs) {
+std::string log_csv(const simulate::JobTrace& job_trace, const std::vector<RunResult>& runs) {
   Table table({{"policy", "policy"},
                {"time_s", "time", CellFormat::kNumber},
                {"action", "action"},
@@ -60,14 +60,14 @@ std::string log_csv(const simulate::Workload& workload, const std::vector<RunRes
         if (slice.servers > 0) machines += fmt::format("+{}", slice.servers);
       }
       table.add({run.policy, schedule::to_seconds(entry.at_ns), std::string(to_string(entry.decision.action)),
-                 workload.jobs[static_cast<std::size_t>(entry.decision.job)].id, machines,
+                 job_trace.jobs[static_cast<std::size_t>(entry.decision.job)].id, machines,
                  to_string(entry.decision.reason)});
     }
   }
   return table.to_csv();
 }
 
-std::string jobs_csv(const simulate::Workload& workload, const std::vector<RunResult>& runs) {
+std::string jobs_csv(const simulate::JobTrace& job_trace, const std::vector<RunResult>& runs) {
   Table table({{"policy", "policy"},
                {"job", "job"},
                {"submit_s", "submit", CellFormat::kNumber},
@@ -81,7 +81,7 @@ std::string jobs_csv(const simulate::Workload& workload, const std::vector<RunRe
   for (const RunResult& run : runs) {
     for (std::size_t j = 0; j < run.jobs.size(); ++j) {
       const simulate::JobOutcome& o = run.jobs[j];
-      table.add({run.policy, workload.jobs[j].id, time(workload.jobs[j].facts.submit_ns), time(o.first_start_ns),
+      table.add({run.policy, job_trace.jobs[j].id, time(job_trace.jobs[j].facts.submit_ns), time(o.first_start_ns),
                  time(o.end_ns), schedule::to_seconds(o.executed_ns), std::int64_t{o.starts}});
     }
   }
@@ -106,7 +106,7 @@ trace::EventLog occupancy_events(const simulate::ReportInput& report, const Mach
         trace::Event event;
         event.start_ns = slice.from_ns;
         event.duration_ns = slice.to_ns - slice.from_ns;
-        event.name = log.names.intern(report.file.workload.jobs[static_cast<std::size_t>(slice.job)].id);
+        event.name = log.names.intern(report.file.job_trace.jobs[static_cast<std::size_t>(slice.job)].id);
         event.track = first + static_cast<std::uint32_t>(slice.level);
         log.events.push_back(event);
       }
@@ -125,7 +125,7 @@ Status write_plots(Context& context, const simulate::ReportInput& report, const 
   ORRERY_TRY_VOID(context.write_file(folder + "/waiting.svg", simulate::waiting_svg(report), options));
   ORRERY_TRY_VOID(context.write_file(folder + "/means.svg", simulate::means_svg(report), options));
   for (const RunResult& run : report.runs) {
-    const std::string svg = simulate::gantt_svg(report.file.workload, run, simulate::lanes_of(run, machines));
+    const std::string svg = simulate::gantt_svg(report.file.job_trace, run, simulate::lanes_of(run, machines));
     ORRERY_TRY_VOID(context.write_file(fmt::format("{}/gantt-{}.svg", folder, run.policy), svg, options));
   }
   return {};
@@ -138,10 +138,10 @@ Status write_files(Context& context, const simulate::ReportInput& report, const 
     ORRERY_TRY_VOID(context.write_file(options.text("report"), simulate::to_html(report), options));
   }
   if (options.has("jobs")) {
-    ORRERY_TRY_VOID(context.write_file(options.text("jobs"), jobs_csv(report.file.workload, report.runs), options));
+    ORRERY_TRY_VOID(context.write_file(options.text("jobs"), jobs_csv(report.file.job_trace, report.runs), options));
   }
   if (options.has("log")) {
-    ORRERY_TRY_VOID(context.write_file(options.text("log"), log_csv(report.file.workload, report.runs), options));
+    ORRERY_TRY_VOID(context.write_file(options.text("log"), log_csv(report.file.job_trace, report.runs), options));
   }
   if (options.has("perfetto")) {
     const trace::EventLog events = occupancy_events(report, machines);
@@ -150,15 +150,15 @@ Status write_files(Context& context, const simulate::ReportInput& report, const 
   return options.has("plots") ? write_plots(context, report, machines, options) : Status();
 }
 
-void print_heading(Context& context, const OptionValues& options, const simulate::WorkloadFile& file,
+void print_heading(Context& context, const OptionValues& options, const simulate::JobTraceFile& file,
                    const ClusterChoice& cluster) {
   if (!for_people(options)) return;
   context.print(fmt::format("{} jobs of {} ({}) on {}\n\n",
-                            format_whole(static_cast<double>(file.workload.jobs.size())), file.workload.name,
+                            format_whole(static_cast<double>(file.job_trace.jobs.size())), file.job_trace.name,
                             file.format, cluster.text));
 }
 
-void print_problems(Context& context, const OptionValues& options, const simulate::WorkloadFile& file,
+void print_problems(Context& context, const OptionValues& options, const simulate::JobTraceFile& file,
                     const std::vector<Summary>& summaries) {
   if (!for_people(options)) return;
   if (const std::string text = problems_text(file, 5); !text.empty()) context.print("\n" + text);
@@ -190,7 +190,7 @@ Status failure_of(const std::vector<simulate::SweepFailure>& failures, std::size
 
 // Every policy with every seed; nothing but figures is kept of a run.
 Status run_sweep(Context& context, const std::string& trace, const OptionValues& options,
-                 const simulate::WorkloadFile& file, const ClusterChoice& cluster, const SimulationSetup& setups) {
+                 const simulate::JobTraceFile& file, const ClusterChoice& cluster, const SimulationSetup& setups) {
   for (const char* name : {"report", "plots", "perfetto", "jobs", "log"}) {
     if (options.has(name))
       return Error::invalid(fmt::format("--{} is of one run; leave out --seeds and --sweep", name));
@@ -202,7 +202,7 @@ Status run_sweep(Context& context, const std::string& trace, const OptionValues&
         "--scaling fitted");
   }
   const std::vector<std::string> policies = options.texts("policy");
-  const simulate::SweepInput input{.workload = file.workload,
+  const simulate::SweepInput input{.job_trace = file.job_trace,
                                    .setup = [&](std::uint64_t seed) { return setups.with_seed(seed); },
                                    .policies = policies,
                                    .first_seed = static_cast<std::uint64_t>(options.integer("seed")),
@@ -241,12 +241,12 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   }
   if (arguments.words.empty()) return Error::invalid("TRACE is missing; or --oracle DIR");
   ORRERY_TRY_VOID(simulate::check_policies(options.texts("policy")));
-  ORRERY_TRY(const simulate::WorkloadFile file, load_workload(context, arguments.words[0], options));
+  ORRERY_TRY(const simulate::JobTraceFile file, load_job_trace(context, arguments.words[0], options));
   ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
-  ORRERY_TRY(const SimulationSetup setups, load_setup(context, options, cluster, file.workload));
+  ORRERY_TRY(const SimulationSetup setups, load_setup(context, options, cluster, file.job_trace));
   std::optional<simulate::JobIndex> explained;
   if (options.has("explain")) {
-    ORRERY_TRY(explained, simulate::find_job(file.workload, options.text("explain")));
+    ORRERY_TRY(explained, simulate::find_job(file.job_trace, options.text("explain")));
   }
   if (options.flag("slurm") && !options.has("sweep")) return Error::invalid("--slurm keeps its runs in --sweep FILE");
   if (options.integer("seeds") > 1 || options.has("sweep")) {
@@ -260,7 +260,7 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   Progress progress("simulating", static_cast<std::int64_t>(policies.size()),
                     progress_options(context.env, "policies"));
   std::vector<Result<RunResult>> results = simulate::run_policies(
-      file.workload, setup, policies, static_cast<int>(options.integer("threads")), [&] { progress.advance(1); });
+      file.job_trace, setup, policies, static_cast<int>(options.integer("threads")), [&] { progress.advance(1); });
   progress.finish();
   std::vector<RunResult> runs;
   std::vector<simulate::SweepFailure> failures;
@@ -275,7 +275,7 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   if (runs.empty()) return failure;
   std::vector<Summary> summaries;
   for (const RunResult& run : runs) {
-    summaries.push_back(simulate::summarise(file.workload, run, cluster.gpus, options.number("gpu-price")));
+    summaries.push_back(simulate::summarise(file.job_trace, run, cluster.gpus, options.number("gpu-price")));
     summaries.back().seed = setup.engine.seed;
   }
   print_heading(context, options, file, cluster);
@@ -285,10 +285,10 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   print_problems(context, options, file, summaries);
   if (explained) {
     if (for_people(options)) context.print(fmt::format("\njob {}\n", options.text("explain")));
-    ORRERY_TRY_VOID(context.print_table(simulate::story_table(file.workload, runs, *explained), options));
+    ORRERY_TRY_VOID(context.print_table(simulate::story_table(file.job_trace, runs, *explained), options));
   }
   const std::string command =
-      fmt::format("orrery simulate {} --cluster {} --policy {} --placement {}", file.workload.name,
+      fmt::format("orrery simulate {} --cluster {} --policy {} --placement {}", file.job_trace.name,
                   options.text("cluster"), fmt::join(policies, ","), options.text("placement"));
   ORRERY_TRY_VOID(
       write_files(context, {file, runs, summaries, cluster.text, command, cluster.gpus}, setup.machines, options));
@@ -330,7 +330,7 @@ Command simulate_command() {
                  text_option("data", "", "with --oracle: inputs that are not in the folder").in("DIR"),
                  text_option("machines", "A100=10,V100=20,GTX2080Ti=15", "with --oracle: machines of batch cases")
                      .in("TYPE=COUNT,…")},
-                join(setup_options(), workload_options())),
+                join(setup_options(), job_trace_options())),
            table_options()),
       {"orrery simulate jobs.csv --cluster 32x8 --policy fifo,srtf,las,optimus",
        "orrery simulate philly.csv.gz --cluster 64x4 --policy fifo,srtf --report report.html",

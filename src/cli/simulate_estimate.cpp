@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/job_traces.h"
 #include "cli/simulate_setup.h"
-#include "cli/workloads.h"
 #include "simulate/estimate/duration_history.h"
 #include "simulate/estimate/start_replay.h"
 
@@ -30,15 +30,15 @@ std::shared_ptr<const simulate::RunTimes> spread_around(double duration_s, doubl
 }
 
 struct Queue {
-  simulate::Workload workload;
+  simulate::JobTrace job_trace;
   std::vector<QueuedJob> jobs;
-  std::optional<simulate::Workload> history{};
+  std::optional<simulate::JobTrace> history{};
   std::size_t ended = 0;   // jobs of the file that have left the queue
   std::string problems{};  // of its rows, for people
 };
 
 // Durations of a trace by the names of its tenants, which the queue numbers differently.
-simulate::DurationHistory durations_of(const simulate::Workload& trace, const std::vector<std::string>& tenants) {
+simulate::DurationHistory durations_of(const simulate::JobTrace& trace, const std::vector<std::string>& tenants) {
   simulate::DurationHistory history;
   for (const simulate::TraceJob& job : trace.jobs) {
     // What it has run so far is not how long it runs.
@@ -53,25 +53,25 @@ simulate::DurationHistory durations_of(const simulate::Workload& trace, const st
 }
 
 Result<Queue> load_queue(Context& context, const std::string& path, const OptionValues& options) {
-  ORRERY_TRY(simulate::WorkloadFile file, load_workload(context, path, options, true));
+  ORRERY_TRY(simulate::JobTraceFile file, load_job_trace(context, path, options, true));
   constexpr std::size_t kProblemsShown = 5;
   const std::string problems = problems_text(file, kProblemsShown);
-  Queue queue{.workload = std::move(file.workload), .jobs = {}, .ended = file.ended, .problems = problems};
+  Queue queue{.job_trace = std::move(file.job_trace), .jobs = {}, .ended = file.ended, .problems = problems};
   std::optional<simulate::DurationHistory> history;
   if (options.has("history")) {
-    ORRERY_TRY(simulate::WorkloadFile past, load_workload(context, options.text("history"), options));
-    history = durations_of(past.workload, queue.workload.tenants);
+    ORRERY_TRY(simulate::JobTraceFile past, load_job_trace(context, options.text("history"), options));
+    history = durations_of(past.job_trace, queue.job_trace.tenants);
     if (history->empty()) return Error::invalid("--history has no job that has ended");
-    queue.history = std::move(past.workload);
+    queue.history = std::move(past.job_trace);
   }
-  for (const simulate::TraceJob& job : queue.workload.jobs) {
+  for (const simulate::TraceJob& job : queue.job_trace.jobs) {
     if (!history || job.executed_ns == 0) continue;
     // Whatever its clock says, the queue is later than its history.
     simulate::JobFacts facts = job.facts;
     facts.submit_ns = schedule::kNever;
     history->add_running(facts, schedule::to_seconds(job.executed_ns));
   }
-  for (const simulate::TraceJob& job : queue.workload.jobs) {
+  for (const simulate::TraceJob& job : queue.job_trace.jobs) {
     if (!history && job.facts.work_ns == 0) {
       return Error::invalid(
           fmt::format("{}: nothing says how long job {} runs; add Timelimit to sacct's --format, or give --history",
@@ -121,8 +121,8 @@ std::vector<Remedy> remedies(const Queue& queue, const simulate::RunSetup& setup
     smaller.jobs[job].job.facts.gpus = gpus / 2;
     simulate::RunTimes twice = *queue.jobs[job].times;
     for (double& duration : twice.all) duration *= 2;
-    for (std::vector<double>& stretch : twice.stretches) {
-      for (double& duration : stretch) duration *= 2;
+    for (std::vector<double>& period : twice.periods) {
+      for (double& duration : period) duration *= 2;
     }
     smaller.jobs[job].times = std::make_shared<const simulate::RunTimes>(std::move(twice));
     all.push_back(std::move(smaller));
@@ -239,7 +239,7 @@ Status explain(Context& context, const Queue& queue, const simulate::RunSetup& s
   }
   for (const Remedy& remedy : remedies(queue, setup, policy, job)) {
     auto tried =
-        simulate::estimate_starts(remedy.jobs, queue.workload, remedy.setup, remedy.policy, estimate_options(options));
+        simulate::estimate_starts(remedy.jobs, queue.job_trace, remedy.setup, remedy.policy, estimate_options(options));
     if (!tried) continue;
     apply(lesson, queue, *tried);
     const StartEstimate& then = (*tried)[job];
@@ -281,11 +281,11 @@ Status run_replay(Context& context, const std::string& path, const OptionValues&
     return Error::invalid(
         "--replay learns from the trace itself, and explains no job; leave out --history and --explain");
   }
-  ORRERY_TRY(const simulate::WorkloadFile file, load_workload(context, path, options));
+  ORRERY_TRY(const simulate::JobTraceFile file, load_job_trace(context, path, options));
   ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
-  ORRERY_TRY(const SimulationSetup setups, load_setup(context, options, cluster, file.workload));
+  ORRERY_TRY(const SimulationSetup setups, load_setup(context, options, cluster, file.job_trace));
   ORRERY_TRY(const std::vector<simulate::StartCase> cases,
-             simulate::replay_starts(file.workload, setups.base, options.text("policy"),
+             simulate::replay_starts(file.job_trace, setups.base, options.text("policy"),
                                      static_cast<std::size_t>(options.integer("replay")), estimate_options(options)));
   const simulate::StartScore score = simulate::score_of(cases);
   Table table({{"cases", "cases", CellFormat::kInteger},
@@ -298,7 +298,7 @@ Status run_replay(Context& context, const std::string& path, const OptionValues&
              score.by_mean_error_s > 0 ? Cell(score.error_s / score.by_mean_error_s) : Cell(), score.inside});
   if (for_people(options)) {
     context.print(fmt::format("{} on {} under {}: estimates at submission beside what then happened\n\n",
-                              file.workload.name, cluster.text, options.text("policy")));
+                              file.job_trace.name, cluster.text, options.text("policy")));
   }
   return context.print_table(table, options);
 }
@@ -308,7 +308,7 @@ Status run_estimate(Context& context, const Arguments& arguments) {
   if (options.has("replay")) return run_replay(context, arguments.words[0], options);
   ORRERY_TRY(const Queue queue, load_queue(context, arguments.words[0], options));
   ORRERY_TRY(const ClusterChoice cluster, load_cluster(context, options.text("cluster")));
-  ORRERY_TRY(const SimulationSetup setups, load_setup(context, options, cluster, queue.workload));
+  ORRERY_TRY(const SimulationSetup setups, load_setup(context, options, cluster, queue.job_trace));
   ORRERY_TRY_VOID(check_running(queue, cluster));
   const std::string& policy = options.text("policy");
   std::optional<std::size_t> asked;
@@ -319,7 +319,7 @@ Status run_estimate(Context& context, const Arguments& arguments) {
     asked = static_cast<std::size_t>(found - queue.jobs.begin());
   }
   ORRERY_TRY(std::vector<StartEstimate> estimates,
-             simulate::estimate_starts(queue.jobs, queue.workload, setups.base, policy, estimate_options(options)));
+             simulate::estimate_starts(queue.jobs, queue.job_trace, setups.base, policy, estimate_options(options)));
   // Before what was learned moves starts and ends apart.
   constexpr std::size_t kShown = 3;
   std::vector<simulate::WaitedFor> blockers;
@@ -366,7 +366,7 @@ Command simulate_estimate_command() {
                  integer_option("draws", 100, "simulations, each with other run times").bounds(1, 1e5),
                  integer_option("threads", 2, "simulations at a time").bounds(1, 256),
                  integer_option("seed", 1, "of run times").bounds(0, 1e15)},
-                join(setup_options(), workload_options())),
+                join(setup_options(), job_trace_options())),
            table_options()),
       {"orrery simulate estimate queue.csv --cluster 32x8 --history last-month.csv --explain job-17",
        "orrery simulate estimate last-month.csv --cluster 32x8 --replay 300"},

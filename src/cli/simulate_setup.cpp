@@ -21,7 +21,7 @@ std::vector<OptionRecord> setup_options() {
       optional_duration("mtbf", "machines fail, on average after this time").bounds(1, 1e9),
       duration_option("repair", "1h", "and are down for this long, on average").bounds(1, 1e9),
       duration_option("checkpoint", "0s", "a failure loses the work since the last multiple of this"),
-      optional_duration("notice", "machines that fail say so this long before, like spot machines"),
+      optional_duration("preemption-notice", "machines that fail say so this long before, like spot machines"),
       duration_option("save-time", "30s", "that jobs need to save their work when they hear it"),
       number_option("stragglers", 0, "probability that a worker is slow, drawn whenever its job starts")
           .bounds(0, 0.999),
@@ -58,8 +58,8 @@ Status check_combinations(const OptionValues& options) {
   if (options.has("prices") && options.number("gpu-price") > 0) {
     return Error::invalid("--gpu-price and --prices both say what a GPU costs; give one of them");
   }
-  if (options.has("notice") && !options.has("mtbf") && !options.has("bid")) {
-    return Error::invalid("--notice is of machines that fail; give --mtbf or --bid as well");
+  if (options.has("preemption-notice") && !options.has("mtbf") && !options.has("bid")) {
+    return Error::invalid("--preemption-notice is of machines that fail; give --mtbf or --bid as well");
   }
   return {};
 }
@@ -77,13 +77,13 @@ simulate::RunSetup SimulationSetup::with_seed(std::uint64_t seed) const {
 }
 
 Result<SimulationSetup> load_setup(Context& context, const OptionValues& options, const ClusterChoice& cluster,
-                                   const simulate::Workload& workload) {
+                                   const simulate::JobTrace& job_trace) {
   ORRERY_TRY_VOID(check_combinations(options));
   SimulationSetup result;
   simulate::RunSetup& setup = result.base;
   simulate::EngineOptions& engine = setup.engine;
   const auto time = [&](std::string_view name) { return schedule::from_seconds(options.duration(name).value()); };
-  std::string content = simulate::to_csv(workload) + cluster.text;
+  std::string content = simulate::to_csv(job_trace) + cluster.text;
   const auto read = [&](std::string_view name) -> Result<std::string> {
     ORRERY_TRY(std::string text, simulate::read_data_file(context.env.files, options.text(name)));
     content += text;
@@ -126,9 +126,9 @@ Result<SimulationSetup> load_setup(Context& context, const OptionValues& options
     result.repair_s = options.duration("repair").value();
   }
   // Twice the time of the submissions and a month: most runs end before.
-  result.until_ns = 2 * workload.jobs.back().facts.submit_ns + schedule::from_seconds(30 * 86'400.0);
-  result.told = options.has("notice");
-  if (result.told) result.notice_ns = time("notice");
+  result.until_ns = 2 * job_trace.jobs.back().facts.submit_ns + schedule::from_seconds(30 * 86'400.0);
+  result.told = options.has("preemption-notice");
+  if (result.told) result.notice_ns = time("preemption-notice");
   result.save_ns = time("save-time");
   result.is_random =
       setup.fitted_scaling || engine.prediction_sigma > 0 || engine.stragglers.probability > 0 || result.mtbf_s > 0;

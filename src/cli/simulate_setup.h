@@ -2,7 +2,7 @@
 // What `orrery simulate` plays a trace with: from options to a RunSetup.
 
 #include "cli/command.h"
-#include "cli/workloads.h"
+#include "cli/job_traces.h"
 #include "simulate/runner.h"
 
 namespace orrery::cli {
@@ -23,6 +23,6 @@ struct SimulationSetup {
 };
 
 Result<SimulationSetup> load_setup(Context& context, const OptionValues& options, const ClusterChoice& cluster,
-                                   const simulate::Workload& workload);
+                                   const simulate::JobTrace& job_trace);
 
 }  // namespace orrery::cli

@@ -170,7 +170,7 @@ TEST_F(SimulateTest, EstimatesReadAQueueOfSlurm) {
   EXPECT_NE(why.output.find("2 jobs of the file have ended"), std::string::npos) << why.output;
   // Its history is what has ended in it; as a trace, what waits is no job.
   EXPECT_EQ(json_of("simulate estimate queue.txt --cluster 1x8 --history queue.txt").size(), 3u);
-  EXPECT_NE(call("workload show queue.txt").output.find("it has not run yet"), std::string::npos);
+  EXPECT_NE(call("jobtrace show queue.txt").output.find("it has not run yet"), std::string::npos);
   // Nothing says how long job 12 runs.
   write("short.txt", "JobID|State|Submit|Elapsed|ReqTRES\n12|PENDING|2026-05-01T09:10:00|00:00:00|gres/gpu=8\n");
   EXPECT_NE(call("simulate estimate short.txt --cluster 1x8").errors.find("Timelimit"), std::string::npos);
@@ -200,7 +200,7 @@ TEST_F(SimulateTest, ExplanationsGiveTheTimesOfTheTable) {
 }
 
 TEST_F(SimulateTest, NoEndIsBeforeItsStartWithAHistoryEither) {
-  ASSERT_EQ(call("workload generate --jobs 600 --rate 90 --out past.csv").exit_code, kDone);
+  ASSERT_EQ(call("jobtrace generate --jobs 600 --rate 90 --out past.csv").exit_code, kDone);
   std::string queue = "id,submit_s,duration_s,gpus,executed_s\nr,0,1,16,600\n";
   for (int j = 0; j < 20; ++j) queue += "w" + std::to_string(j) + "," + std::to_string(10 + j) + ",1,4,\n";
   write("queue.csv", queue);
@@ -216,7 +216,7 @@ TEST_F(SimulateTest, NoEndIsBeforeItsStartWithAHistoryEither) {
 }
 
 TEST_F(SimulateTest, EstimatesLearnFromAHistory) {
-  ASSERT_EQ(call("workload generate --jobs 400 --rate 60 --out past.csv").exit_code, kDone);
+  ASSERT_EQ(call("jobtrace generate --jobs 400 --rate 60 --out past.csv").exit_code, kDone);
   write("queue.csv", "id,submit_s,duration_s,gpus,executed_s\na,0,1,16,60\nb,1,1,16,\n");
   const auto rows = json_of("simulate estimate queue.csv --cluster 2x8 --history past.csv --draws 50");
   ASSERT_EQ(rows.size(), 2u);
@@ -247,10 +247,10 @@ TEST_F(SimulateTest, WritesReportJobsLogAndPlots) {
 
 TEST_F(SimulateTest, NoticeNeedsMachinesThatFail) {
   write_trace();
-  const Outcome outcome = call("simulate jobs.csv --cluster 1x2 --policy fifo --notice 2m");
+  const Outcome outcome = call("simulate jobs.csv --cluster 1x2 --policy fifo --preemption-notice 2m");
   EXPECT_NE(outcome.exit_code, kDone);
   EXPECT_NE(outcome.errors.find("--mtbf"), std::string::npos) << outcome.errors;
-  EXPECT_EQ(call("simulate jobs.csv --cluster 1x2 --policy fifo --notice 2m --mtbf 1h").exit_code, kDone);
+  EXPECT_EQ(call("simulate jobs.csv --cluster 1x2 --policy fifo --preemption-notice 2m --mtbf 1h").exit_code, kDone);
 }
 
 TEST_F(SimulateTest, SaysWhatWasSkippedAndWhatNeverFits) {
@@ -278,7 +278,7 @@ TEST_F(SimulateTest, JobsRunOnTheTypesOfTheCluster) {
 }
 
 TEST_F(SimulateTest, ASweepGoesOnWhereItWasInterrupted) {
-  ASSERT_EQ(call("workload generate --jobs 60 --out made.csv").exit_code, kDone);
+  ASSERT_EQ(call("jobtrace generate --jobs 60 --out made.csv").exit_code, kDone);
   const std::string line = "simulate made.csv --cluster 1x8 --policy srtf,sjf --prediction-error 0.5 --seeds 3";
   const auto whole = json_of(line);
   ASSERT_EQ(whole.size(), 6u);
@@ -366,26 +366,26 @@ TEST_F(SimulateTest, AnOracleThatIsNotMetFails) {
 }
 
 TEST_F(SimulateTest, FailuresCostTime) {
-  ASSERT_EQ(call("workload generate --jobs 60 --out made.csv").exit_code, kDone);
-  const auto calm = json_of("simulate made.csv --cluster 2x8 --policy fifo,srtf,las,gandiva,optimus");
+  ASSERT_EQ(call("jobtrace generate --jobs 60 --out made.csv").exit_code, kDone);
+  const auto idle = json_of("simulate made.csv --cluster 2x8 --policy fifo,srtf,las,gandiva,optimus");
   const auto rough = json_of(
       "simulate made.csv --cluster 2x8 --policy fifo,srtf,las,gandiva,optimus --mtbf 2h --repair 30m --checkpoint 10m");
-  for (std::size_t i = 0; i < calm.size(); ++i) {
-    EXPECT_GT(rough[i]["mean_s"].get<double>(), calm[i]["mean_s"].get<double>()) << calm[i]["policy"];
+  for (std::size_t i = 0; i < idle.size(); ++i) {
+    EXPECT_GT(rough[i]["mean_s"].get<double>(), idle[i]["mean_s"].get<double>()) << idle[i]["policy"];
     EXPECT_EQ(rough[i]["unfinished"], 0);
   }
 }
 
-TEST_F(SimulateTest, WorkloadsAreShownConvertedAndGenerated) {
+TEST_F(SimulateTest, JobTracesAreShownConvertedAndGenerated) {
   write_trace();
-  const auto rows = json_of("workload show jobs.csv");
+  const auto rows = json_of("jobtrace show jobs.csv");
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0]["jobs"], 2);
-  ASSERT_EQ(call("workload convert jobs.csv --out jobs.jsonl").exit_code, kDone);
-  EXPECT_EQ(json_of("workload show jobs.jsonl"), rows);
-  ASSERT_EQ(call("workload generate --jobs 20 --mix polimi --arrivals bursts --out made.csv").exit_code, kDone);
-  EXPECT_EQ(call("workload show made.csv").exit_code, kDone);
-  EXPECT_NE(call("workload generate").exit_code, kDone);
+  ASSERT_EQ(call("jobtrace convert jobs.csv --out jobs.jsonl").exit_code, kDone);
+  EXPECT_EQ(json_of("jobtrace show jobs.jsonl"), rows);
+  ASSERT_EQ(call("jobtrace generate --jobs 20 --mix polimi --arrivals bursts --out made.csv").exit_code, kDone);
+  EXPECT_EQ(call("jobtrace show made.csv").exit_code, kDone);
+  EXPECT_NE(call("jobtrace generate").exit_code, kDone);
 }
 
 TEST_F(SimulateTest, RunsAreComparedAfterwards) {

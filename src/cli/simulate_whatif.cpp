@@ -7,8 +7,8 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/job_traces.h"
 #include "cli/simulate_setup.h"
-#include "cli/workloads.h"
 #include "simulate/summary.h"
 
 namespace orrery::cli {
@@ -70,7 +70,7 @@ std::vector<std::string> usual_questions(const OptionValues& options) {
   return changes;
 }
 
-void run_variants(Context& context, const simulate::Workload& workload, const OptionValues& options,
+void run_variants(Context& context, const simulate::JobTrace& job_trace, const OptionValues& options,
                   std::vector<Variant>& variants) {
   const auto seeds = static_cast<std::size_t>(options.integer("seeds"));
   const auto first = static_cast<std::uint64_t>(options.integer("seed"));
@@ -82,9 +82,10 @@ void run_variants(Context& context, const simulate::Workload& workload, const Op
   run_parallel(done.size(), static_cast<int>(options.integer("threads")), [&](std::size_t i) {
     Variant& variant = variants[i / seeds];
     const OptionValues& how = variant.change.options;
-    auto run = simulate::run_policy(workload, variant.setups.with_seed(first + i % seeds), how.text("policy"));
+    auto run = simulate::run_policy(job_trace, variant.setups.with_seed(first + i % seeds), how.text("policy"));
     if (run) {
-      variant.summaries[i % seeds] = simulate::summarise(workload, *run, variant.cluster.gpus, how.number("gpu-price"));
+      variant.summaries[i % seeds] =
+          simulate::summarise(job_trace, *run, variant.cluster.gpus, how.number("gpu-price"));
     } else {
       done[i] = std::move(run).error().with_context(variant.change.text);
     }
@@ -162,7 +163,7 @@ Table table_of(const std::vector<Variant>& variants, bool has_price) {
 
 Status run_whatif(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
-  ORRERY_TRY(const simulate::WorkloadFile file, load_workload(context, arguments.words[0], options));
+  ORRERY_TRY(const simulate::JobTraceFile file, load_job_trace(context, arguments.words[0], options));
   std::vector<std::string> texts(arguments.words.begin() + 1, arguments.words.end());
   if (texts.empty()) texts = usual_questions(options);
   std::vector<Change> changes = {{"as it is", options}};
@@ -177,17 +178,17 @@ Status run_whatif(Context& context, const Arguments& arguments) {
     if (!known) return std::move(known).error().with_context(change.text);
     auto cluster = load_cluster(context, change.options.text("cluster"));
     if (!cluster) return std::move(cluster).error().with_context(change.text);
-    auto setups = load_setup(context, change.options, *cluster, file.workload);
+    auto setups = load_setup(context, change.options, *cluster, file.job_trace);
     if (!setups) return std::move(setups).error().with_context(change.text);
     has_price = has_price || change.options.number("gpu-price") > 0 || change.options.has("prices");
     variants.push_back({std::move(change), std::move(*cluster), std::move(*setups)});
   }
-  run_variants(context, file.workload, options, variants);
+  run_variants(context, file.job_trace, options, variants);
   if (variants.front().failure) return *variants.front().failure;
   const Status failure = without_failed(variants);
   if (for_people(options)) {
     context.print(fmt::format("{} jobs of {} ({}) on {} under {}\n\n",
-                              format_whole(static_cast<double>(file.workload.jobs.size())), file.workload.name,
+                              format_whole(static_cast<double>(file.job_trace.jobs.size())), file.job_trace.name,
                               file.format, variants.front().cluster.text, options.text("policy")));
   }
   ORRERY_TRY_VOID(context.print_table(table_of(variants, has_price), options));
@@ -209,7 +210,7 @@ Command simulate_whatif_command() {
                      integer_option("threads", 2, "runs at a time").bounds(1, 256),
                      integer_option("seed", 1, "of prediction errors, failures and stragglers").bounds(0, 1e15),
                      integer_option("seeds", 1, "means over so many seeds, from --seed on").bounds(1, 1e4)},
-                    join(setup_options(), workload_options())),
+                    join(setup_options(), job_trace_options())),
                table_options()),
           {"orrery simulate whatif jobs.csv --cluster 32x8 --policy fifo",
            "orrery simulate whatif jobs.csv --cluster 32x8 cluster=40x8 policy=srtf mtbf=30d+checkpoint=1h --seeds 5"},

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/job_traces.h"
 #include "cli/simulate_setup.h"
-#include "cli/workloads.h"
 #include "env/files.h"
 #include "env/processes.h"
 #include "profile/distributed/launch.h"
@@ -27,7 +27,7 @@ std::string shell_quoted(std::string_view text) {
 // The options that decide what a run gives, as they were given.
 std::string setup_words(const OptionValues& options) {
   std::string words;
-  std::vector<OptionRecord> records = join(setup_options(), workload_options());
+  std::vector<OptionRecord> records = join(setup_options(), job_trace_options());
   records.push_back(text_option("cluster", "", ""));
   for (const OptionRecord& record : records) {
     if (!options.given(record.name)) continue;

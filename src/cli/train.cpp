@@ -28,27 +28,27 @@ struct Setup {
   const OptionValues& options;
   std::string model;
   workload::TrainingGraph graph;  // at batch 1
-  bool is_made_up = false;
+  bool is_synthetic = false;
 
-  std::int64_t card() const { return options.integer("card"); }
+  std::int64_t micro_batch() const { return options.integer("micro_batch"); }
   bool adapts() const { return options.has("policy"); }
   void say(const std::string& text) const { env.terminal.write_error(text + "\n"); }
 };
 
-Result<bool> data_is_made_up(env::Env env, const OptionValues& options) {
+Result<bool> data_is_synthetic(env::Env env, const OptionValues& options) {
   const std::string& name = options.text("data");
   const bool is_there = env.files.exists(profile::kFashionMnistFolder);
   if (name == "fashion-mnist" && !is_there) {
     return Error::not_found(
         fmt::format("{} is missing; install the Debian package dataset-fashion-mnist, or give "
-                    "--data made-up",
+                    "--data synthetic",
                     profile::kFashionMnistFolder));
   }
-  return name == "made-up" || !is_there;
+  return name == "synthetic" || !is_there;
 }
 
 Result<std::unique_ptr<profile::LabelledData>> open_data(const Setup& setup, ImageSet set) {
-  if (!setup.is_made_up) return profile::read_images(setup.env.files, profile::kFashionMnistFolder, set);
+  if (!setup.is_synthetic) return profile::read_images(setup.env.files, profile::kFashionMnistFolder, set);
   const auto seed = static_cast<std::uint64_t>(setup.options.integer("seed"));
   return profile::make_up_images(set == ImageSet::kTraining ? kMadeUpTraining : kMadeUpTest, seed, set);
 }
@@ -162,15 +162,15 @@ Result<elastic::PolicySet> policies_of(const OptionValues& options) {
   return elastic::PolicySet(std::move(policies));
 }
 
-// What members report while they train: rank 0 to people, each into its own file.
+// What workers report while they train: rank 0 to people, each into its own file.
 class Journal {
  public:
-  static Result<Journal> open(const Setup& setup, const Trainer& trainer, std::uint64_t member) {
+  static Result<Journal> open(const Setup& setup, const Trainer& trainer, std::uint64_t worker) {
     Journal journal(setup, trainer);
     if (!setup.options.has("log")) return journal;
     ORRERY_TRY_VOID(setup.env.files.make_directory(setup.options.text("log")));
     ORRERY_TRY(journal.log_,
-               setup.env.files.open_log(fmt::format("{}/member-{}.jsonl", setup.options.text("log"), member)));
+               setup.env.files.open_log(fmt::format("{}/worker-{}.jsonl", setup.options.text("log"), worker)));
     return journal;
   }
 
@@ -181,8 +181,8 @@ class Journal {
     if (speaks && is_due) {
       const Seconds time = setup_.env.clock.monotonic();
       const double rate = static_cast<double>(samples_) / (time - start_).value();
-      setup_.say(fmt::format("{}  loss {:.4f}  {:.0f} samples/s  {} members{}", place_of(step), step.loss, rate,
-                             step.members, setup_.adapts() ? adaptation(step) : ""));
+      setup_.say(fmt::format("{}  loss {:.4f}  {:.0f} samples/s  {} workers{}", place_of(step), step.loss, rate,
+                             step.workers, setup_.adapts() ? adaptation(step) : ""));
     }
     if (is_due) {
       start_ = setup_.env.clock.monotonic();
@@ -192,18 +192,18 @@ class Journal {
     nlohmann::ordered_json line = {
         {"time_s", setup_.env.clock.wall().value()},
         {"step", step.step},
+        {"generation", step.generation},
         {"epoch", step.epoch},
-        {"pass", step.pass},
         {"begin", step.begin},
         {"end", step.end},
-        {"members", step.members},
+        {"workers", step.workers},
         {"repeats", step.repeats},
         {"strategy", name_of(step.strategy)},
         {"loss", step.loss},
         {"learning_rate_scale", step.learning_rate_scale},
         {"noise_scale", step.noise_scale ? nlohmann::ordered_json(*step.noise_scale) : nlohmann::ordered_json()},
         {"model", fmt::format("{:016x}", trainer_.digest())}};
-    if (speaks && step.ends_pass && setup_.options.flag("evaluate")) {
+    if (speaks && step.ends_epoch && setup_.options.flag("evaluate")) {
       ORRERY_TRY(const double share, accuracy(setup_, trainer_.parameters()));
       line["accuracy"] = share;
     }
@@ -225,11 +225,12 @@ class Journal {
     cannot_write_ = !appended;
   }
 
-  // "step 20/30  pass 1", "step 20  pass 1/3".
+  // "step 20/30  epoch 1", "step 20  epoch 1/3".
   std::string place_of(const TrainedStep& step) const {
     const OptionValues& options = setup_.options;
-    if (options.has("steps")) return fmt::format("step {}/{}  pass {}", step.step, options.integer("steps"), step.pass);
-    return fmt::format("step {}  pass {}/{}", step.step, step.pass + 1, options.integer("passes"));
+    if (options.has("steps"))
+      return fmt::format("step {}/{}  epoch {}", step.step, options.integer("steps"), step.epoch);
+    return fmt::format("step {}  epoch {}/{}", step.step, step.epoch + 1, options.integer("epochs"));
   }
 
   const Setup& setup_;
@@ -256,7 +257,7 @@ Status finish(Context& context, const Setup& setup, const Trainer& trainer, bool
 
 Result<TrainerOptions> trainer_options(const OptionValues& options) {
   TrainerOptions trainer;
-  trainer.card = static_cast<std::uint64_t>(options.integer("card"));
+  trainer.micro_batch = static_cast<std::uint64_t>(options.integer("micro_batch"));
   trainer.batch = static_cast<std::uint64_t>(options.integer("batch"));
   trainer.seed = static_cast<std::uint64_t>(options.integer("seed"));
   trainer.learning_rate = options.number("learning-rate");
@@ -266,17 +267,18 @@ Result<TrainerOptions> trainer_options(const OptionValues& options) {
   trainer.pace = options.duration("pace");
   if (options.has("slow")) {
     const auto words = split(options.text("slow"), ':');
-    const std::optional<std::uint64_t> member = whole_number(words[0]);
+    const std::optional<std::uint64_t> worker = whole_number(words[0]);
     const std::optional<double> factor = words.size() == 2 ? parse_number(words[1]) : std::nullopt;
-    if (!member || !factor || !(*factor >= 1 && *factor <= 1000)) {
+    if (!worker || !factor || !(*factor >= 1 && *factor <= 1000)) {
       return Error::invalid(
-          fmt::format("--slow: expected MEMBER:FACTOR, such as 2:3, not {}", quote(options.text("slow"))));
+          fmt::format("--slow: expected WORKER:FACTOR, such as 2:3, not {}", quote(options.text("slow"))));
     }
-    trainer.slow_member = *member;
+    trainer.slow_worker = *worker;
     trainer.slowdown = *factor;
   }
-  if (trainer.batch % trainer.card == 0) return trainer;
-  return Error::invalid(fmt::format("--batch {} is no multiple of --card {}", trainer.batch, trainer.card));
+  if (trainer.batch % trainer.micro_batch == 0) return trainer;
+  return Error::invalid(
+      fmt::format("--batch {} is no multiple of --micro-batch {}", trainer.batch, trainer.micro_batch));
 }
 
 Status run_train(Context& context, const Arguments& arguments) {
@@ -289,24 +291,24 @@ Status run_train(Context& context, const Arguments& arguments) {
   }
   ORRERY_TRY(const std::string model, model_named(context.env, arguments.words[0]));
   ORRERY_TRY(workload::TrainingGraph single, load_model(context.env, model));
-  ORRERY_TRY(const bool is_made_up, data_is_made_up(context.env, options));
-  const Setup setup{context.env, options, model, std::move(single), is_made_up};
-  ORRERY_TRY(const workload::TrainingGraph graph, setup.graph.with_batch(setup.card()));
+  ORRERY_TRY(const bool is_synthetic, data_is_synthetic(context.env, options));
+  const Setup setup{context.env, options, model, std::move(single), is_synthetic};
+  ORRERY_TRY(const workload::TrainingGraph graph, setup.graph.with_batch(setup.micro_batch()));
   ORRERY_TRY(const auto executor, open_executor(setup, graph));
   ORRERY_TRY(const auto data, open_data(setup, ImageSet::kTraining));
   Trainer trainer(*executor, graph, *data, how, context.env.clock);
   trainer.set_strategy(plan.front().strategy);
   ORRERY_TRY_VOID(trainer.join(context.env.variables));
   TrainingGoal goal;
-  std::uint64_t& count = options.has("steps") ? goal.steps : goal.passes;
-  const char* const unit = options.has("steps") ? "steps" : "passes";
+  std::uint64_t& count = options.has("steps") ? goal.steps : goal.epochs;
+  const char* const unit = options.has("steps") ? "steps" : "epochs";
   count = static_cast<std::uint64_t>(options.integer(unit));
   bool speaks = trainer.worker().rank() == 0;
   if (speaks && trainer.step() == 0) {
     setup.say(fmt::format("{} on {} {} images, {} per step, {} {}", model, data->samples(),
-                          is_made_up ? "made-up" : "Fashion-MNIST", how.batch, count, unit));
-    if (is_made_up && options.text("data") == "auto") {
-      setup.say("Fashion-MNIST is not installed (Debian package dataset-fashion-mnist): the images are made up");
+                          is_synthetic ? "synthetic" : "Fashion-MNIST", how.batch, count, unit));
+    if (is_synthetic && options.text("data") == "auto") {
+      setup.say("Fashion-MNIST is not installed (Debian package dataset-fashion-mnist): the images are synthetic");
     }
   }
   ORRERY_TRY(Journal journal, Journal::open(setup, trainer, trainer.worker().id()));
@@ -326,7 +328,7 @@ Status run_train(Context& context, const Arguments& arguments) {
     for (const std::string& reason : agreement.refused) setup.say("refused: " + reason);
   };
   ORRERY_TRY_VOID(trainer.train(goal, after_step, policies, adapted));
-  const bool is_last = trainer.worker().view().has(trainer.worker().id()) && trainer.worker().rank() == 0;
+  const bool is_last = trainer.worker().membership().has(trainer.worker().id()) && trainer.worker().rank() == 0;
   trainer.part();
   return finish(context, setup, trainer, is_last);
 }
@@ -340,44 +342,46 @@ Command train_command() {
       1,
       1,
       "train an image classifier for real, alone or as one process of `orrery run`",
-      {choice_option("data", "auto", {"auto", "fashion-mnist", "made-up"},
+      {choice_option("data", "auto", {"auto", "fashion-mnist", "synthetic"},
                      "what to train on; auto: Fashion-MNIST if it is installed"),
-       optional_integer("steps", "of the whole job; --passes unless given").bounds(1, 1e9),
-       integer_option("passes", 1, "over the data").bounds(1, 1e6),
-       integer_option("batch", 128, "samples per step of the whole job, a multiple of --card").bounds(1, 1 << 20),
-       integer_option("card", 16, "samples computed at a time: the least a member can have of a step").bounds(1, 4096),
+       optional_integer("steps", "of the whole job; --epochs unless given").bounds(1, 1e9),
+       integer_option("epochs", 1, "over the data").bounds(1, 1e6),
+       integer_option("batch", 128, "samples per step of the whole job, a multiple of --micro-batch")
+           .bounds(1, 1 << 20),
+       integer_option("micro_batch", 16, "samples computed at a time: the least a worker can have of a step")
+           .bounds(1, 4096),
        number_option("learning-rate", 0.02, "of SGD").bounds(0, 1e3),
        number_option("momentum", 0.9, "of SGD").bounds(0, 1),
        text_option(
            "strategy", "synchronous",
-           "how members make one model: synchronous, local, pair, server or server-async; NAME:STEPS,… changes it "
+           "how workers make one model: synchronous, local, pair, server or server-async; NAME:STEPS,… changes it "
            "after so many steps")
            .in("NAME"),
        integer_option("period", 8,
                       "steps of local, pair and server-async until all have one model again: one step of the job")
            .bounds(1, 1e6),
-       integer_option("servers", 1, "members that serve parameters (server, server-async), if there are so many")
+       integer_option("servers", 1, "workers that serve parameters (server, server-async), if there are so many")
            .bounds(1, 1024),
        duration_option(
            "pace", "0s",
-           "for experiments: a card takes this long at least, as if every member had a processor of its own")
+           "for experiments: a micro-batch takes this long at least, as if every worker had a processor of its own")
            .bounds(0, 60),
-       text_option("slow", "", "for experiments: this member takes so many times as long").in("MEMBER:FACTOR"),
+       text_option("slow", "", "for experiments: this worker takes so many times as long").in("WORKER:FACTOR"),
        text_option(
            "policy", "",
            "change batch, learning rate, workers or strategy while it trains: gns[:BATCH_MAX], "
            "gns-workers:PER_WORKER[:WORKERS_MAX], adascale, goodput[:WORKERS_MAX[:BATCH_MAX]], straggler[:FACTOR], "
-           "uneven[:FACTOR], interference[:FACTOR], strategy-by-size:MEMBERS_MAX, schedule:SIZE:STEPS,…, "
+           "uneven[:FACTOR], interference[:FACTOR], strategy-by-size:WORKERS_MAX, schedule:SIZE:STEPS,…, "
            "timetable:SIZE:SECONDS,…")
            .in("NAME,…"),
-       integer_option("seed", 1, "of parameters, order and made-up data").bounds(0, 1e15),
+       integer_option("seed", 1, "of parameters, order and synthetic data").bounds(0, 1e15),
        integer_option("threads", 1, "inside operators").bounds(1, 1024),
        integer_option("report", 50, "steps between two lines of progress").bounds(1, 1e9),
-       flag_option("evaluate", "also after every pass: the share of test images it gets right, in the log of rank 0"),
-       text_option("log", "", "write each committed step to member-N.jsonl in this folder").in("DIR"),
+       flag_option("evaluate", "also after every epoch: the share of test images it gets right, in the log of rank 0"),
+       text_option("log", "", "write each committed step to worker-N.jsonl in this folder").in("DIR"),
        text_option("output", "", "write the parameters at the end: float32 in the order of the graph").in("FILE")},
-      {"orrery train lenet --steps 300", "orrery train lenet --batch 64 --passes 3 --policy gns:1024,adascale",
-       "orrery train lenet --data made-up --steps 20 --log steps --output lenet.f32"},
+      {"orrery train lenet --steps 300", "orrery train lenet --batch 64 --epochs 3 --policy gns:1024,adascale",
+       "orrery train lenet --data synthetic --steps 20 --log steps --output lenet.f32"},
       run_train};
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 // Trains a model data-parallel with whoever belongs to the job at the moment (elastic/worker.h).
 //
-// The batch of a step is cut into cards of equally many samples, which members share; how their parts become one model
-// is up to a rule (step_rule.h), and the rule can change between two steps. With synchronous steps the model does not
-// depend on who took part, nor does the noise scale (elastic/monitor/noise_scale.h), which is estimated from the
-// gradients of cards: policies that decide by it decide the same wherever they are asked.
+// The batch of a step is cut into micro-batches of equally many samples, which workers share; how their parts become
+// one model is up to a rule (step_rule.h), and the rule can change between two steps. With synchronous steps the model
+// does not depend on who took part, nor does the noise scale (elastic/monitor/noise_scale.h), which is estimated from
+// the gradients of micro-batches: policies that decide by it decide the same wherever they are asked.
 
 #include <functional>
 #include <limits>
@@ -18,26 +18,26 @@
 
 namespace orrery::cli {
 
-// When a training is over: after so many steps, or passes over the data, whichever comes first.
+// When a training is over: after so many steps, or epochs over the data, whichever comes first.
 struct TrainingGoal {
   std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t passes = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t epochs = std::numeric_limits<std::uint64_t>::max();
 };
 
-// A committed step, as this member saw it.
+// A committed step, as this worker saw it.
 struct TrainedStep {
-  std::uint64_t epoch = 0, step = 0;
-  std::uint64_t pass = 0, begin = 0, end = 0;  // positions of its samples in the pass
-  bool ends_pass = false, ends_training = false;
-  std::size_t members = 0;
-  std::uint64_t repeats = 0;  // how often this member began it in vain, because members changed
+  std::uint64_t generation = 0, step = 0;
+  std::uint64_t epoch = 0, begin = 0, end = 0;  // positions of its samples in the epoch
+  bool ends_epoch = false, ends_training = false;
+  std::size_t workers = 0;
+  std::uint64_t repeats = 0;  // how often this worker began it in vain, because workers changed
   Strategy strategy = Strategy::kSynchronous;
   double loss = 0;  // mean over its samples, before it
   double learning_rate_scale = 1;
   std::optional<double> noise_scale{};  // in samples
 };
 
-// What the members know of their training, the same on all of them. Plain numbers, so that those who join get it.
+// What the workers know of their training, the same on all of them. Plain numbers, so that those who join get it.
 struct TrainingWatch {
   elastic::NoiseScale noise{};
   elastic::Ema straggler_index{.decay = 0.9};
@@ -46,7 +46,7 @@ struct TrainingWatch {
   double begun_s = 0, now_s = 0;  // by the clock of the first rank
   double last_batch = 0;          // of the last step
 
-  void add(std::uint64_t step, const StepFigures& figures, double batch, double topology);
+  void add(std::uint64_t step, const StepMetrics& metrics, double batch, double topology);
 };
 
 class Trainer {
@@ -58,11 +58,11 @@ class Trainer {
   // Before join(): of a job that this process founds. Later: from the step after the one at hand on, if this is rank 0.
   void set_strategy(Strategy strategy);
 
-  // Joins the job, or founds it. Waits until it is needed if it is a spare.
+  // Joins the job, or founds it. Waits until it is needed if it is a standby.
   Status join(const env::Variables& variables);
-  // Until the goal is reached or this process is no member any more.
+  // Until the goal is reached or this process is no worker any more.
   using AfterStep = std::function<Status(const TrainedStep&)>;
-  // What the policies agreed on, and what was refused; told on the member that lets it take effect.
+  // What the policies agreed on, and what was refused; told on the worker that lets it take effect.
   using Adapted = std::function<void(const elastic::Agreement&)>;
   Status train(const TrainingGoal& goal, const AfterStep& after_step, elastic::PolicySet& policies,
                const Adapted& adapted);
@@ -71,21 +71,21 @@ class Trainer {
 
   std::uint64_t step() const { return progress_.step; }
   elastic::Worker& worker() { return *worker_; }
-  std::vector<float> parameters() const { return {state_.begin(), state_.begin() + learner_.parameters}; }
+  std::vector<float> parameters() const { return {state_.begin(), state_.begin() + context_.parameters}; }
   std::uint64_t digest() const;
 
  private:
   // Steps of the optimizer in one of the job.
   std::uint64_t steps_per_round(Strategy strategy) const { return is_synchronous(strategy) ? 1 : options_.period; }
-  // Of the view: for a step of the optimizer.
-  std::uint64_t cards_per_step() const;
-  // What of the view says how the next rounds are.
-  std::map<std::string, double> parameters_for(Strategy strategy, std::uint64_t cards) const;
-  bool is_over() const { return progress_.step >= goal_.steps || progress_.cursor.pass >= goal_.passes; }
-  // Of the members' parts of `cards`; empty: alike.
-  std::vector<std::uint64_t> weights(std::uint64_t cards) const;
-  // The rule of the view's strategy.
-  Status follow_view();
+  // Of the membership: for a step of the optimizer.
+  std::uint64_t micro_batches_per_step() const;
+  // What of the membership says how the next rounds are.
+  std::map<std::string, double> parameters_for(Strategy strategy, std::uint64_t micro_batches) const;
+  bool is_over() const { return progress_.step >= goal_.steps || progress_.cursor.epoch >= goal_.epochs; }
+  // Of the workers' parts of `micro_batches`; empty: alike.
+  std::vector<std::uint64_t> weights(std::uint64_t micro_batches) const;
+  // The rule of the membership's strategy.
+  Status follow_membership();
   void commit(const elastic::StepCommitted& step);
   elastic::Observation observe() const;
   void ask(elastic::PolicySet& policies, elastic::Moment moment, const Adapted& adapted);
@@ -93,15 +93,15 @@ class Trainer {
 
   TrainerOptions options_;
   std::vector<float> state_;  // parameters, then their velocities, then the bytes of watch_
-  Learner learner_;
+  TrainingContext context_;
   Strategy strategy_ = Strategy::kSynchronous;  // of the step at hand
   StepAtHand step_{};
-  std::size_t members_ = 0;  // that compute it
+  std::size_t workers_ = 0;  // that compute it
   double topology_ = 0;      // in which they do
   bool is_uneven_ = false;   // with parts that follow their speed
-  // What a card takes, by rank of the view of this epoch. The same on all members of it.
-  std::vector<elastic::Ema> card_s_;
-  std::uint64_t card_epoch_ = 0;
+  // What a micro-batch takes, by rank of the membership of this generation. The same on all workers of it.
+  std::vector<elastic::Ema> micro_batch_s_;
+  std::uint64_t micro_batch_generation_ = 0;
   std::uint64_t attempts_ = 0;  // at it
   TrainingWatch watch_{};       // as of the last committed step
   Seconds last_commit_{0};

@@ -8,10 +8,11 @@ namespace {
 // Two ranks that compute for 60 ms. The first has the result of an exchange after 5 ms, the second after `late_s`.
 void add_step(TrainingWatch& watch, std::uint64_t step, double late_s) {
   const double step_s = 0.06 + late_s;
-  StepFigures figures;
-  figures.pulses = {{.card_s = 0.06, .step_s = step_s, .compute_s = 0.06, .exchange_s = 0.005, .wall_s = 1},
-                    {.card_s = 0.06, .step_s = step_s, .compute_s = 0.06, .exchange_s = late_s, .wall_s = 1}};
-  watch.add(step, figures, 64, 0);
+  StepMetrics metrics;
+  metrics.heartbeats = {
+      {.micro_batch_s = 0.06, .step_s = step_s, .compute_s = 0.06, .exchange_s = 0.005, .wall_s = 1},
+      {.micro_batch_s = 0.06, .step_s = step_s, .compute_s = 0.06, .exchange_s = late_s, .wall_s = 1}};
+  watch.add(step, metrics, 64, 0);
 }
 
 TEST(TrainingWatch, ASlowWayToOneRankIsSeen) {

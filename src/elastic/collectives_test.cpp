@@ -14,7 +14,7 @@ using Work = std::function<void(Collectives& session)>;
 
 struct Carrier {
   const char* name;
-  // Runs the work on so many threads, each with a session of the same epoch.
+  // Runs the work on so many threads, each with a session of the same generation.
   void (*run)(int ranks, const Work& work);
 };
 
@@ -75,7 +75,7 @@ TEST_P(EveryCarrier, DifferentDescriptionsAreAnErrorOnEveryRank) {
           ASSERT_FALSE(status) << other.what;
           EXPECT_EQ(status.error().code(), ErrorCode::kInvalidArgument) << status.error().to_string();
           EXPECT_NE(status.error().message().find("\"x\" is not the same operation everywhere"), std::string::npos);
-          // The epoch goes on, also for the same name, with all blocks and all credit at hand.
+          // The generation goes on, also for the same name, with all blocks and all credit at hand.
           for (int i = 0; i < 5; ++i) {
             std::fill(data.begin(), data.end(), 1.0f);
             ASSERT_TRUE(session.wait(*session.all_reduce("x", tensor, ReduceOp::kSum)));

@@ -31,8 +31,9 @@ Status check_piece(const Frame& frame, const FrameLimits& limits) {
 }  // namespace
 
 Status check(const Frame& frame, const FrameLimits& limits) {
-  if (frame.epoch != limits.epoch) {
-    return Error::invalid(fmt::format("a frame of epoch {} in epoch {}", frame.epoch, limits.epoch));
+  if (frame.generation != limits.generation) {
+    return Error::invalid(
+        fmt::format("a frame of generation {} in generation {}", frame.generation, limits.generation));
   }
   if (frame.target != kToAll && frame.target >= limits.ranks) {
     return Error::invalid(fmt::format("a frame for rank {} of {}", frame.target, limits.ranks));

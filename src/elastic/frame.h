@@ -1,5 +1,6 @@
 #pragma once
-// Frames: what ranks of one epoch tell each other. Every frame names its epoch and the operation it belongs to.
+// Frames: what ranks of one generation tell each other. Every frame names its generation and the operation it belongs
+// to.
 //
 //   announce   "I have started this operation": its description, where my tensor is, and small tensors themselves
 //   scatter    a piece of my tensor for the rank that combines it
@@ -21,7 +22,7 @@ inline constexpr std::uint16_t kToAll = 0xffff;
 inline constexpr std::uint64_t kPrivatePlace = ~0ULL;  // the tensor is not in the arena
 
 struct Frame {
-  std::uint64_t epoch = 0;
+  std::uint64_t generation = 0;
   std::uint64_t name = 0;      // hash64 of the operation's name
   std::uint32_t sequence = 0;  // how many operations of that name came before
   std::uint32_t bytes = 0;     // that follow the frame (announce), or of the piece in the block
@@ -40,7 +41,7 @@ struct Frame {
 static_assert(sizeof(Frame) == 56);
 
 struct FrameLimits {
-  std::uint64_t epoch = 0;
+  std::uint64_t generation = 0;
   int ranks = 1;
   std::uint64_t inline_bytes = 0;
   std::uint64_t block_bytes = 0;

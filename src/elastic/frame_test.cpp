@@ -8,12 +8,13 @@ namespace orrery::elastic {
 namespace {
 
 FrameLimits some_limits() {
-  return {.epoch = 7, .ranks = 4, .inline_bytes = 4096, .block_bytes = 65536, .blocks = 8, .arenas_bytes = 1 << 20};
+  return {
+      .generation = 7, .ranks = 4, .inline_bytes = 4096, .block_bytes = 65536, .blocks = 8, .arenas_bytes = 1 << 20};
 }
 
 Frame announcement() {
   Frame frame;
-  frame.epoch = 7;
+  frame.generation = 7;
   frame.collective = Collective::kAllReduce;
   frame.count = 1000;
   return frame;
@@ -30,12 +31,12 @@ TEST(Frame, SoundOnesPass) {
   EXPECT_TRUE(check(frame, some_limits()));
 }
 
-TEST(Frame, OtherEpochsAreRefused) {
+TEST(Frame, OtherGenerationsAreRefused) {
   Frame frame = announcement();
-  frame.epoch = 6;
+  frame.generation = 6;
   const Status status = check(frame, some_limits());
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().message(), "a frame of epoch 6 in epoch 7");
+  EXPECT_EQ(status.error().message(), "a frame of generation 6 in generation 7");
 }
 
 TEST(Frame, TensorsOutsideTheArenasAreRefused) {

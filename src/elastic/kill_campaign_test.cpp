@@ -50,16 +50,16 @@ void kill(Job& job, std::map<int, ChildRank>& live, const std::vector<int>& vict
 
 void run_one(std::uint64_t seed, bool on_several_hosts, Recoveries& recoveries) {
   Random random(seed);
-  const int members = on_several_hosts ? 3 + static_cast<int>(random.below(2)) : 2 + static_cast<int>(random.below(3));
-  Job job(members, 8, on_several_hosts ? members : 1);
+  const int workers = on_several_hosts ? 3 + static_cast<int>(random.below(2)) : 2 + static_cast<int>(random.below(3));
+  Job job(workers, 8, on_several_hosts ? workers : 1);
   std::map<int, ChildRank> live;
-  for (int slot = 0; slot < members; ++slot) live.emplace(slot, job.found(slot));
-  for (int slot = 0; slot < members; ++slot) job.wait_for_step(slot, 1);
+  for (int slot = 0; slot < workers; ++slot) live.emplace(slot, job.found(slot));
+  for (int slot = 0; slot < workers; ++slot) job.wait_for_step(slot, 1);
   // On several hosts a majority must be left.
-  const int kills_max = on_several_hosts ? (members - 1) / 2 : members - 1;
+  const int kills_max = on_several_hosts ? (workers - 1) / 2 : workers - 1;
   const int kills = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(kills_max)));
   std::vector<int> slots;
-  for (int slot = 0; slot < members; ++slot) slots.push_back(slot);
+  for (int slot = 0; slot < workers; ++slot) slots.push_back(slot);
   for (std::size_t i = slots.size(); i > 1; --i) std::swap(slots[i - 1], slots[random.below(i)]);
   slots.resize(static_cast<std::size_t>(kills));
   ::usleep(static_cast<useconds_t>(random.below(20'000)));

@@ -1,7 +1,7 @@
 #pragma once
-// How members that join get the model: from all that have it, each a slice, through the session of the view.
+// How workers that join get the model: from all that have it, each a slice, through the session of the membership.
 //
-// At once, while everybody waits; or piece by piece between the steps of those who go on (a shadow join). The second
+// At once, while everybody waits; or piece by piece between the steps of those who go on (a learner join). The second
 // needs a model whose steps are element by element: with `lanes` = L, the state is L arrays of equal length
 // (parameters, momenta, …), and what `commit` makes of an element depends on the same element of those arrays, on the
 // results of the step and on its number only. Then a piece that was copied before a step is right after it as well, if
@@ -12,8 +12,8 @@
 //   3. The model is there.
 //
 // So the longest wait between two steps is that for a piece. The first source chooses its size: as large as can be had
-// in a tenth of a step, or in a millisecond if that is longer. Positions survive a change of view: a piece that is
-// there stays right.
+// in a tenth of a step, or in a millisecond if that is longer. Positions survive a change of membership: a piece that
+// is there stays right.
 
 #include <span>
 #include <vector>
@@ -31,7 +31,7 @@ class ModelTransfer {
   // What a receiver has so far: bytes of each lane that are copied, then of those that are compared.
   using Position = std::uint64_t;
 
-  // Called by all ranks of a view with members that have no model. `lanes` = 0: nothing is known about steps.
+  // Called by all ranks of a membership with workers that have no model. `lanes` = 0: nothing is known about steps.
   // kInvalidArgument if ranks have models of different sizes or lanes.
   static Result<ModelTransfer> begin(Collectives& session, std::span<std::byte> state, std::uint64_t lanes,
                                      std::vector<bool> has_model, Position position);

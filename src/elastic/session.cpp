@@ -7,19 +7,19 @@
 
 namespace orrery::elastic {
 
-Session::Session(std::unique_ptr<Port> port, Staged::Probe probe)
-    : port_(std::move(port)), probe_(std::move(probe)), early_blocks_(port_->limits().blocks / 2) {}
+Session::Session(std::unique_ptr<Endpoint> endpoint, Staged::Probe probe)
+    : endpoint_(std::move(endpoint)), probe_(std::move(probe)), early_blocks_(endpoint_->limits().blocks / 2) {}
 
-Result<std::unique_ptr<Session>> Session::open(Seat& seat, const SessionOptions& options) {
-  ORRERY_TRY(std::unique_ptr<Port> port, Port::open(seat, options.port));
-  return std::unique_ptr<Session>(new Session(std::move(port), options.probe));
+Result<std::unique_ptr<Session>> Session::open(SlotLease& lease, const SessionOptions& options) {
+  ORRERY_TRY(std::unique_ptr<Endpoint> endpoint, Endpoint::open(lease, options.endpoint));
+  return std::unique_ptr<Session>(new Session(std::move(endpoint), options.probe));
 }
 
 Session::~Session() {
   const bool unfinished = std::any_of(operations_.begin(), operations_.end(), [](const auto& entry) {
     return entry.second->is_started() && !entry.second->has_ended();
   });
-  if (unfinished) port_->revoke();
+  if (unfinished) endpoint_->revoke();
 }
 
 Result<Ticket> Session::start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
@@ -34,14 +34,14 @@ Result<Ticket> Session::start(std::string_view name, const Descriptor& descripto
   }
   ORRERY_TRY(const OperationKey key, next_key(name));
   Operation& operation = find_or_make(key);
-  operation.start(descriptor, buffers, port_->place_of(buffers.input, descriptor.bytes()), agreed);
+  operation.start(descriptor, buffers, endpoint_->place_of(buffers.input, descriptor.bytes()), agreed);
   operation.is_awaited = true;
   operation.started_as = started_++;
   tickets_ += 1;
-  inline_bytes_ += operation.inline_held(port_->limits().inline_bytes);
+  inline_bytes_ += operation.inline_held(endpoint_->limits().inline_bytes);
   unannounced_.push_back(&operation);
   if (auto moved = progress(); !moved) {
-    port_->revoke();
+    endpoint_->revoke();
     return std::move(moved).error();
   }
   return Ticket{key};
@@ -74,9 +74,9 @@ void Session::queue(Operation& operation) {
 
 void Session::forget_if_over(Operation& operation) {
   if (operation.is_awaited || operation.is_queued || !operation.has_ended() || !operation.all_announced()) return;
-  constexpr std::size_t kSpareMax = 256;
+  constexpr std::size_t kStandbyMax = 256;
   auto entry = operations_.extract(operation.key());
-  if (spare_.size() < kSpareMax) spare_.push_back(std::move(entry));
+  if (spare_.size() < kStandbyMax) spare_.push_back(std::move(entry));
 }
 
 Status Session::take(int from, const Frame& frame, std::span<const std::byte> payload) {
@@ -84,7 +84,7 @@ Status Session::take(int from, const Frame& frame, std::span<const std::byte> pa
   const OperationKey key = {frame.name, frame.sequence};
   if (frame.kind == FrameKind::kAnnounce) {
     Operation& operation = find_or_make(key);
-    ORRERY_TRY_VOID(operation.announced(from, frame, payload, port_->limits().inline_bytes));
+    ORRERY_TRY_VOID(operation.announced(from, frame, payload, endpoint_->limits().inline_bytes));
     if (operation.has_ended()) {
       forget_if_over(operation);
     } else if (operation.is_started()) {
@@ -103,17 +103,17 @@ Status Session::take(int from, const Frame& frame, std::span<const std::byte> pa
   const Staged::Piece piece = {from, frame.kind, frame.offset, frame.bytes, static_cast<std::uint32_t>(frame.place)};
   if (operation == nullptr || operation->has_ended()) {
     // A piece that was sent before its sender knew that ranks disagree.
-    port_->release(from, piece.block);
+    endpoint_->release(from, piece.block);
     return {};
   }
-  operation->arrived(piece, *port_);
+  operation->arrived(piece, *endpoint_);
   if (operation->is_started()) queue(*operation);
   return {};
 }
 
 bool Session::announce_started() {
   bool any = false;
-  for (; !unannounced_.empty() && unannounced_.front()->announce(*port_, probe_); unannounced_.pop_front()) {
+  for (; !unannounced_.empty() && unannounced_.front()->announce(*endpoint_, probe_); unannounced_.pop_front()) {
     any = true;
     queue(*unannounced_.front());
   }
@@ -129,7 +129,7 @@ Result<bool> Session::advance_queued() {
   for (Operation* const operation : being_done_) operation->is_queued = false;
   for (std::size_t i = 0; i < being_done_.size(); ++i) {
     Operation& operation = *being_done_[i];
-    Result<bool> moved = operation.advance(*port_, early_blocks_, probe_);
+    Result<bool> moved = operation.advance(*endpoint_, early_blocks_, probe_);
     if (!moved) {
       being_done_.clear();
       return std::move(moved).error();
@@ -144,35 +144,36 @@ Result<bool> Session::advance_queued() {
 Result<bool> Session::progress() {
   // First, so that others have it while we read what they have sent.
   const bool announced = announce_started();
-  ORRERY_TRY(const int frames, port_->receive([this](int from, const Frame& frame, std::span<const std::byte> payload) {
-    return take(from, frame, payload);
-  }));
+  ORRERY_TRY(const int frames,
+             endpoint_->receive([this](int from, const Frame& frame, std::span<const std::byte> payload) {
+               return take(from, frame, payload);
+             }));
   ORRERY_TRY(const bool moved, advance_queued());
   return announced || frames > 0 || moved;
 }
 
 Error Session::revoked_error() const {
   for (int rank = 0; rank < size(); ++rank) {
-    if (port_->peer(rank) == Peer::kDead) {
-      return Error::unavailable(fmt::format("epoch {} was revoked: rank {} died", epoch(), rank));
+    if (endpoint_->peer(rank) == Peer::kDead) {
+      return Error::unavailable(fmt::format("generation {} was revoked: rank {} died", generation(), rank));
     }
   }
-  return Error::unavailable(fmt::format("epoch {} was revoked", epoch()));
+  return Error::unavailable(fmt::format("generation {} was revoked", generation()));
 }
 
 Status Session::check_peers(const Operation& operation) {
   if (revoked()) return revoked_error();
   for (int rank = 0; rank < size(); ++rank) {
-    const Peer peer = rank == this->rank() ? Peer::kHere : port_->peer(rank);
+    const Peer peer = rank == this->rank() ? Peer::kHere : endpoint_->peer(rank);
     if (peer == Peer::kHere) continue;
     if (peer == Peer::kLeft) {
       // All it ever sent is there by now: whatever has to come from it must have come.
       ORRERY_TRY(const bool moved, progress());
       if (moved || operation.has_announced(rank)) continue;
     }
-    port_->revoke();
-    return Error::unavailable(
-        fmt::format("epoch {} was revoked: rank {} {}", epoch(), rank, peer == Peer::kDead ? "died" : "has left"));
+    endpoint_->revoke();
+    return Error::unavailable(fmt::format("generation {} was revoked: rank {} {}", generation(), rank,
+                                          peer == Peer::kDead ? "died" : "has left"));
   }
   return {};
 }
@@ -188,10 +189,10 @@ Status Session::drive(Operation& operation, Ticket ticket) {
     }
     ORRERY_TRY_VOID(check_peers(operation));
     if (is_overdue(since)) return overdue_error(ticket);
-    if (port_->would_sleep(looks)) {
-      for (const auto& [key, other] : operations_) other->relieve(*port_);
+    if (endpoint_->would_sleep(looks)) {
+      for (const auto& [key, other] : operations_) other->relieve(*endpoint_);
     }
-    port_->rest(looks++, !queue_.empty() || !unannounced_.empty(), [this] {
+    endpoint_->rest(looks++, !queue_.empty() || !unannounced_.empty(), [this] {
       const auto news = progress();
       return !news || *news || revoked();
     });
@@ -203,9 +204,9 @@ Status Session::wait(Ticket ticket) {
   Operation* const operation = find(ticket.key);
   if (operation == nullptr || !operation->is_awaited) return Error::invalid("the operation was waited for already");
   Status status = drive(*operation, ticket);
-  if (!status && !revoked()) port_->revoke();
+  if (!status && !revoked()) endpoint_->revoke();
   tickets_ -= 1;
-  inline_bytes_ -= operation->inline_held(port_->limits().inline_bytes);
+  inline_bytes_ -= operation->inline_held(endpoint_->limits().inline_bytes);
   operation->is_awaited = false;
   if (status) status = operation->outcome(name_of(ticket.key));
   forget_if_over(*operation);
@@ -218,7 +219,7 @@ Result<bool> Session::poll(Ticket ticket) {
   if (operation->has_ended()) return true;
   auto moved = progress();
   if (!moved) {
-    port_->revoke();
+    endpoint_->revoke();
     return std::move(moved).error();
   }
   if (!operation->has_ended()) ORRERY_TRY_VOID(check_peers(*operation));

@@ -1,5 +1,5 @@
 #pragma once
-// Collective operations among the ranks of one membership epoch on one host.
+// Collective operations among the ranks of one membership generation on one host.
 //
 // Operations are named. Each rank starts them in any order it likes, as many as it likes at a time, and waits for them
 // in any order; the n-th operation of a name on one rank belongs to the n-th of that name on every other. Nobody
@@ -9,12 +9,14 @@
 //   - It ends nowhere before every rank has started it.
 //   - If ranks describe it differently (kind, type, count, combination, root), it ends with kInvalidArgument on all of
 //     them that start it. Later operations, also of that name, are not affected.
-//   - If a rank dies or leaves with operations of others unfinished, the epoch is revoked: every unfinished operation
-//     ends with kUnavailable, on every rank, and no operation can be started any more. What follows is a new epoch.
+//   - If a rank dies or leaves with operations of others unfinished, the generation is revoked: every unfinished
+//   operation
+//     ends with kUnavailable, on every rank, and no operation can be started any more. What follows is a new
+//     generation.
 //   - Results do not depend on timing: inputs are combined in rank order (reduce/kernels.h), by every algorithm.
 //
 // Work is done inside calls: start, wait and poll of any operation move all operations forward. A session belongs to
-// the thread of its seat. Tensors are borrowed until their operation has ended; a tensor in the arena whose operation
+// the thread of its lease. Tensors are borrowed until their operation has ended; a tensor in the arena whose operation
 // was revoked may still be written by others until the next session has been opened.
 
 #include <deque>
@@ -25,25 +27,25 @@
 
 #include "elastic/collectives/collectives.h"
 #include "elastic/collectives/operation.h"
-#include "elastic/host/port.h"
+#include "elastic/host/endpoint.h"
 
 namespace orrery::elastic {
 
 struct SessionOptions {
-  PortOptions port{};
+  EndpointOptions endpoint{};
   Staged::Probe probe{};  // called at cut points; for tests
 };
 
 class Session final : public Collectives {
  public:
-  // Returns when every member has opened the same epoch (see Port::open).
-  static Result<std::unique_ptr<Session>> open(Seat& seat, const SessionOptions& options);
-  // Revokes the epoch if operations are unfinished.
+  // Returns when every worker has opened the same generation (see Endpoint::open).
+  static Result<std::unique_ptr<Session>> open(SlotLease& lease, const SessionOptions& options);
+  // Revokes the generation if operations are unfinished.
   ~Session() override;
 
-  int rank() const override { return port_->rank(); }
-  int size() const override { return port_->size(); }
-  std::uint64_t epoch() const override { return port_->epoch(); }
+  int rank() const override { return endpoint_->rank(); }
+  int size() const override { return endpoint_->size(); }
+  std::uint64_t generation() const override { return endpoint_->generation(); }
 
   // At most this many tickets may be out at a time, with at most this many bytes of tensors that are small enough to
   // travel in frames: others may have to keep them. More is kInfeasible.
@@ -54,13 +56,13 @@ class Session final : public Collectives {
   Result<bool> poll(Ticket ticket) override;
   std::vector<int> missing(Ticket ticket) const override;
 
-  void revoke() override { port_->revoke(); }
-  bool revoked() const override { return port_->revoked(); }
+  void revoke() override { endpoint_->revoke(); }
+  bool revoked() const override { return endpoint_->revoked(); }
 
  private:
   using Operations = std::unordered_map<OperationKey, std::unique_ptr<Operation>, OperationKeyHash>;
 
-  explicit Session(std::unique_ptr<Port> port, Staged::Probe probe);
+  explicit Session(std::unique_ptr<Endpoint> endpoint, Staged::Probe probe);
   Result<Ticket> start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
                        bool* agreed) override;
   Operation* find(OperationKey key) const;
@@ -72,11 +74,11 @@ class Session final : public Collectives {
   bool announce_started();
   Result<bool> advance_queued();
   Status drive(Operation& operation, Ticket ticket);
-  // An error once the epoch is over for `operation`; revokes it if somebody is gone for good.
+  // An error once the generation is over for `operation`; revokes it if somebody is gone for good.
   Status check_peers(const Operation& operation);
   Error revoked_error() const;
 
-  std::unique_ptr<Port> port_;
+  std::unique_ptr<Endpoint> endpoint_;
   Staged::Probe probe_;
   Operations operations_;
   std::vector<Operations::node_type> spare_;

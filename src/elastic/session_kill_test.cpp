@@ -1,5 +1,5 @@
 // Real processes that are killed or stopped in the middle of collectives. Whatever is cut where, everyone else gets
-// kUnavailable, nobody hangs, and the survivors go on in a new epoch in the same memory.
+// kUnavailable, nobody hangs, and the survivors go on in a new generation in the same memory.
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -12,17 +12,17 @@ namespace {
 
 enum class Way { kInlined, kStaged, kDirect };
 
-constexpr int kWentOn = 0;  // saw the end of epoch 1, and epoch 2 works
-constexpr int kNoMember = 17;
+constexpr int kWentOn = 0;  // saw the end of generation 1, and generation 2 works
+constexpr int kNoWorker = 17;
 constexpr unsigned kHangSeconds = 60;
 
 // Calls all-reduce until it fails. Exit codes other than kWentOn say where expectations were not met.
-int live_through(const std::shared_ptr<Segment>& segment, int slot, const std::vector<int>& members,
+int live_through(const std::shared_ptr<Segment>& segment, int slot, const std::vector<int>& workers,
                  const std::vector<int>& survivors, Way way, const Staged::Probe& probe) {
   ::alarm(kHangSeconds);
-  auto seat = Seat::take(segment, slot);
-  if (!seat) return 10;
-  Arena arena(**seat);
+  auto lease = SlotLease::take(segment, slot);
+  if (!lease) return 10;
+  Arena arena(**lease);
   constexpr std::size_t kCount = 60'000;
   auto shared = arena.allocate(kCount * sizeof(float));
   if (!shared) return 11;
@@ -32,10 +32,10 @@ int live_through(const std::shared_ptr<Segment>& segment, int slot, const std::v
   const TensorView tensor = {data, count, DataType::kF32};
   {
     SessionOptions options;
-    options.port.epoch = 1;
-    options.port.members = members;
+    options.port.generation = 1;
+    options.port.workers = workers;
     options.probe = probe;
-    auto session = Session::open(**seat, options);
+    auto session = Session::open(**lease, options);
     if (!session) return session.error().code() == ErrorCode::kUnavailable ? 12 : 13;
     for (;;) {
       std::fill_n(data, count, 1.0f);
@@ -43,12 +43,12 @@ int live_through(const std::shared_ptr<Segment>& segment, int slot, const std::v
       const Status status = ticket ? (*session)->wait(*ticket) : Status(ticket.error());
       if (!status && status.error().code() != ErrorCode::kUnavailable) return 14;
       if (!status) break;
-      if (data[0] != static_cast<float>(members.size()) || data[count - 1] != data[0]) return 15;
+      if (data[0] != static_cast<float>(workers.size()) || data[count - 1] != data[0]) return 15;
     }
     if (!(*session)->revoked() || (*session)->barrier("late")) return 16;
   }
-  auto session = Session::open(**seat, {.port = {.epoch = 2, .members = survivors}});
-  if (!session) return kNoMember;
+  auto session = Session::open(**lease, {.port = {.generation = 2, .workers = survivors}});
+  if (!session) return kNoWorker;
   for (int i = 0; i < 5; ++i) {
     std::fill_n(data, count, 1.0f);
     const auto ticket = (*session)->all_reduce("g", tensor, ReduceOp::kSum);
@@ -64,16 +64,16 @@ SegmentOptions options_for(int ranks) {
   return options;
 }
 
-std::vector<int> without(std::vector<int> members, const std::vector<int>& gone) {
-  for (const int slot : gone) std::erase(members, slot);
-  return members;
+std::vector<int> without(std::vector<int> workers, const std::vector<int>& gone) {
+  for (const int slot : gone) std::erase(workers, slot);
+  return workers;
 }
 
 // Starts all ranks; those in `victims` kill themselves the `times`-th time they pass the point.
 void expect_survival(int ranks, const std::vector<int>& victims, Way way, CutPoint point, int times) {
   auto segment = Segment::create(options_for(ranks));
   ASSERT_TRUE(segment);
-  const std::vector<int> members = first_slots(ranks), survivors = without(members, victims);
+  const std::vector<int> workers = first_slots(ranks), survivors = without(workers, victims);
   std::vector<ChildRank> children;
   for (int slot = 0; slot < ranks; ++slot) {
     const bool is_victim = std::find(victims.begin(), victims.end(), slot) != victims.end();
@@ -82,14 +82,14 @@ void expect_survival(int ranks, const std::vector<int>& victims, Way way, CutPoi
       const auto probe = [&](CutPoint at) {
         if (is_victim && at == point && --left == 0) ::raise(SIGKILL);
       };
-      return live_through(mapped, slot, members, survivors, way, probe);
+      return live_through(mapped, slot, workers, survivors, way, probe);
     });
   }
   for (int slot = 0; slot < ranks; ++slot) {
     const bool is_victim = std::find(victims.begin(), victims.end(), slot) != victims.end();
     const int code = children[static_cast<std::size_t>(slot)].wait();
     // Of several victims, one may be told of the others' end before it comes to its own.
-    const bool was_told = is_victim && victims.size() > 1 && code == kNoMember;
+    const bool was_told = is_victim && victims.size() > 1 && code == kNoWorker;
     EXPECT_TRUE(was_told || code == (is_victim ? -SIGKILL : kWentOn))
         << code << ": "
         << "rank " << slot << " of " << ranks << ", way " << static_cast<int>(way) << ", cut "
@@ -134,16 +134,16 @@ TEST(SessionKill, AtAnyMomentFromOutside) {
     const auto way = static_cast<Way>(random.below(3));
     auto segment = Segment::create(options_for(ranks));
     ASSERT_TRUE(segment);
-    const std::vector<int> members = first_slots(ranks), survivors = without(members, {victim});
+    const std::vector<int> workers = first_slots(ranks), survivors = without(workers, {victim});
     std::vector<ChildRank> children;
     for (int slot = 0; slot < ranks; ++slot) {
       children.emplace_back(**segment, [&](std::shared_ptr<Segment> mapped) {
-        return live_through(mapped, slot, members, survivors, way, {});
+        return live_through(mapped, slot, workers, survivors, way, {});
       });
     }
     // After everyone has joined: before, there is nothing to survive.
     for (int slot = 0; slot < ranks; ++slot) {
-      while ((*segment)->control(slot).ring_epoch.load() == 0) ::usleep(100);
+      while ((*segment)->control(slot).ring_generation.load() == 0) ::usleep(100);
     }
     ::usleep(static_cast<useconds_t>(random.below(5000)));
     children[static_cast<std::size_t>(victim)].kill(SIGKILL);
@@ -152,7 +152,7 @@ TEST(SessionKill, AtAnyMomentFromOutside) {
       if (slot == victim) {
         EXPECT_EQ(code, -SIGKILL);
       } else {
-        // 12: it was killed while others were still opening the epoch, which then is revoked for them.
+        // 12: it was killed while others were still opening the generation, which then is revoked for them.
         EXPECT_TRUE(code == kWentOn || code == 12) << code << " in round " << round;
       }
     }
@@ -166,8 +166,8 @@ TEST(SessionKill, WhoIsStoppedIsWaitedForAndNotKilled) {
   for (int slot = 0; slot < 3; ++slot) {
     children.emplace_back(**segment, [&](std::shared_ptr<Segment> mapped) {
       ::alarm(kHangSeconds);
-      auto seat = Seat::take(mapped, slot);
-      auto session = Session::open(**seat, {.port = {.epoch = 1, .members = first_slots(3)}});
+      auto lease = SlotLease::take(mapped, slot);
+      auto session = Session::open(**lease, {.port = {.generation = 1, .workers = first_slots(3)}});
       if (!session) return 1;
       std::vector<float> data(20'000);
       for (int i = 0; i < 300; ++i) {
@@ -179,7 +179,7 @@ TEST(SessionKill, WhoIsStoppedIsWaitedForAndNotKilled) {
       return 0;
     });
   }
-  while ((*segment)->control(1).ring_epoch.load() == 0) ::usleep(100);
+  while ((*segment)->control(1).ring_generation.load() == 0) ::usleep(100);
   children[1].kill(SIGSTOP);
   ::usleep(100'000);
   children[1].kill(SIGCONT);
@@ -189,15 +189,15 @@ TEST(SessionKill, WhoIsStoppedIsWaitedForAndNotKilled) {
 TEST(SessionKill, ADeathWhileAnotherRankIsStoppedIsNoticedByTheRest) {
   auto segment = Segment::create(options_for(4));
   ASSERT_TRUE(segment);
-  const std::vector<int> members = first_slots(4), survivors = {0, 1, 3};
+  const std::vector<int> workers = first_slots(4), survivors = {0, 1, 3};
   std::vector<ChildRank> children;
   for (int slot = 0; slot < 4; ++slot) {
     children.emplace_back(**segment, [&](std::shared_ptr<Segment> mapped) {
-      return live_through(mapped, slot, members, survivors, Way::kStaged, {});
+      return live_through(mapped, slot, workers, survivors, Way::kStaged, {});
     });
   }
   for (int slot = 0; slot < 4; ++slot) {
-    while ((*segment)->control(slot).ring_epoch.load() == 0) ::usleep(100);
+    while ((*segment)->control(slot).ring_generation.load() == 0) ::usleep(100);
   }
   ::usleep(20'000);
   children[1].kill(SIGSTOP);  // the kernel's one wake-up may go to this one

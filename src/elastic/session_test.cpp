@@ -228,7 +228,7 @@ TEST(Session, AnOperationTheOthersNeverStartEndsAtALimit) {
   });
 }
 
-TEST(Session, WhoLeavesWithWorkUnfinishedRevokesTheEpoch) {
+TEST(Session, WhoLeavesWithWorkUnfinishedRevokesTheGeneration) {
   run_threads(3, tight_segment(3), [&](Session& session, Arena&) {
     std::vector<float> data(10);
     const TensorView tensor = {data.data(), data.size(), DataType::kF32};
@@ -272,26 +272,26 @@ TEST(Session, MissingNamesTheRanksThatEverybodyWaitsFor) {
   });
 }
 
-TEST(Session, EpochsFollowEachOtherWithOtherMembers) {
+TEST(Session, GenerationsFollowEachOtherWithOtherWorkers) {
   auto segment = Segment::create(tight_segment(4));
   ASSERT_TRUE(segment);
   std::vector<std::thread> threads;
   for (int slot = 0; slot < 4; ++slot) {
     threads.emplace_back([&, slot] {
-      auto seat = Seat::take(*segment, slot);
-      ASSERT_TRUE(seat);
+      auto lease = SlotLease::take(*segment, slot);
+      ASSERT_TRUE(lease);
       // Everyone; then without 1; then in another order; then everyone again.
-      const std::vector<std::vector<int>> views = {{0, 1, 2, 3}, {0, 2, 3}, {3, 2, 0}, {0, 1, 2, 3}};
-      for (std::size_t i = 0; i < views.size(); ++i) {
-        const auto mine = std::find(views[i].begin(), views[i].end(), slot);
-        if (mine == views[i].end()) continue;
-        auto session = Session::open(**seat, {.port = {.epoch = 10 + i, .members = views[i]}});
+      const std::vector<std::vector<int>> memberships = {{0, 1, 2, 3}, {0, 2, 3}, {3, 2, 0}, {0, 1, 2, 3}};
+      for (std::size_t i = 0; i < memberships.size(); ++i) {
+        const auto mine = std::find(memberships[i].begin(), memberships[i].end(), slot);
+        if (mine == memberships[i].end()) continue;
+        auto session = Session::open(**lease, {.endpoint = {.generation = 10 + i, .workers = memberships[i]}});
         ASSERT_TRUE(session) << session.error().to_string();
-        EXPECT_EQ((*session)->rank(), mine - views[i].begin());
+        EXPECT_EQ((*session)->rank(), mine - memberships[i].begin());
         std::vector<std::int32_t> data(3000, 1);
         ASSERT_TRUE(
             (*session)->wait(*(*session)->all_reduce("x", {data.data(), data.size(), DataType::kI32}, ReduceOp::kSum)));
-        EXPECT_EQ(data[2999], static_cast<std::int32_t>(views[i].size()));
+        EXPECT_EQ(data[2999], static_cast<std::int32_t>(memberships[i].size()));
       }
     });
   }

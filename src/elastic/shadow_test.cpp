@@ -1,4 +1,4 @@
-// Members that get the model while the others go on: on one host and on several, with kills of both sides.
+// Workers that get the model while the others go on: on one host and on several, with kills of both sides.
 
 #include "elastic/test_training.h"
 
@@ -8,18 +8,18 @@ namespace {
 // Large enough for several pieces.
 constexpr Shape kLarge{.parameters = 200'000, .lanes = 2};
 
-struct ShadowJob : Job {
-  ShadowJob(int members, int hosts_max) : Job(members, 8, std::min(hosts_max, members + 1)) {
+struct LearnerJob : Job {
+  LearnerJob(int workers, int hosts_max) : Job(workers, 8, std::min(hosts_max, workers + 1)) {
     shape = kLarge;
-    shadows = true;
+    learners = true;
   }
 };
 
-struct Shadows : testing::TestWithParam<int> {  // hosts
-  static std::map<int, ChildRank> found(Job& job, int members) {
+struct Learners : testing::TestWithParam<int> {  // hosts
+  static std::map<int, ChildRank> found(Job& job, int workers) {
     std::map<int, ChildRank> live;
-    for (int slot = 0; slot < members; ++slot) live.emplace(slot, job.found(slot));
-    for (int slot = 0; slot < members; ++slot) job.wait_for_step(slot, 5);
+    for (int slot = 0; slot < workers; ++slot) live.emplace(slot, job.found(slot));
+    for (int slot = 0; slot < workers; ++slot) job.wait_for_step(slot, 5);
     return live;
   }
   static void end_well(Job& job, std::map<int, ChildRank>& live) {
@@ -29,32 +29,32 @@ struct Shadows : testing::TestWithParam<int> {  // hosts
   }
 };
 
-TEST_P(Shadows, OthersStepOnWhileOneGetsTheModel) {
-  ShadowJob job(2, GetParam());
+TEST_P(Learners, OthersStepOnWhileOneGetsTheModel) {
+  LearnerJob job(2, GetParam());
   auto live = found(job, 2);
   live.emplace(2, job.join(2, 500, {{0, 100}, {1, 101}}));
   job.wait_for_step(2, 5);
-  EXPECT_GT(job.score->shadow_steps, 4u);
+  EXPECT_GT(job.score->learner_steps, 4u);
   end_well(job, live);
 }
 
-TEST_P(Shadows, AShadowThatIsKilledIsNotMissed) {
+TEST_P(Learners, ALearnerThatIsKilledIsNotMissed) {
   for (const std::uint64_t at : {1, 3, 5}) {
-    ShadowJob job(2, GetParam());
+    LearnerJob job(2, GetParam());
     job.victim = 2;
     job.victim_at = at;
     auto live = found(job, 2);
-    ChildRank shadow = job.join(2, 500, {{0, 100}, {1, 101}});
-    EXPECT_EQ(shadow.wait(), -SIGKILL);
+    ChildRank learner = job.join(2, 500, {{0, 100}, {1, 101}});
+    EXPECT_EQ(learner.wait(), -SIGKILL);
     job.wait_for_step(0, job.furthest() + 5);
     end_well(job, live);
   }
 }
 
-TEST_P(Shadows, ASourceThatIsKilledIsReplacedByAnother) {
+TEST_P(Learners, ASourceThatIsKilledIsReplacedByAnother) {
   for (int victim = 0; victim < 3; ++victim) {
     for (const std::uint64_t at : {1, 4}) {
-      ShadowJob job(3, GetParam());
+      LearnerJob job(3, GetParam());
       job.victim = victim;
       job.victim_at = at;
       auto live = found(job, 3);
@@ -68,8 +68,8 @@ TEST_P(Shadows, ASourceThatIsKilledIsReplacedByAnother) {
 }
 
 // Whoever comes later begins at the beginning, and the earlier one with it.
-TEST_P(Shadows, SeveralAtATime) {
-  ShadowJob job(2, GetParam());
+TEST_P(Learners, SeveralAtATime) {
+  LearnerJob job(2, GetParam());
   auto live = found(job, 2);
   live.emplace(2, job.join(2, 500, {{0, 100}, {1, 101}}));
   live.emplace(3, job.join(3, 501, {{0, 100}, {1, 101}}));
@@ -79,23 +79,23 @@ TEST_P(Shadows, SeveralAtATime) {
   end_well(job, live);
 }
 
-TEST_P(Shadows, WithoutAnyoneWhoHasTheModelItEnds) {
-  ShadowJob job(1, GetParam());
-  job.fence_max = Seconds(0.3);
+TEST_P(Learners, WithoutAnyoneWhoHasTheModelItEnds) {
+  LearnerJob job(1, GetParam());
+  job.partition_timeout = Seconds(0.3);
   job.victim = 0;
   job.victim_at = 2;
   auto live = found(job, 1);
-  ChildRank shadow = job.join(1, 500, {{0, 100}});
+  ChildRank learner = job.join(1, 500, {{0, 100}});
   EXPECT_EQ(live.at(0).wait(), -SIGKILL);
-  EXPECT_EQ(shadow.wait(), 51);
+  EXPECT_EQ(learner.wait(), 51);
 }
 
-TEST_P(Shadows, StepsThatAreNotElementByElementAreFoundOut) {
-  ShadowJob job(2, GetParam());
+TEST_P(Learners, StepsThatAreNotElementByElementAreFoundOut) {
+  LearnerJob job(2, GetParam());
   job.keeps_promise = false;
   auto live = found(job, 2);
-  ChildRank shadow = job.join(2, 500, {{0, 100}, {1, 101}});
-  EXPECT_EQ(shadow.wait(), 21);
+  ChildRank learner = job.join(2, 500, {{0, 100}, {1, 101}});
+  EXPECT_EQ(learner.wait(), 21);
   job.wait_for_step(0, job.furthest() + 5);
   job.score->goal = job.furthest() + 5;
   for (auto& [slot, child] : live) EXPECT_EQ(child.wait(), 0);
@@ -103,15 +103,15 @@ TEST_P(Shadows, StepsThatAreNotElementByElementAreFoundOut) {
 }
 
 // Kills and joins at random moments, while some have the model and some do not.
-TEST_P(Shadows, AStorm) {
+TEST_P(Learners, AStorm) {
   Random random(17);
   for (int round = 0; round < 3; ++round) {
-    ShadowJob job(3, GetParam());
+    LearnerJob job(3, GetParam());
     auto live = found(job, 3);
-    MemberId next_id = 1000;
+    WorkerId next_id = 1000;
     for (int event = 0; event < 16; ++event) {
       ::usleep(static_cast<useconds_t>(random.below(40'000)));
-      // On several hosts a majority has to be left, and founders are sure to have the model.
+      // On several hosts a majority has to be left, and initial workers are sure to have the model.
       const bool kills = random.below(2) == 0 && live.size() > 3;
       if (kills) {
         auto victim = std::next(live.begin(), 3 + static_cast<std::ptrdiff_t>(random.below(live.size() - 3)));
@@ -131,7 +131,7 @@ TEST_P(Shadows, AStorm) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Hosts, Shadows, testing::Values(1, 3));
+INSTANTIATE_TEST_SUITE_P(Hosts, Learners, testing::Values(1, 3));
 
 TEST(ModelTransfer, PiecesFitIntoATenthOfAStep) {
   constexpr std::uint64_t kPiece = 1 << 20;

@@ -29,7 +29,7 @@ inline SegmentOptions tight_segment(int ranks) {
           .arena_bytes = 4 << 20};
 }
 
-// Runs `work` on `ranks` threads, each with a seat, an arena and a session of epoch 1 in one segment.
+// Runs `work` on `ranks` threads, each with a lease, an arena and a session of generation 1 in one segment.
 inline void run_threads(int ranks, const SegmentOptions& options,
                         const std::function<void(Session& session, Arena& arena)>& work) {
   auto segment = Segment::create(options);
@@ -37,10 +37,10 @@ inline void run_threads(int ranks, const SegmentOptions& options,
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      auto seat = Seat::take(*segment, rank);
-      ASSERT_TRUE(seat);
-      Arena arena(**seat);
-      auto session = Session::open(**seat, {.port = {.epoch = 1, .members = first_slots(ranks)}});
+      auto lease = SlotLease::take(*segment, rank);
+      ASSERT_TRUE(lease);
+      Arena arena(**lease);
+      auto session = Session::open(**lease, {.port = {.generation = 1, .workers = first_slots(ranks)}});
       ASSERT_TRUE(session) << session.error().to_string();
       work(**session, arena);
     });

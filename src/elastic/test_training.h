@@ -1,8 +1,8 @@
 #pragma once
 // For tests: whole jobs of real processes, on one or several hosts (all of them this machine). The model is an exact
 // sum over samples, so whatever happened, it must be the one that a single process gets from the same number of
-// samples. Now and then all members decide on another batch, which holds from the step after the next on: also if the
-// members that lead die over it.
+// samples. Now and then all workers decide on another batch, which holds from the step after the next on: also if the
+// workers that lead die over it.
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -25,9 +25,9 @@ inline constexpr std::uint64_t kTooManySteps = 100'000'000;
 using Model = std::vector<std::int64_t>;
 
 // What one sample adds to the model.
-inline void learn(std::uint64_t sample, std::uint64_t pass, Model& gradient) {
+inline void learn(std::uint64_t sample, std::uint64_t epoch, Model& gradient) {
   for (std::size_t i = 0; i < gradient.size(); i += 97) {
-    gradient[i] += static_cast<std::int64_t>(mix64(sample * 131 + pass * 7 + i) % 1000);
+    gradient[i] += static_cast<std::int64_t>(mix64(sample * 131 + epoch * 7 + i) % 1000);
   }
 }
 
@@ -68,7 +68,7 @@ inline std::vector<std::uint64_t> replay(std::uint64_t steps, const Shape& shape
     const DataRange batch = next_batch(cursor, batch_after(step));
     const Permutation order = order_of(cursor);
     std::fill(gradient.begin(), gradient.end(), 0);
-    for (std::uint64_t at = batch.begin; at < batch.end; ++at) learn(order.sample(at), cursor.pass, gradient);
+    for (std::uint64_t at = batch.begin; at < batch.end; ++at) learn(order.sample(at), cursor.epoch, gradient);
     update(model, gradient, shape);
     cursor = advanced(cursor, batch_after(step));
     digests.push_back(digest_of(model));
@@ -79,11 +79,11 @@ inline std::vector<std::uint64_t> replay(std::uint64_t steps, const Shape& shape
 // What all processes of a test see: how far everyone is, and with which model.
 struct Score {
   static constexpr std::size_t kStepsMax = 20'000;
-  std::atomic<std::uint64_t> goal{0};                  // whoever has come here stops
-  std::atomic<std::uint64_t> steps[kSlotsMax] = {};    // committed with the model, by slot
-  std::atomic<std::uint64_t> shadow_steps{0};          // committed without it, by anyone
-  std::atomic<std::uint64_t> views[kSlotsMax] = {};    // epoch, by slot
-  std::atomic<std::uint64_t> digests[kStepsMax] = {};  // after step; 0: nobody has said
+  std::atomic<std::uint64_t> goal{0};                      // whoever has come here stops
+  std::atomic<std::uint64_t> steps[kSlotsMax] = {};        // committed with the model, by slot
+  std::atomic<std::uint64_t> learner_steps{0};             // committed without it, by anyone
+  std::atomic<std::uint64_t> memberships[kSlotsMax] = {};  // generation, by slot
+  std::atomic<std::uint64_t> digests[kStepsMax] = {};      // after step; 0: nobody has said
   std::atomic<std::uint64_t> differences{0};
 };
 
@@ -102,22 +102,23 @@ class SharedScore {
   Score* score_;
 };
 
-// Member i has the id 100 + i and slot i, on host i mod `hosts`. With several hosts, members have addresses.
+// MembershipProtocol i has the id 100 + i and slot i, on host i mod `hosts`. With several hosts, workers have
+// addresses.
 struct Job {
   std::string name;
   int hosts;
   std::vector<std::shared_ptr<Segment>> segments;  // by host
   std::vector<env::FileDescriptor> reserved;       // ports, by slot
   SharedScore score;
-  View first;
-  Seconds fence_max{30};
+  Membership first;
+  Seconds partition_timeout{30};
   Shape shape;
-  bool shadows = false;         // who joins gets the model between steps
+  bool learners = false;        // who joins gets the model between steps
   bool keeps_promise = true;    // that steps are element by element
-  int victim = -1;              // slot: dies after so many steps of a shadow
-  std::uint64_t victim_at = 0;  // shadow steps
+  int victim = -1;              // slot: dies after so many steps of a learner
+  std::uint64_t victim_at = 0;  // learner steps
 
-  explicit Job(int members, int slots = 8, int hosts_of_job = 1) : hosts(hosts_of_job) {
+  explicit Job(int workers, int slots = 8, int hosts_of_job = 1) : hosts(hosts_of_job) {
     static int jobs = 0;
     name = "worker-test-" + std::to_string(::getpid()) + "-" + std::to_string(++jobs);
     SegmentOptions options = tight_segment(slots);
@@ -125,50 +126,51 @@ struct Job {
     for (int host = 0; host < hosts; ++host) segments.push_back(*Segment::create(options));
     for (int slot = 0; hosts > 1 && slot < slots; ++slot) reserved.push_back(*net::reserve({"127.0.0.1", 0}));
     score->goal = kTooManySteps;
-    first.epoch = 1;
+    first.generation = 1;
     first.parameters["batch"] = static_cast<double>(kBatch);
     first.progress.cursor = {.samples = kSamples, .seed = 11};
-    for (int i = 0; i < members; ++i) first.members.push_back(record(i, static_cast<MemberId>(100 + i)));
+    for (int i = 0; i < workers; ++i) first.workers.push_back(record(i, static_cast<WorkerId>(100 + i)));
   }
 
-  MemberRecord record(int slot, MemberId id) const {
-    MemberRecord member{id, static_cast<std::uint32_t>(slot % hosts), static_cast<std::uint32_t>(slot)};
+  WorkerRecord record(int slot, WorkerId id) const {
+    WorkerRecord worker{id, static_cast<std::uint32_t>(slot % hosts), static_cast<std::uint32_t>(slot)};
     if (hosts > 1) {
-      member.address = env::to_string(net::local_address(reserved[static_cast<std::size_t>(slot)].get()));
+      worker.address = env::to_string(net::local_address(reserved[static_cast<std::size_t>(slot)].get()));
     }
-    return member;
+    return worker;
   }
-  ChildRank start(const MemberRecord& self, const std::optional<View>& view, const std::vector<MemberRecord>& contacts,
-                  const Staged::Probe& probe) {
+  ChildRank start(const WorkerRecord& self, const std::optional<Membership>& membership,
+                  const std::vector<WorkerRecord>& contacts, const Staged::Probe& probe) {
     return ChildRank(*segments[self.host], [&](std::shared_ptr<Segment> mapped) {
-      return train(std::move(mapped), self, view, contacts, probe);
+      return train(std::move(mapped), self, membership, contacts, probe);
     });
   }
   ChildRank found(int slot, const Staged::Probe& probe = {}) {
-    return start(record(slot, static_cast<MemberId>(100 + slot)), first, {}, probe);
+    return start(record(slot, static_cast<WorkerId>(100 + slot)), first, {}, probe);
   }
   // `contacts` in their slots.
-  ChildRank join(int slot, MemberId id, const std::map<int, MemberId>& contacts) {
-    std::vector<MemberRecord> records;
+  ChildRank join(int slot, WorkerId id, const std::map<int, WorkerId>& contacts) {
+    std::vector<WorkerRecord> records;
     for (const auto& [where, whom] : contacts) records.push_back(record(where, whom));
     return start(record(slot, id), std::nullopt, records, {});
   }
 
   // A whole process. Exit code 0: came to the goal; 50: left; 51: expelled, or fenced.
-  int train(std::shared_ptr<Segment> mapped, const MemberRecord& self, const std::optional<View>& founders_view,
-            const std::vector<MemberRecord>& contacts, const Staged::Probe& probe) {
+  int train(std::shared_ptr<Segment> mapped, const WorkerRecord& self,
+            const std::optional<Membership>& initial_membership, const std::vector<WorkerRecord>& contacts,
+            const Staged::Probe& probe) {
     ::alarm(kHangSeconds);
-    std::vector<MemberId> ids;
-    for (const MemberRecord& contact : contacts) ids.push_back(contact.id);
+    std::vector<WorkerId> ids;
+    for (const WorkerRecord& contact : contacts) ids.push_back(contact.id);
     Model model(shape.parameters * shape.lanes), aside(shape.parameters);
     Worker* running = nullptr;
     const auto commit = [&](const StepCommitted& step) {
       update(model, aside, shape);
       if (!keeps_promise) model[0] += model[(shape.parameters - 1) / 97 * 97];  // one that samples change
-      const bool is_shadow = running == nullptr ? !founders_view : running->is_shadow();
-      if (is_shadow) ++score->shadow_steps;
-      if (victim == static_cast<int>(self.slot) && score->shadow_steps >= victim_at) ::raise(SIGKILL);
-      if (is_shadow) return;
+      const bool is_learner = running == nullptr ? !initial_membership : running->is_learner();
+      if (is_learner) ++score->learner_steps;
+      if (victim == static_cast<int>(self.slot) && score->learner_steps >= victim_at) ::raise(SIGKILL);
+      if (is_learner) return;
       const std::uint64_t digest = digest_of(model);
       std::uint64_t before = 0;
       if (step.progress.step < Score::kStepsMax &&
@@ -180,19 +182,19 @@ struct Job {
     auto worker = Worker::start({.job = name + "-" + std::to_string(self.host),
                                  .segment = std::move(mapped),
                                  .self = self,
-                                 .first = founders_view,
+                                 .first = initial_membership,
                                  .contacts = std::move(ids),
                                  .records = contacts,
                                  .secret = name,
-                                 .fence_max = fence_max,
+                                 .partition_timeout = partition_timeout,
                                  .commit = commit,
                                  .state = [&] { return std::as_writable_bytes(std::span(model)); },
-                                 .lanes = shadows ? shape.lanes : 0,
+                                 .lanes = learners ? shape.lanes : 0,
                                  .probe = probe});
     if (!worker) return 20;
     running = worker->get();
     while ((*worker)->progress().step < score->goal) {
-      score->views[self.slot] = (*worker)->view().epoch;
+      score->memberships[self.slot] = (*worker)->membership().generation;
       std::fill(aside.begin(), aside.end(), 0);
       const std::uint64_t done = (*worker)->progress().step;
       if (done % kDecideEvery == 0) {
@@ -201,14 +203,14 @@ struct Job {
       const DataCursor cursor = (*worker)->progress().cursor;
       const Permutation order = order_of(cursor);
       const DataRange mine = (*worker)->own_samples();
-      for (std::uint64_t at = mine.begin; at < mine.end; ++at) learn(order.sample(at), cursor.pass, aside);
+      for (std::uint64_t at = mine.begin; at < mine.end; ++at) learn(order.sample(at), cursor.epoch, aside);
       const auto ticket =
           (*worker)->session().all_reduce("g", {aside.data(), aside.size(), DataType::kI64}, ReduceOp::kSum);
       const Status summed = ticket ? (*worker)->session().wait(*ticket) : Status(ticket.error());
       const auto outcome = (*worker)->finish_step(summed);
       if (!outcome && outcome.error().code() == ErrorCode::kUnavailable) return 51;
       if (!outcome) {
-        std::fprintf(stderr, "member %d: %s\n", static_cast<int>(self.id), outcome.error().to_string().c_str());
+        std::fprintf(stderr, "worker %d: %s\n", static_cast<int>(self.id), outcome.error().to_string().c_str());
         return 21;
       }
       if (*outcome == StepOutcome::kEnded) return 50;
@@ -239,7 +241,7 @@ struct Job {
 };
 
 // Of a job that two found: two more come one after the other, get the model and compute.
-inline void expect_joiners_take_part(Job& job) {
+inline void expect_joining_workers_take_part(Job& job) {
   std::vector<ChildRank> children;
   for (int slot = 0; slot < 2; ++slot) children.push_back(job.found(slot));
   job.wait_for_step(0, 20);
@@ -247,7 +249,7 @@ inline void expect_joiners_take_part(Job& job) {
   job.wait_for_step(2, 30);
   children.push_back(job.join(3, 501, {{0, 100}}));
   job.wait_for_step(3, 40);
-  EXPECT_GE(job.score->views[0], 3u);
+  EXPECT_GE(job.score->memberships[0], 3u);
   job.expect_the_right_models(20);
   for (ChildRank& child : children) EXPECT_EQ(child.wait(), 0);
   job.check_models();

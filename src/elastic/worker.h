@@ -1,6 +1,6 @@
 #pragma once
 // A process of a training job on one or several hosts that goes on when others die, join or leave: the protocol of
-// views and steps (member/member.h) on real processes.
+// memberships and steps (membership/protocol.h) on real processes.
 //
 //   ORRERY_TRY(auto worker, Worker::start(options));
 //   while (worker->progress().step < steps) {
@@ -9,25 +9,25 @@
 //     if (outcome == StepOutcome::kEnded) break;
 //   }
 //
-// The results of a step take effect in the callback `commit`, on all members or on none. If finish_step() returns
-// kChanged, the view has changed: the step has been committed or not (progress() tells), and the next one is computed
-// with the new session, ranks and samples.
+// The results of a step take effect in the callback `commit`, on all workers or on none. If finish_step() returns
+// kChanged, the membership has changed: the step has been committed or not (progress() tells), and the next one is
+// computed with the new session, ranks and samples.
 //
-// Deaths are noticed by the seats. Joins, leaves and other wishes arrive as messages between steps and wait for the end
-// of the next one: its votes say whether the leader knows of such a wish, and then nobody begins another step before
-// the view has changed. New members get the model from the others through the new session (`state`): while all wait,
-// or, with `lanes`, between steps that go on meanwhile. Who gets it so is a shadow at first: it takes part in all
-// operations, without samples of its own.
+// Deaths are noticed by the leases. Joins, leaves and other requests arrive as messages between steps and wait for the
+// end of the next one: its votes say whether the leader knows of such a request, and then nobody begins another step
+// before the membership has changed. New workers get the model from the others through the new session (`state`): while
+// all wait, or, with `lanes`, between steps that go on meanwhile. Who gets it so is a learner at first: it takes part
+// in all operations, without samples of its own.
 //
-// If members are on several hosts (their records have addresses), sessions go over TCP, inside hosts through shared
-// memory (net/two_level.h), and whoever is on another host is noticed by its connections (net/mail.h). There a member
+// If workers are on several hosts (their records have addresses), sessions go over TCP, inside hosts through shared
+// memory (net/two_level.h), and whoever is on another host is noticed by its connections (net/peers.h). There a worker
 // that cannot be reached need not be dead: the majority goes on without it, see QuorumRule. A minority commits nothing;
-// it gives up after `fence_max`, or as soon as it hears that the others have gone on: finish_step() is then
+// it gives up after `partition_timeout`, or as soon as it hears that the others have gone on: finish_step() is then
 // kUnavailable.
 //
 // A process that the launcher of a job started (job/launcher.h) gets its options from job/enlist.h, waits until it is
-// asked to join unless it is a founder, does what the launcher asks for, and tells it how far it is. Without a launcher
-// the job goes on.
+// asked to join unless it is a initial worker, does what the launcher asks for, and tells it how far it is. Without a
+// launcher the job goes on.
 
 #include <functional>
 #include <memory>
@@ -36,11 +36,11 @@
 #include "base/random.h"
 #include "elastic/host/arena.h"
 #include "elastic/job/note.h"
-#include "elastic/member/member.h"
+#include "elastic/membership/protocol.h"
+#include "elastic/messenger.h"
 #include "elastic/model_transfer.h"
 #include "elastic/monitor/ema.h"
 #include "elastic/net/two_level.h"
-#include "elastic/post.h"
 #include "elastic/session.h"
 
 namespace orrery::elastic {
@@ -48,19 +48,19 @@ namespace orrery::elastic {
 struct WorkerOptions {
   std::string job;  // name of the job on this host
   std::shared_ptr<Segment> segment;
-  MemberRecord self{};
-  std::optional<View> first{};          // of a founder: the same on all of them
-  std::vector<MemberId> contacts{};     // of a joiner: members it can ask; with a launcher, that tells
-  std::vector<MemberRecord> records{};  // of contacts on other hosts
+  WorkerRecord self{};
+  std::optional<Membership> first{};    // of a initial worker: the same on all of them
+  std::vector<WorkerId> contacts{};     // of a joining worker: workers it can ask; with a launcher, that tells
+  std::vector<WorkerRecord> records{};  // of contacts on other hosts
   std::string secret{};                 // of a job that spans hosts: what its processes know, and nobody else
-  Seconds fence_max{30};                // how long a minority waits for the others
+  Seconds partition_timeout{30};        // how long a minority waits for the others
   bool has_launcher = false;            // it listens under kLauncherName
   std::uint64_t seed = 1;               // of the irregular intervals at which lost messages are repeated
   // Lets the results of the step that was finished last take effect.
   std::function<void(const StepCommitted&)> commit{};
-  // The model, where it is now: read on members that have it, written on those that get it.
+  // The model, where it is now: read on workers that have it, written on those that get it.
   std::function<std::span<std::byte>()> state{};
-  // What is promised of the state, see model_transfer.h; the same on all members. 0: nothing.
+  // What is promised of the state, see model_transfer.h; the same on all workers. 0: nothing.
   std::uint64_t lanes = 0;
   bool is_fixed = false;  // no process can join later; the launcher is told, and refuses what would need one
   // Asked after every step: whether this process has to leave, because of a signal for example.
@@ -70,24 +70,24 @@ struct WorkerOptions {
 
 enum class StepOutcome {
   kCommitted,
-  kChanged,  // a new view has begun
-  kEnded,    // no member any more: left, or expelled; or all members have stopped at this step
+  kChanged,  // a new membership has begun
+  kEnded,    // no worker any more: left, or expelled; or all workers have stopped at this step
 };
 
 // Belongs to the thread that started it.
 class Worker {
  public:
-  // Returns when the first view with this process in it has begun.
+  // Returns when the first membership with this process in it has begun.
   static Result<std::unique_ptr<Worker>> start(WorkerOptions options);
   ~Worker();
 
-  // Of the view; there is none after kEnded.
+  // Of the membership; there is none after kEnded.
   Collectives& session() { return *session_; }
   bool has_session() const { return session_ != nullptr; }
   Arena& arena() { return arena_; }
-  const View& view() const { return member_.view(); }
-  const TrainingProgress& progress() const { return member_.progress(); }
-  int rank() const { return view().rank_of(self_.id); }
+  const Membership& membership() const { return protocol_.membership(); }
+  const TrainingProgress& progress() const { return protocol_.progress(); }
+  int rank() const { return membership().rank_of(self_.id); }
   // Positions of the data that this rank has in the step to be computed; in order_of(progress().cursor). `weights` by
   // rank, the same on all of them, if they are not to have equally many.
   DataRange own_samples(std::span<const std::uint64_t> weights = {}) const;
@@ -95,51 +95,52 @@ class Worker {
   // `operations` is how the operations of the step ended. An error that is not kUnavailable is handed back.
   Result<StepOutcome> finish_step(const Status& operations);
 
-  // From the next view on; the view changes between two steps. The last member ends instead.
+  // From the next membership on; the membership changes between two steps. The last worker ends instead.
   void leave();
   bool is_leaving() const { return is_leaving_; }
-  // A member whose model is not complete yet. It has no samples; its `commit` is called as on all others.
-  bool is_shadow() const { return !member_.has_state(); }
-  // All members stop at the same step.
+  // A worker whose model is not complete yet. It has no samples; its `commit` is called as on all others.
+  bool is_learner() const { return !protocol_.has_state(); }
+  // All workers stop at the same step.
   void stop();
-  // From the step after the one at hand on, however often that has to be begun. A wish dies with the member that holds
-  // it: what must not be lost is wished by all members at the same step.
+  // From the step after the one at hand on, however often that has to be begun. A request dies with the worker that
+  // holds it: what must not be lost is requested by all workers at the same step.
   void set_parameter(std::string name, double value);
-  // Now: operations of all members end, and the step at hand is repeated in a new view.
+  // Now: operations of all workers end, and the step at hand is repeated in a new membership.
   Status set_parameter_at_once(std::string name, double value);
-  // From now on waiting for other members ends with kIo after so long: in operations, votes and changes of the view.
-  // This process is then of no further use to its job. Nothing: it may take for ever.
+  // From now on waiting for other workers ends with kIo after so long: in operations, votes and changes of the
+  // membership. This process is then of no further use to its job. Nothing: it may take for ever.
   void limit(std::optional<Seconds> longest);
-  // Asks the launcher for another number of members. Whether there is one that heard it.
+  // Asks the launcher for another number of workers. Whether there is one that heard it.
   bool request_size(std::uint64_t size);
-  MemberId id() const { return self_.id; }
+  WorkerId id() const { return self_.id; }
 
  private:
-  struct ParameterWish {
+  struct ParameterRequest {
     std::string name;
     double value = 0;
     std::uint64_t after_step = 0;
   };
 
-  Worker(WorkerOptions options, std::unique_ptr<Seat> seat, std::unique_ptr<Post> post, Member member);
+  Worker(WorkerOptions options, std::unique_ptr<SlotLease> lease, std::unique_ptr<Messenger> post,
+         MembershipProtocol worker);
   Status pump(Seconds timeout);
-  // Votes for the step at hand with all others. Whether the leader wants the view to change.
+  // Votes for the step at hand with all others. Whether the leader wants the membership to change.
   Result<bool> vote();
   void notice_deaths();
-  void notice_death_here(const MemberRecord& member);
-  void notice_loss(const MemberRecord& member);
+  void notice_death_here(const WorkerRecord& worker);
+  void notice_loss(const WorkerRecord& worker);
   void tick_now_and_then();
-  // Makes parameters that are due a matter of the next view. Whether there were any.
-  bool submit_wishes();
-  bool is_wanting(const ParameterWish& wish) const;
+  // Makes parameters that are due a matter of the next membership. Whether there were any.
+  bool submit_requests();
+  bool is_wanting(const ParameterRequest& request) const;
   // An error once this process has been in a minority for too long, or nobody is left who has the model.
-  Status check_fence();
+  Status check_partition();
   // Across hosts a majority is needed to go on, so nobody goes before all are at the end.
   void part();
   Status handle_events();
   Status handle(const Event& event);
   void handle(const Note& note);
-  bool send_note(MemberId to, const Note& note);
+  bool send_note(WorkerId to, const Note& note);
   void report();
   void report_now_and_then();
   // Until the launcher asks this process to join.
@@ -147,12 +148,12 @@ class Worker {
   // While joining: asks for contacts again. An error if nobody is left who could take this process in.
   Status look_for_contacts();
   bool has_ended() const;
-  // No member any more.
+  // No worker any more.
   Result<StepOutcome> ended() const;
   Status open_session();
-  // While others have yet to come to the view of `epoch`.
-  Status wait_for_others(std::uint64_t epoch);
-  // Shared memory on one host; TCP between hosts; both if hosts have several members.
+  // While others have yet to come to the membership of `generation`.
+  Status wait_for_others(std::uint64_t generation);
+  // Shared memory on one host; TCP between hosts; both if hosts have several workers.
   Result<std::unique_ptr<Collectives>> open_collectives();
   Result<std::unique_ptr<Session>> open_here();
   Result<std::unique_ptr<net::Session>> open_between(const std::vector<int>& ranks);
@@ -161,28 +162,28 @@ class Worker {
   // A piece of it, before a step takes effect.
   Status transfer_piece();
   void model_transferred();
-  // Until a view later than `epoch` is open, or this process is no member.
-  Result<StepOutcome> change_view(std::uint64_t epoch);
+  // Until a membership later than `generation` is open, or this process is no worker.
+  Result<StepOutcome> change_membership(std::uint64_t generation);
 
   WorkerOptions options_;
-  MemberRecord self_;
-  std::unique_ptr<Seat> seat_;
+  WorkerRecord self_;
+  std::unique_ptr<SlotLease> lease_;
   Arena arena_;
-  std::unique_ptr<Post> post_;
-  Member member_;
+  std::unique_ptr<Messenger> messenger_;
+  MembershipProtocol protocol_;
   std::unique_ptr<Collectives> session_;
-  std::optional<ModelTransfer> transfer_;  // while there are shadows
-  ModelTransfer::Position position_ = 0;   // of this shadow
-  bool view_is_open_ = false;
-  bool all_came_;  // every member of the view was there at some time
+  std::optional<ModelTransfer> transfer_;  // while there are learners
+  ModelTransfer::Position position_ = 0;   // of this learner
+  bool membership_is_open_ = false;
+  bool all_came_;  // every worker of the membership was there at some time
   bool is_asked_ = false, is_leaving_ = false, is_stopping_ = false, last_report_sent_ = false;
-  std::vector<ParameterWish> wishes_;
+  std::vector<ParameterRequest> parameter_requests_;
   std::optional<Seconds> longest_;  // see limit()
   Random random_;
   Seconds next_tick_{0}, next_report_{0}, launcher_heard_{0};
   Seconds last_commit_{0}, last_piece_{0}, quorum_seen_{0};
-  std::uint64_t commit_epoch_ = 0;  // of the last commit
-  double pause_s_ = 0;              // see Report
+  std::uint64_t commit_generation_ = 0;  // of the last commit
+  double pause_s_ = 0;                   // see Report
   Ema step_s_{.decay = 0.9}, vote_s_{.decay = 0.9};
 };
 

@@ -1,4 +1,4 @@
-// Whole jobs of real processes whose members are on hosts of their own: they train, die, join and leave.
+// Whole jobs of real processes whose workers are on hosts of their own: they train, die, join and leave.
 
 #include "elastic/test_training.h"
 
@@ -35,9 +35,9 @@ TEST(WorkerHosts, TheMajorityGoesOnWhenOneIsKilled) {
   }
 }
 
-// Members that are left on one host know for certain who is dead, and need no majority any more.
+// Workers that are left on one host know for certain who is dead, and need no majority any more.
 TEST(WorkerHosts, WhoeverIsLeftOnOneHostGoesOn) {
-  Job job(3, 8, 2);  // members 0 and 2 on host 0
+  Job job(3, 8, 2);  // workers 0 and 2 on host 0
   std::vector<ChildRank> children;
   for (int slot = 0; slot < 3; ++slot) children.push_back(job.found(slot));
   job.wait_for_step(0, 10);
@@ -52,7 +52,7 @@ TEST(WorkerHosts, WhoeverIsLeftOnOneHostGoesOn) {
 
 TEST(WorkerHosts, AMinorityCommitsNothingAndGivesUp) {
   Job job(3, 8, 3);
-  job.fence_max = Seconds(0.5);
+  job.partition_timeout = Seconds(0.5);
   std::vector<ChildRank> children;
   for (int slot = 0; slot < 3; ++slot) children.push_back(job.found(slot));
   job.wait_for_step(2, 10);
@@ -64,18 +64,18 @@ TEST(WorkerHosts, AMinorityCommitsNothingAndGivesUp) {
 
 TEST(WorkerHosts, JoinersOnOtherHostsGetTheModel) {
   Job job(2, 8, 4);
-  expect_joiners_take_part(job);
+  expect_joining_workers_take_part(job);
 }
 
-// Kills and joins at random moments, also while a view is changing; a majority lives at any time.
+// Kills and joins at random moments, also while a membership is changing; a majority lives at any time.
 TEST(WorkerHosts, AHistoryOfKillsAndJoins) {
   Random random(17);
   for (int round = 0; round < 3; ++round) {
     Job job(3, 8, 8);
     std::map<int, ChildRank> live;
     for (int slot = 0; slot < 3; ++slot) live.emplace(slot, job.found(slot));
-    std::map<int, MemberId> ids = {{0, 100}, {1, 101}, {2, 102}};
-    MemberId next_id = 1000;
+    std::map<int, WorkerId> ids = {{0, 100}, {1, 101}, {2, 102}};
+    WorkerId next_id = 1000;
     job.wait_for_step(0, 3);
     for (int event = 0; event < 8; ++event) {
       ::usleep(static_cast<useconds_t>(random.below(30'000)));

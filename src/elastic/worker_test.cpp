@@ -66,24 +66,24 @@ TEST(Worker, TheLastOneGoesOn) {
 
 TEST(Worker, AJoinerGetsTheModelAndTakesPart) {
   Job job(2);
-  expect_joiners_take_part(job);
+  expect_joining_workers_take_part(job);
 }
 
-// Kills and joins at random moments, also while a view is changing.
+// Kills and joins at random moments, also while a membership is changing.
 TEST(Worker, AHistoryOfKillsAndJoins) {
   Random random(7);
   for (int round = 0; round < 3; ++round) {
     Job job(3);
     std::map<int, ChildRank> live;
     for (int slot = 0; slot < 3; ++slot) live.emplace(slot, job.found(slot));
-    std::map<int, MemberId> ids = {{0, 100}, {1, 101}, {2, 102}};
-    MemberId next_id = 1000;
+    std::map<int, WorkerId> ids = {{0, 100}, {1, 101}, {2, 102}};
+    WorkerId next_id = 1000;
     job.wait_for_step(0, 3);
     for (int event = 0; event < 12; ++event) {
       ::usleep(static_cast<useconds_t>(random.below(30'000)));
       if (live.size() > 1 && random.below(2) == 0) {
         auto victim = std::next(live.begin(), static_cast<std::ptrdiff_t>(random.below(live.size())));
-        // Someone with the model must be left: joiners may not have it yet.
+        // Someone with the model must be left: joining workers may not have it yet.
         std::size_t with_model = 0;
         for (const auto& [slot, child] : live) with_model += job.score->steps[slot] > 0 && slot != victim->first;
         if (with_model == 0) continue;

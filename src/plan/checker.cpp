@@ -23,15 +23,15 @@ struct Choice {
   long double time;
 };
 
-// Work that is saved every so often on a machine that can be taken away (docs/plan.md), one stretch after the other.
+// Work that is saved every so often on a machine that can be taken away (docs/plan.md), one segment after the other.
 long double expected_s(const SpotRules& rules, long double work, int machines) {
   const long double rate = static_cast<long double>(rules.interruptions_per_h) * machines / 3600;
-  const auto stretch = [&](long double length) {
+  const auto segment = [&](long double length) {
     return rate > 0 ? std::exp(rate * rules.restart.value()) * std::expm1(rate * length) / rate : length;
   };
   const long double every = rules.save_every.value();
   const long double parts = std::ceil(work / every);  // the last need not be saved
-  return (parts - 1) * stretch(every + rules.save.value()) + stretch(work - (parts - 1) * every);
+  return (parts - 1) * segment(every + rules.save.value()) + segment(work - (parts - 1) * every);
 }
 
 // How long a job takes there without what switching costs; nothing if it may not.

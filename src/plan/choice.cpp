@@ -152,27 +152,27 @@ void Choices::add(const Offer& offer, int machines) {
     const auto [group, is_new] = groups_.try_emplace({offer.device, offer.device_count, machines, batch});
     if (is_new) group->second = {offer.device_count, machines, batch, offer.device, {}};
     group->second.offers.push_back(&offer);
-    ways_ += (space_.on_demand ? 1 : 0) + (space_.spot && offer.spot ? 1 : 0);
+    configurations_ += (space_.on_demand ? 1 : 0) + (space_.spot && offer.spot ? 1 : 0);
   }
 }
 
-std::vector<Choice> Choices::ways_of(const Group& group, const Prediction& prediction, double share) const {
-  std::vector<Choice> ways;
+std::vector<Choice> Choices::configurations_of(const Group& group, const Prediction& prediction, double share) const {
+  std::vector<Choice> configurations;
   for (const Offer* offer : group.offers) {
-    Choice way{.offer = offer, .machines = group.machines, .batch = group.batch, .prediction = &prediction};
+    Choice configuration{.offer = offer, .machines = group.machines, .batch = group.batch, .prediction = &prediction};
     const double replicas =
         static_cast<double>(group.machines) * group.devices_per_machine / static_cast<double>(space_.replica_devices);
-    way.without_work = (replicas - 1) * static_cast<double>(group.batch) >= space_.samples;
-    way.price = offer->price * group.machines;
-    price(way, share);
-    if (space_.on_demand) ways.push_back(way);
+    configuration.without_work = (replicas - 1) * static_cast<double>(group.batch) >= space_.samples;
+    configuration.price = offer->price * group.machines;
+    price(configuration, share);
+    if (space_.on_demand) configurations.push_back(configuration);
     if (!space_.spot || !offer->spot) continue;
-    way.is_spot = true;
-    way.price = *offer->spot * group.machines;
-    price(way, share);
-    ways.push_back(way);
+    configuration.is_spot = true;
+    configuration.price = *offer->spot * group.machines;
+    price(configuration, share);
+    configurations.push_back(configuration);
   }
-  return ways;
+  return configurations;
 }
 
 void Choices::price(Choice& choice, double share) const {
@@ -216,7 +216,7 @@ Result<const Prediction*> Choices::predict(const Group& group, int machines) {
 
 Status Choices::judge(const Limits& limits, bool thorough) {
   choices_.clear();
-  choices_.reserve(ways_);
+  choices_.reserve(configurations_);
   ORRERY_TRY_VOID(thorough ? predict_all() : predict_promising(limits));
   mark(limits);
   return {};
@@ -225,7 +225,7 @@ Status Choices::judge(const Limits& limits, bool thorough) {
 Status Choices::predict_all() {
   for (const auto& [key, group] : groups_) {
     ORRERY_TRY(const Prediction* prediction, predict(group, group.machines));
-    for (Choice& way : ways_of(group, *prediction, 1)) choices_.push_back(way);
+    for (Choice& configuration : configurations_of(group, *prediction, 1)) choices_.push_back(configuration);
   }
   return {};
 }
@@ -239,10 +239,11 @@ class Front {
     const auto after = best_.upper_bound(time);
     return after != best_.begin() && std::prev(after)->second <= cost;
   }
-  void add(const Choice& way) {
-    if (beats(way.time.value, way.cost.value)) return;
-    best_[way.time.value] = way.cost.value;
-    for (auto next = best_.upper_bound(way.time.value); next != best_.end() && next->second >= way.cost.value;)
+  void add(const Choice& configuration) {
+    if (beats(configuration.time.value, configuration.cost.value)) return;
+    best_[configuration.time.value] = configuration.cost.value;
+    for (auto next = best_.upper_bound(configuration.time.value);
+         next != best_.end() && next->second >= configuration.cost.value;)
       next = best_.erase(next);
   }
 
@@ -255,41 +256,43 @@ class Front {
 Status Choices::predict_promising(const Limits& limits) {
   struct Bounded {
     const Group* group;
-    std::vector<Choice> ways;
+    std::vector<Choice> configurations;
     Dollars least;
   };
   std::vector<Bounded> order;
   for (const auto& [key, group] : groups_) {
     ORRERY_TRY(const Prediction* alone, predict(group, 0));
     const double devices = static_cast<double>(group.machines) * group.devices_per_machine;
-    Bounded one{&group, ways_of(group, *alone, kScalingSlack * static_cast<double>(space_.replica_devices) / devices),
+    Bounded one{&group,
+                configurations_of(group, *alone, kScalingSlack * static_cast<double>(space_.replica_devices) / devices),
                 Dollars(std::numeric_limits<double>::infinity())};
-    for (const Choice& way : one.ways) one.least = std::min(one.least, way.cost.value);
+    for (const Choice& configuration : one.configurations) one.least = std::min(one.least, configuration.cost.value);
     order.push_back(std::move(one));
   }
   std::stable_sort(order.begin(), order.end(), [](const Bounded& a, const Bounded& b) { return a.least < b.least; });
   Front front;
   for (Bounded& one : order) {
-    const auto hopeless = [&](const Choice& way) {
-      const bool late = limits.deadline && limits.certainty >= 0.5 && way.time.value > *limits.deadline;
-      const bool dear = limits.budget && limits.certainty >= 0.5 && way.cost.value > *limits.budget;
-      return way.without_work || late || dear || front.beats(way.time.value, way.cost.value);
+    const auto hopeless = [&](const Choice& configuration) {
+      const bool late = limits.deadline && limits.certainty >= 0.5 && configuration.time.value > *limits.deadline;
+      const bool dear = limits.budget && limits.certainty >= 0.5 && configuration.cost.value > *limits.budget;
+      return configuration.without_work || late || dear ||
+             front.beats(configuration.time.value, configuration.cost.value);
     };
-    if (std::all_of(one.ways.begin(), one.ways.end(), hopeless)) {
-      for (Choice& way : one.ways) way.is_bound = true;
+    if (std::all_of(one.configurations.begin(), one.configurations.end(), hopeless)) {
+      for (Choice& configuration : one.configurations) configuration.is_bound = true;
     } else {
       ORRERY_TRY(const Prediction* prediction, predict(*one.group, one.group->machines));
-      one.ways = ways_of(*one.group, *prediction, 1);
-      for (const Choice& way : one.ways)
-        if (verdict_alone(way, limits) == Verdict::kOnFront) front.add(way);
+      one.configurations = configurations_of(*one.group, *prediction, 1);
+      for (const Choice& configuration : one.configurations)
+        if (verdict_alone(configuration, limits) == Verdict::kOnFront) front.add(configuration);
     }
-    choices_.insert(choices_.end(), one.ways.begin(), one.ways.end());
+    choices_.insert(choices_.end(), one.configurations.begin(), one.configurations.end());
   }
   return {};
 }
 
 void Choices::mark(const Limits& limits) {
-  // Equal ways by the order of the list of offers, whatever group they came from.
+  // Equal configurations by the order of the list of offers, whatever group they came from.
   std::sort(choices_.begin(), choices_.end(), [](const Choice& a, const Choice& b) {
     return std::tuple(by_time(a), a.offer, a.machines, a.batch) < std::tuple(by_time(b), b.offer, b.machines, b.batch);
   });

@@ -3,10 +3,10 @@
 // not the others.
 //
 // A way is an offer, a number of its machines, a batch, and whether they are rented on demand or as spot machines
-// (spot.h). All ways do the same work, so many samples. Ways on the same devices and number take the same time; each
-// such group is predicted once, unless it cannot win: n devices are at most n times as fast as one, so what one device
-// takes, divided by n, bounds the group's time and cost from below (kScalingSlack allows for predictors that disagree
-// with themselves). A group whose bound another way beats, or that misses a limit, is not predicted.
+// (spot.h). All configurations do the same work, so many samples. Ways on the same devices and number take the same
+// time; each such group is predicted once, unless it cannot win: n devices are at most n times as fast as one, so what
+// one device takes, divided by n, bounds the group's time and cost from below (kScalingSlack allows for predictors that
+// disagree with themselves). A group whose bound another way beats, or that misses a limit, is not predicted.
 //
 // Intervals are read as log-normal: with [low, high] the 80 % interval of a time t,
 //
@@ -117,14 +117,14 @@ class Choices {
   // Offers that cannot be used are counted; nothing is predicted yet.
   void add(std::span<const hardware::Offer> offers);
 
-  // Predicts, sorts the ways by time and cost and says of each what becomes of it; none is kChosen yet. `thorough`:
-  // every group is predicted. The error is that of the predictor.
+  // Predicts, sorts the configurations by time and cost and says of each what becomes of it; none is kChosen yet.
+  // `thorough`: every group is predicted. The error is that of the predictor.
   Status judge(const Limits& limits, bool thorough);
 
   std::vector<Choice>& all() { return choices_; }
   const std::vector<Choice>& all() const { return choices_; }
   const LeftOut& left_out() const { return left_out_; }
-  std::size_t ways() const { return ways_; }
+  std::size_t configurations() const { return configurations_; }
   std::size_t predictions() const { return predictions_.size(); }
 
  private:
@@ -139,8 +139,8 @@ class Choices {
 
   bool possible(const hardware::Offer& offer, int machines);
   void add(const hardware::Offer& offer, int machines);
-  // The ways of a group, if it takes as long as predicted, or at least `share` of it.
-  std::vector<Choice> ways_of(const Group& group, const predict::Prediction& prediction, double share) const;
+  // The configurations of a group, if it takes as long as predicted, or at least `share` of it.
+  std::vector<Choice> configurations_of(const Group& group, const predict::Prediction& prediction, double share) const;
   void price(Choice& choice, double share) const;
   Result<const predict::Prediction*> predict(const Group& group, int machines);
   Result<const workload::TrainingGraph*> graph_at(std::int64_t batch);
@@ -156,7 +156,7 @@ class Choices {
   std::map<std::int64_t, workload::TrainingGraph> graphs_;  // by batch
   std::map<Key, Group> groups_;
   std::map<Key, predict::Prediction> predictions_;
-  std::size_t ways_ = 0;
+  std::size_t configurations_ = 0;
   std::vector<Choice> choices_;
   LeftOut left_out_;
 };

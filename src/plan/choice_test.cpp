@@ -22,7 +22,7 @@ TEST(ChoiceTest, IntervalsAreReadAsLogNormal) {
   EXPECT_EQ(chance_within(ten, 0), 0);
 }
 
-// Four ways of 10, 20, 20 and 30 hours; the last does not fit.
+// Four configurations of 10, 20, 20 and 30 hours; the last does not fit.
 class JudgedTest : public testing::Test {
  protected:
   JudgedTest() {
@@ -69,7 +69,7 @@ TEST_F(JudgedTest, SaysWhatIsNearestWhenNothingWillDo) {
   EXPECT_EQ(reason(*large[0], limits), "does not fit: needs 23.0 GiB, has 16.0 GiB");
 }
 
-// Offers of made-up prices for real devices.
+// Offers of synthetic prices for real devices.
 class ChoicesTest : public testing::Test {
  protected:
   static hardware::Offer offer(const char* device, int count, double usd_h, std::optional<double> spot = {}) {
@@ -97,7 +97,7 @@ class ChoicesTest : public testing::Test {
                                           offer("V100", 4, 10), offer("", 1, 1)};
 };
 
-TEST_F(ChoicesTest, EveryWayIsJudgedAndTheFrontIsTheParetoFront) {
+TEST_F(ChoicesTest, EveryConfigurationIsJudgedAndTheFrontIsTheParetoFront) {
   const ChoiceSpace space{.machines = {1, 2}, .batches = {16, 64}, .samples = 1e6};
   Choices choices = made(space);
   EXPECT_EQ(choices.left_out().unknown_device, 2U);
@@ -127,15 +127,16 @@ TEST_F(ChoicesTest, WhatIsNotPredictedWouldNotHaveWon) {
     ASSERT_TRUE(quick.judge(limits, false));
     EXPECT_EQ(quick.all().size(), thorough.all().size());
     std::vector<std::string> expected, found;
-    for (const Choice& way : thorough.all())
-      if (way.on_front()) expected.push_back(fmt::format("{} {}", way.place(), way.batch));
-    for (const Choice& way : quick.all())
-      if (way.on_front()) found.push_back(fmt::format("{} {}", way.place(), way.batch));
+    for (const Choice& configuration : thorough.all())
+      if (configuration.on_front())
+        expected.push_back(fmt::format("{} {}", configuration.place(), configuration.batch));
+    for (const Choice& configuration : quick.all())
+      if (configuration.on_front()) found.push_back(fmt::format("{} {}", configuration.place(), configuration.batch));
     EXPECT_EQ(found, expected);
   }
 }
 
-TEST_F(ChoicesTest, SpotWaysTakeLongerAndSayWhy) {
+TEST_F(ChoicesTest, SpotConfigurationsTakeLongerAndSayWhy) {
   ChoiceSpace space{.batches = {32}, .spot = true, .samples = 1e8};
   space.rules.interruptions_per_h = 0.5;
   Choices choices = made(space);

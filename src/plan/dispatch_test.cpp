@@ -78,7 +78,7 @@ TEST(DispatchTest, OrdersDiffer) {
 
 TEST(DispatchTest, PlansKeepTheLimitsAndWhatRuns) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-    const Instance instance = made_up(seed, {.nodes = 3, .jobs = 8});
+    const Instance instance = synthetic(seed, {.nodes = 3, .jobs = 8});
     const Plan first = dispatch_plan(instance, {}, dispatch_rules()[0]);
     ASSERT_TRUE(check_plan(instance, Objective::kWait, first));
     for (const DispatchRule& rule : dispatch_rules()) {
@@ -96,7 +96,7 @@ TEST(DispatchTest, PlansKeepTheLimitsAndWhatRuns) {
 
 TEST(OrderSearchTest, IsNeverWorseThanTheRulesAndNearTheBestOfAllOrders) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const Instance instance = made_up(seed, {.nodes = 1, .jobs = 5, .gpus_max = 1});
+    const Instance instance = synthetic(seed, {.nodes = 1, .jobs = 5, .gpus_max = 1});
     const OrderSearch found = search_order(instance, {}, {}, 300, seed);
     for (const DispatchRule& rule : dispatch_rules())
       EXPECT_LE(found.best.forecast.score(), dispatch(instance, {}, rule).forecast.score());

@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 
 TEST(PlanInstance, IsReadWithOrWithoutItsFrame) {
-  const json bare = made_up_json(1, {});
+  const json bare = synthetic_json(1, {});
   const json framed = {{"format", "capacity-oracle-1"}, {"instance", bare}};
   for (const json& one : {bare, framed}) {
     const auto instance = read_instance(one.dump(), "f");
@@ -51,13 +51,13 @@ TEST(PlanInstance, MistakesAreNamed) {
       {"/jobs/3", 7, "f: instance.jobs[3]: expected an object"},
   };
   for (const Case& one : cases) {
-    json text = made_up_json(1, {});
+    json text = synthetic_json(1, {});
     text[json::json_pointer(one.path)] = one.value;
     const auto instance = read_instance(text.dump(), "f");
     ASSERT_FALSE(instance) << one.path;
     EXPECT_EQ(instance.error().to_string(), one.message);
   }
-  json text = made_up_json(1, {});
+  json text = synthetic_json(1, {});
   text.erase("now_s");
   EXPECT_EQ(read_instance(text.dump(), "f").error().to_string(), "f: instance.now_s: missing");
   EXPECT_EQ(read_instance("{\"a\":", "f").error().to_string(), "f: not JSON at byte 6");
@@ -65,7 +65,7 @@ TEST(PlanInstance, MistakesAreNamed) {
 }
 
 TEST(PlanInstance, CostsThatCannotBeAddedUpAreRefused) {
-  json text = made_up_json(1, {});
+  json text = synthetic_json(1, {});
   text["rho"] = 1e6;
   text["jobs"][0]["weight_usd_s"] = 1e12;
   const auto instance = read_instance(text.dump(), "f");

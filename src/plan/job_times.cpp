@@ -82,14 +82,15 @@ struct Obstacles {
 };
 
 // Places without their times: parts of one machine, then whole machines.
-std::vector<PredictedWay> places(const workload::JobSpec& spec, std::span<const VmType> types, int machines_max) {
+std::vector<PredictedConfiguration> places(const workload::JobSpec& spec, std::span<const VmType> types,
+                                           int machines_max) {
   std::map<std::string, int> most;
   std::map<std::pair<std::string, int>, bool> shapes;
   for (const VmType& type : types) {
     most[type.gpu] = std::max(most[type.gpu], type.gpus);
     shapes[{type.gpu, type.gpus}] = true;
   }
-  std::vector<PredictedWay> all;
+  std::vector<PredictedConfiguration> all;
   for (const auto& [device, gpus_max] : most)
     for (int gpus = 1; gpus <= gpus_max; ++gpus)
       if (allowed(spec, device, gpus)) all.push_back({device, gpus});
@@ -101,42 +102,44 @@ std::vector<PredictedWay> places(const workload::JobSpec& spec, std::span<const 
 
 }  // namespace
 
-Result<std::vector<PredictedWay>> predicted_ways(const workload::JobSpec& spec, const workload::TrainingGraph& graph,
-                                                 std::int64_t batch, std::span<const VmType> types, int machines_max,
-                                                 const predict::Predictor& predictor, const MakeRun& make_run) {
+Result<std::vector<PredictedConfiguration>> predicted_configurations(
+    const workload::JobSpec& spec, const workload::TrainingGraph& graph, std::int64_t batch,
+    std::span<const VmType> types, int machines_max, const predict::Predictor& predictor, const MakeRun& make_run) {
   Obstacles obstacles;
-  std::vector<PredictedWay> ways;
-  for (PredictedWay& way : places(spec, types, machines_max)) {
+  std::vector<PredictedConfiguration> configurations;
+  for (PredictedConfiguration& configuration : places(spec, types, machines_max)) {
     obstacles.asked = true;
-    const int devices = way.gpus * way.machines;
-    ORRERY_TRY(const hardware::Placement placement, hardware::make_placement(way.device, devices, way.gpus));
+    const int devices = configuration.gpus * configuration.machines;
+    ORRERY_TRY(const hardware::Placement placement,
+               hardware::make_placement(configuration.device, devices, configuration.gpus));
     ORRERY_TRY(workload::TrainingGraph at, graph.with_batch(workload::replica_batch(spec, devices).value_or(batch)));
     ORRERY_TRY(const workload::TrainingRun run, make_run(std::move(at), placement));
     ORRERY_TRY(const predict::Prediction prediction, predictor.predict(run, placement));
     const Bytes lacking = prediction.memory.value - prediction.device_memory;
     if (!prediction.fits && lacking < obstacles.lacking) {
       obstacles.lacking = lacking;
-      obstacles.device = way.device;
+      obstacles.device = configuration.device;
     }
     const auto& time = prediction.total_time;
     if (!prediction.fits || time.value.value() > kTimeMaxS) continue;
     const double value = std::max(time.value.value(), 1e-3);
-    way.time_s = {value, std::clamp(time.low.value(), 1e-6 * value, value), std::max(time.high.value(), value)};
-    way.in_domain = prediction.in_domain;
-    ways.push_back(std::move(way));
+    configuration.time_s = {value, std::clamp(time.low.value(), 1e-6 * value, value),
+                            std::max(time.high.value(), value)};
+    configuration.in_domain = prediction.in_domain;
+    configurations.push_back(std::move(configuration));
   }
-  if (ways.empty()) return obstacles.error(spec, machines_max);
-  return ways;
+  if (configurations.empty()) return obstacles.error(spec, machines_max);
+  return configurations;
 }
 
-Job job_of(std::span<const PredictedWay> ways) {
+Job job_of(std::span<const PredictedConfiguration> configurations) {
   Job job;
-  for (const PredictedWay& way : ways) {
-    if (way.machines > 1) continue;
-    std::vector<double>& times = job.times_s[way.device];
-    const auto gpus = static_cast<std::size_t>(way.gpus);
+  for (const PredictedConfiguration& configuration : configurations) {
+    if (configuration.machines > 1) continue;
+    std::vector<double>& times = job.times_s[configuration.device];
+    const auto gpus = static_cast<std::size_t>(configuration.gpus);
     if (times.size() < gpus) times.resize(gpus, kCannot);
-    times[gpus - 1] = way.time_s.value;
+    times[gpus - 1] = configuration.time_s.value;
   }
   return job;
 }

@@ -15,7 +15,7 @@ namespace orrery::plan {
 Result<std::vector<VmType>> vm_types_of(std::span<const hardware::Offer> offers, bool spot);
 
 // A place a job can run in: so many devices of each of so many machines. Several machines are given whole.
-struct PredictedWay {
+struct PredictedConfiguration {
   std::string device;
   int gpus = 1;  // of each machine
   int machines = 1;
@@ -27,12 +27,12 @@ inline constexpr int kSpreadMax = 64;  // machines of one job
 // Every place that the types have, on at most `machines_max` machines, except where the job may not run (other devices
 // or numbers are asked for, the batch does not divide), does not fit into memory or takes longer than kTimeMaxS.
 // kInfeasible if it can run nowhere: says which constraint is broken and by how much.
-Result<std::vector<PredictedWay>> predicted_ways(const workload::JobSpec& spec, const workload::TrainingGraph& graph,
-                                                 std::int64_t batch, std::span<const VmType> types, int machines_max,
-                                                 const predict::Predictor& predictor, const MakeRun& make_run);
+Result<std::vector<PredictedConfiguration>> predicted_configurations(
+    const workload::JobSpec& spec, const workload::TrainingGraph& graph, std::int64_t batch,
+    std::span<const VmType> types, int machines_max, const predict::Predictor& predictor, const MakeRun& make_run);
 
 // The times on one machine, as predicted: infinite where it cannot run. Ids, dates and weights are left to the caller.
-Job job_of(std::span<const PredictedWay> ways);
+Job job_of(std::span<const PredictedConfiguration> configurations);
 
 // The types on which some job, on some number of GPUs, is not beaten in both time and share of the price. Others could
 // only help by filling machines better, and plans take longer with each.

@@ -54,16 +54,16 @@ TEST(JobTimesTest, TheCheapestOfferOfEachShapeIsRented) {
 
 class PredictedJobTest : public testing::Test {
  protected:
-  Result<std::vector<PredictedWay>> ways(const workload::JobSpec& spec, int machines_max) {
-    return predicted_ways(spec, workload::build_model("resnet18").value(), 32, types_, machines_max, predictor_,
-                          [](auto graph, const hardware::Placement& placement) {
-                            workload::TrainingRun run{std::move(graph)};
-                            run.parallelism.data = placement.devices;
-                            return Result<workload::TrainingRun>(std::move(run));
-                          });
+  Result<std::vector<PredictedConfiguration>> configurations(const workload::JobSpec& spec, int machines_max) {
+    return predicted_configurations(spec, workload::build_model("resnet18").value(), 32, types_, machines_max,
+                                    predictor_, [](auto graph, const hardware::Placement& placement) {
+                                      workload::TrainingRun run{std::move(graph)};
+                                      run.parallelism.data = placement.devices;
+                                      return Result<workload::TrainingRun>(std::move(run));
+                                    });
   }
   Result<Job> predicted(const workload::JobSpec& spec) {
-    ORRERY_TRY(const auto all, ways(spec, 1));
+    ORRERY_TRY(const auto all, configurations(spec, 1));
     return job_of(all);
   }
   predict::AnalyticPredictor predictor_;
@@ -90,10 +90,10 @@ TEST_F(PredictedJobTest, TakesWholeMachinesWhenOneIsTooSmall) {
   spec.name = "j";
   spec.batch = 64;
   spec.resources = {{"V100", {8, 16}}};
-  EXPECT_EQ(ways(spec, 1).error().to_string(),
+  EXPECT_EQ(configurations(spec, 1).error().to_string(),
             "j: no machine that is offered has 8 to 16 V100 in one; jobs on several machines need --horizon and "
             "--nodes above 1");
-  const auto all = ways(spec, 3);
+  const auto all = configurations(spec, 3);
   ASSERT_TRUE(all) << all.error().to_string();
   // 64 samples do not divide among 12.
   ASSERT_EQ(all->size(), 1U);

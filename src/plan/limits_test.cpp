@@ -130,7 +130,7 @@ TEST(LimitsTest, SpotMachinesTakeTheExpectedTime) {
   Json json = two_jobs();
   json["vm_types"][0]["spot"] = {{"interruptions_per_h", 3.6}, {"save_every_s", 60}, {"save_s", 5}, {"restart_s", 20}};
   const Instance instance = read(json);
-  // 100 s of work at 0.001/s: a stretch of 60 + 5 s and one of 40 s.
+  // 100 s of work at 0.001/s: a segment of 60 + 5 s and one of 40 s.
   const double expected = std::exp(0.02) * (std::expm1(0.065) + std::expm1(0.04)) / 0.001;
   EXPECT_NEAR(*time_s(instance.jobs[0], instance.vm_types[0], 1), expected, 1e-9);
   EXPECT_DOUBLE_EQ(*time_s(instance.jobs[0], instance.vm_types[1], 1), 100);

@@ -44,7 +44,7 @@ double shortest_s(const Market& market, const Job& job) {
   return shortest < std::numeric_limits<double>::infinity() ? shortest : 0;
 }
 
-void Desk::hear(const schedule::Event& event) {
+void ClusterAdapter::hear(const schedule::Event& event) {
   there_.insert(there_.end(), event.arrived.begin(), event.arrived.end());
   const auto gone = [&](JobIndex job) {
     const auto in = [job](auto list) { return std::find(list.begin(), list.end(), job) != list.end(); };
@@ -67,7 +67,7 @@ void add_running(Situation& situation, const schedule::Slice& held) {
   situation.instance.jobs[job].held = {vm, held.gpus};
 }
 
-Situation MarketDesk::look(const ClusterView& view, const Instance& how) const {
+Situation MarketAdapter::look(const ClusterView& view, const Instance& how) const {
   Situation situation{how, there(), {}, {}, {}};
   Instance& instance = situation.instance;
   instance.nodes = market_.nodes;

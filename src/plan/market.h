@@ -35,9 +35,9 @@ struct Situation {
 inline constexpr std::size_t kNoVm = static_cast<std::size_t>(-1);
 
 // Follows events and keeps the jobs that have come and not ended.
-class Desk {
+class ClusterAdapter {
  public:
-  virtual ~Desk() = default;
+  virtual ~ClusterAdapter() = default;
 
   void hear(const schedule::Event& event);
   // Starts what plans cannot; before look().
@@ -54,9 +54,9 @@ class Desk {
 
 // Of rented machines. Both arguments are borrowed; `jobs` are those of the view, with their predicted times from the
 // start.
-class MarketDesk final : public Desk {
+class MarketAdapter final : public ClusterAdapter {
  public:
-  MarketDesk(const Market& market, const std::vector<Job>& jobs) : market_(market), jobs_(jobs) {}
+  MarketAdapter(const Market& market, const std::vector<Job>& jobs) : market_(market), jobs_(jobs) {}
 
   Situation look(const schedule::ClusterView& view, const Instance& how) const override;
 

@@ -28,8 +28,9 @@ constexpr std::array kPostponing = {
 
 class MilpPolicy final : public schedule::Policy {
  public:
-  MilpPolicy(const MilpPolicyOptions& options, std::unique_ptr<Desk> desk, env::Env env, MilpPolicyStats* stats)
-      : options_(options), desk_(std::move(desk)), env_(env), stats_(stats != nullptr ? *stats : own_stats_) {
+  MilpPolicy(const MilpPolicyOptions& options, std::unique_ptr<ClusterAdapter> adapter, env::Env env,
+             MilpPolicyStats* stats)
+      : options_(options), adapter_(std::move(adapter)), env_(env), stats_(stats != nullptr ? *stats : own_stats_) {
     options_.planner.random_tries = 0;
     how_.horizon_s = options.horizon_s;
     how_.kappa = 0.05;
@@ -41,9 +42,9 @@ class MilpPolicy final : public schedule::Policy {
 
   void decide(const schedule::ClusterView& view, const schedule::Event& event,
               std::vector<schedule::Decision>& decisions) override {
-    desk_->hear(event);
-    desk_->start_first(view, decisions);
-    const Situation now = desk_->look(view, how_);
+    adapter_->hear(event);
+    adapter_->start_first(view, decisions);
+    const Situation now = adapter_->look(view, how_);
     wake_ns_ = now.who.empty() ? schedule::kNever : view.now() + schedule::from_seconds(options_.horizon_s);
     if (now.who.empty()) return;
     const Seconds start = env_.clock.monotonic();
@@ -129,7 +130,7 @@ class MilpPolicy final : public schedule::Policy {
   }
 
   MilpPolicyOptions options_;
-  std::unique_ptr<Desk> desk_;
+  std::unique_ptr<ClusterAdapter> adapter_;
   Instance how_;
   env::Env env_;
   struct Listed {
@@ -147,14 +148,15 @@ class MilpPolicy final : public schedule::Policy {
 
 }  // namespace
 
-std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, std::unique_ptr<Desk> desk,
-                                                   env::Env env, MilpPolicyStats* stats) {
-  return std::make_unique<MilpPolicy>(options, std::move(desk), env, stats);
+std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options,
+                                                   std::unique_ptr<ClusterAdapter> adapter, env::Env env,
+                                                   MilpPolicyStats* stats) {
+  return std::make_unique<MilpPolicy>(options, std::move(adapter), env, stats);
 }
 
 std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, const Market& market,
                                                    const std::vector<Job>& jobs, env::Env env, MilpPolicyStats* stats) {
-  return make_milp_policy(options, std::make_unique<MarketDesk>(market, jobs), env, stats);
+  return make_milp_policy(options, std::make_unique<MarketAdapter>(market, jobs), env, stats);
 }
 
 }  // namespace orrery::plan

@@ -1,7 +1,7 @@
 #pragma once
-// Renting by plan (policy "milp"): at every event the cheapest plan that several ways of planning find.
+// Renting by plan (policy "milp"): at every event the cheapest plan that several configurations of planning find.
 //
-// Assumptions: a Desk (market.h) that says what there is; jobs can be suspended, moved and resized.
+// Assumptions: a ClusterAdapter (market.h) that says what there is; jobs can be suspended, moved and resized.
 //
 // Procedure, when a job was submitted or has ended, and every H seconds
 //   1. The times left of all jobs become an instance.
@@ -42,9 +42,10 @@ struct MilpPolicyStats {
   Seconds time{};           // of all
 };
 
-// At any desk: rented machines, or those of a cluster (cluster_desk.h). `stats` (may be null) is borrowed.
-std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, std::unique_ptr<Desk> desk,
-                                                   env::Env env, MilpPolicyStats* stats = nullptr);
+// At any adapter: rented machines, or those of a cluster (cluster_desk.h). `stats` (may be null) is borrowed.
+std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options,
+                                                   std::unique_ptr<ClusterAdapter> adapter, env::Env env,
+                                                   MilpPolicyStats* stats = nullptr);
 
 // `market`, `jobs` and `stats` (may be null) are borrowed.
 std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, const Market& market,

@@ -28,7 +28,7 @@ std::optional<Plan> solved(const LinearCosts& costs, env::Env env) {
 TEST(NodeMilpTest, AgreesWithTheProgramThatDoesNotKnowNodes) {
   const env::Env env = env::make_real_env();
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    const Instance instance = made_up(seed, {.nodes = 3, .jobs = 7, .gpus_max = 4});
+    const Instance instance = synthetic(seed, {.nodes = 3, .jobs = 7, .gpus_max = 4});
     for (const Objective objective : {Objective::kWait, Objective::kRho, Objective::kFirstEnd}) {
       const auto report = make_plan(instance, objective, {}, env);
       ASSERT_TRUE(report) << report.error().to_string();
@@ -50,7 +50,7 @@ TEST(NodeMilpTest, AgreesWithTheProgramThatDoesNotKnowNodes) {
 }
 
 TEST(NodeMilpTest, LargeCasesAreRefused) {
-  Instance instance = made_up(1, {.nodes = 3, .jobs = 7});
+  Instance instance = synthetic(1, {.nodes = 3, .jobs = 7});
   instance.nodes = kNodesMax;
   EXPECT_FALSE(NodeMilp::make(linear_costs(instance, Objective::kWait)));
 }

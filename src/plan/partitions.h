@@ -1,5 +1,6 @@
 #pragma once
-// The ways to cut a machine of G GPUs into parts: the integer partitions of G (1, 2, 5, 22, 231 for 1, 2, 4, 8, 16).
+// The configurations to cut a machine of G GPUs into parts: the integer partitions of G (1, 2, 5, 22, 231 for 1, 2, 4,
+// 8, 16).
 
 #include <span>
 #include <vector>

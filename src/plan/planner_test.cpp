@@ -73,7 +73,7 @@ class BruteForce {
 // A currency of a millionth: the same plan, a million times as expensive, and as certain.
 TEST(Planner, WeightsAndPricesMayBeLarge) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    nlohmann::json text = made_up_json(seed, {});
+    nlohmann::json text = synthetic_json(seed, {});
     const auto small = read_instance(text.dump(), "f");
     ASSERT_TRUE(small.has_value()) << small.error().to_string();
     for (auto& job : text["jobs"]) job["weight_usd_s"] = 1e6 * job["weight_usd_s"].get<double>();
@@ -91,7 +91,7 @@ TEST(Planner, WeightsAndPricesMayBeLarge) {
 
 TEST(Planner, NothingToDoOrNothingToDoItOnIsAnEmptyPlan) {
   for (const Objective objective : {Objective::kWait, Objective::kRho, Objective::kFirstEnd}) {
-    nlohmann::json text = made_up_json(1, {});
+    nlohmann::json text = synthetic_json(1, {});
     for (auto& type : text["vm_types"]) type["max_nodes"] = 0;
     auto instance = read_instance(text.dump(), "f");
     ASSERT_TRUE(instance.has_value()) << instance.error().to_string();
@@ -111,7 +111,7 @@ TEST(Planner, NothingToDoOrNothingToDoItOnIsAnEmptyPlan) {
 
 TEST(Planner, FindsWhatTryingEveryPlanFinds) {
   for (std::uint64_t seed = 1; seed <= 15; ++seed) {
-    const Instance instance = made_up(seed);
+    const Instance instance = synthetic(seed);
     for (const Objective objective : kAll) {
       const auto report = make_plan(instance, objective, {}, env::make_real_env());
       ASSERT_TRUE(report) << report.error().to_string();
@@ -180,7 +180,7 @@ TEST(Planner, LimitsHoldInLargerCases) {
 TEST(Planner, OrderOfJobsAndTypesChangesNothingUnderLimits) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     nlohmann::json json = limited_json(seed, {.nodes = 3, .jobs = 8, .gpus_max = 4});
-    const auto text = [&] { return read_instance(json.dump(), "made up").value(); };
+    const auto text = [&] { return read_instance(json.dump(), "synthetic").value(); };
     const Instance before = text();
     std::reverse(json["jobs"].begin(), json["jobs"].end());
     std::reverse(json["vm_types"].begin(), json["vm_types"].end());
@@ -205,7 +205,7 @@ TEST(Planner, FirstEndSaysThatItKnowsNoLimits) {
 
 TEST(Planner, HeuristicsKeepTheirBoundAndNeverLoseToGreedy) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const Instance instance = made_up(seed, {.nodes = 3, .jobs = 5, .gpus_max = 2});
+    const Instance instance = synthetic(seed, {.nodes = 3, .jobs = 5, .gpus_max = 2});
     for (const Objective objective : {Objective::kWait, Objective::kRho}) {
       const auto report = make_plan(instance, objective, {.heuristic_only = true}, env::make_real_env());
       ASSERT_TRUE(report) << report.error().to_string();
@@ -219,7 +219,7 @@ TEST(Planner, HeuristicsKeepTheirBoundAndNeverLoseToGreedy) {
 
 TEST(Planner, ImprovingNeverCostsMoreAndKeepsTheRules) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-    const Instance instance = made_up(seed, {.nodes = 8, .jobs = 40, .gpus_max = 8});
+    const Instance instance = synthetic(seed, {.nodes = 8, .jobs = 40, .gpus_max = 8});
     for (const Objective objective : {Objective::kWait, Objective::kRho}) {
       const LinearCosts costs = linear_costs(instance, objective);
       const Plan greedy = greedy_plan(instance);
@@ -277,7 +277,7 @@ TEST(Relinking, StaysWithinTheNodesAndQuotasOnTheWay) {
 }
 
 TEST(RandomGreedy, DrawsDifferentPlansUnlessNothingIsLeftToChance) {
-  const Instance instance = made_up(3, {.nodes = 8, .jobs = 40, .gpus_max = 4});
+  const Instance instance = synthetic(3, {.nodes = 8, .jobs = 40, .gpus_max = 4});
   Random random(1);
   int different = 0;
   for (int i = 0; i < 10; ++i) {
@@ -292,7 +292,7 @@ TEST(RandomGreedy, DrawsDifferentPlansUnlessNothingIsLeftToChance) {
 
 // Where a second costs a dollar, costs are so large that sums of doubles differ by more than 1e-10 each time.
 TEST(Planner, ImprovingEndsWhereCostsAreLarge) {
-  Instance instance = made_up(7, {.nodes = 4, .jobs = 30, .gpus_max = 8});
+  Instance instance = synthetic(7, {.nodes = 4, .jobs = 30, .gpus_max = 8});
   for (VmType& type : instance.vm_types) type.price_usd_h = 0;
   for (Job& job : instance.jobs) {
     job.weight_usd_s = 1;
@@ -306,7 +306,7 @@ TEST(Planner, ImprovingEndsWhereCostsAreLarge) {
 // Four jobs for every GPU there can be, each waiting at a high price: who runs decides the cost.
 TEST(Planner, PricesSayWhoRunsInACrowd) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    Instance instance = made_up(seed, {.nodes = 20, .jobs = 240, .gpus_max = 4});
+    Instance instance = synthetic(seed, {.nodes = 20, .jobs = 240, .gpus_max = 4});
     instance.rho = 100;
     const LinearCosts costs = linear_costs(instance, Objective::kRho);
     const Plan greedy = greedy_plan(instance);
@@ -318,7 +318,7 @@ TEST(Planner, PricesSayWhoRunsInACrowd) {
 
 TEST(Planner, TheOrderOfTheFileChangesNothing) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    const nlohmann::json text = made_up_json(seed, {.nodes = 4, .jobs = 14, .gpus_max = 4});
+    const nlohmann::json text = synthetic_json(seed, {.nodes = 4, .jobs = 14, .gpus_max = 4});
     nlohmann::json turned = text;
     std::reverse(turned["jobs"].begin(), turned["jobs"].end());
     std::rotate(turned["vm_types"].begin(), turned["vm_types"].begin() + 1, turned["vm_types"].end());
@@ -338,7 +338,7 @@ TEST(Planner, TheOrderOfTheFileChangesNothing) {
 // An instance that needs the solver for its proof.
 Instance hard() {
   for (std::uint64_t seed = 1;; ++seed) {
-    Instance instance = made_up(seed, {.nodes = 4, .jobs = 14, .gpus_max = 4});
+    Instance instance = synthetic(seed, {.nodes = 4, .jobs = 14, .gpus_max = 4});
     const auto report = make_plan(instance, Objective::kWait, {.heuristic_only = true}, env::make_real_env());
     if (report && report->gap > 1e-3) return instance;
   }
@@ -364,7 +364,7 @@ TEST(Planner, WithoutASolverThereIsAPlanItsBoundAndTheReason) {
 }
 
 TEST(Planner, JobsThatMustRunButCannotAreAnError) {
-  nlohmann::json text = made_up_json(1, {.nodes = 4, .jobs = 4, .gpus_max = 1});
+  nlohmann::json text = synthetic_json(1, {.nodes = 4, .jobs = 4, .gpus_max = 1});
   for (auto& type : text["vm_types"]) type["max_nodes"] = 1;
   text["nodes"] = 4;
   const Instance instance = read_instance(text.dump(), "f").value();

@@ -11,7 +11,7 @@ namespace {
 class RentPolicy final : public schedule::Policy {
  public:
   RentPolicy(RentOrder order, const Market& market, const std::vector<Job>& jobs)
-      : order_(order), desk_(market, jobs) {}
+      : order_(order), adapter_(market, jobs) {}
 
   std::string_view name() const override {
     switch (order_) {
@@ -27,8 +27,8 @@ class RentPolicy final : public schedule::Policy {
 
   void decide(const schedule::ClusterView& view, const schedule::Event& event,
               std::vector<schedule::Decision>& decisions) override {
-    desk_.hear(event);
-    const Situation now = desk_.look(view, {});
+    adapter_.hear(event);
+    const Situation now = adapter_.look(view, {});
     Plan plan = now.current;
     for (const std::size_t job : in_order(view, now)) {
       if (static_cast<int>(plan.nodes.size()) >= now.instance.nodes) break;
@@ -76,7 +76,7 @@ class RentPolicy final : public schedule::Policy {
   }
 
   RentOrder order_;
-  MarketDesk desk_;
+  MarketAdapter adapter_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace orrery::plan {
 
 namespace {
 
-double stretch_s(double rate, double restart_s, double length_s) {
+double segment_s(double rate, double restart_s, double length_s) {
   if (rate == 0) return length_s;
   return std::exp(rate * restart_s) * std::expm1(rate * length_s) / rate;
 }
@@ -24,7 +24,7 @@ SpotTime spot_time(Seconds work, int machines, const SpotRules& rules) {
   const double saves = std::max(0.0, std::ceil(work.value() / every) - 1);
   const double last = work.value() - saves * every;
   const double time =
-      (saves > 0 ? saves * stretch_s(rate, restart, every + rules.save.value()) : 0) + stretch_s(rate, restart, last);
+      (saves > 0 ? saves * segment_s(rate, restart, every + rules.save.value()) : 0) + segment_s(rate, restart, last);
   if (!(time <= kSpotTimeMax.value())) {
     const double never = std::numeric_limits<double>::infinity();
     return {Seconds(never), never, Seconds(never)};

@@ -3,12 +3,12 @@
 //
 // Interruptions come at random, at a constant rate for every machine; one machine that goes stops the whole run. Work
 // is saved every τ seconds of it, which takes δ; after an interruption it goes on from the last save, R later, and R
-// itself can be interrupted. A stretch of s seconds without an interruption then takes, on average, at the rate Λ of
+// itself can be interrupted. A segment of s seconds without an interruption then takes, on average, at the rate Λ of
 // all machines together,
 //
 //   E(s) = exp(Λ·R)·(exp(Λ·s) − 1) / Λ                     E(s) = s without interruptions
 //
-// and work W is the stretches τ + δ, τ + δ, … and the last one, which need not be saved. Interruptions: Λ·E. O(1).
+// and work W is the segments τ + δ, τ + δ, … and the last one, which need not be saved. Interruptions: Λ·E. O(1).
 // Source: Daly, A higher order estimate of the optimum checkpoint interval (2006), equation 13.
 
 #include "base/units.h"

@@ -22,9 +22,9 @@ double played_s(Random& random, double work_s, double rate, const SpotRules& rul
   double now = 0, done = 0, next = random.exponential(1 / rate);
   while (done < work_s) {
     const double part = std::min(rules.save_every.value(), work_s - done);
-    const double stretch = part + (done + part < work_s ? rules.save.value() : 0);
-    if (now + stretch <= next) {
-      now += stretch;
+    const double segment = part + (done + part < work_s ? rules.save.value() : 0);
+    if (now + segment <= next) {
+      now += segment;
       done += part;
       continue;
     }

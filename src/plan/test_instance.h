@@ -1,5 +1,5 @@
 #pragma once
-// Small made-up instances for tests, by seed, and their text.
+// Small synthetic instances for tests, by seed, and their text.
 
 #include <nlohmann/json.hpp>
 
@@ -8,13 +8,13 @@
 
 namespace orrery::plan {
 
-struct MadeUp {
+struct Synthetic {
   int nodes = 2;
   int jobs = 4;
   int gpus_max = 3;
 };
 
-inline nlohmann::json made_up_json(std::uint64_t seed, const MadeUp& size) {
+inline nlohmann::json synthetic_json(std::uint64_t seed, const Synthetic& size) {
   Random random(seed);
   nlohmann::json types = nlohmann::json::array();
   for (int i = 0; i < 3; ++i) {
@@ -46,8 +46,8 @@ inline nlohmann::json made_up_json(std::uint64_t seed, const MadeUp& size) {
 }
 
 // With a quota, a budget, a spot type, memory limits, a job that runs and one that is pinned.
-inline nlohmann::json limited_json(std::uint64_t seed, const MadeUp& size) {
-  nlohmann::json json = made_up_json(seed, size);
+inline nlohmann::json limited_json(std::uint64_t seed, const Synthetic& size) {
+  nlohmann::json json = synthetic_json(seed, size);
   Random random = Random(seed).split("limits");
   auto& types = json["vm_types"];
   auto& jobs = json["jobs"];
@@ -70,8 +70,8 @@ inline nlohmann::json limited_json(std::uint64_t seed, const MadeUp& size) {
 
 // With jobs that can, or must, run on several machines.
 inline Instance several(std::uint64_t seed, bool limits) {
-  const MadeUp size{.nodes = 3, .jobs = 3, .gpus_max = 2};
-  nlohmann::json json = limits ? limited_json(seed, size) : made_up_json(seed, size);
+  const Synthetic size{.nodes = 3, .jobs = 3, .gpus_max = 2};
+  nlohmann::json json = limits ? limited_json(seed, size) : synthetic_json(seed, size);
   Random random = Random(seed).split("several");
   json["budget_usd"] = limits ? nlohmann::json(json["budget_usd"].get<double>() + 5) : nlohmann::json();
   for (int i = 1; i < size.jobs; ++i) {
@@ -81,16 +81,16 @@ inline Instance several(std::uint64_t seed, bool limits) {
     job["weight_usd_s"] = random.uniform(0.005, 0.05);
     if (i == 2) job.erase("times_s");
   }
-  return read_instance(json.dump(), "made up").value();
+  return read_instance(json.dump(), "synthetic").value();
 }
 
-inline Instance limited(std::uint64_t seed, const MadeUp& size = {}) {
-  auto instance = read_instance(limited_json(seed, size).dump(), "made up");
+inline Instance limited(std::uint64_t seed, const Synthetic& size = {}) {
+  auto instance = read_instance(limited_json(seed, size).dump(), "synthetic");
   return instance.value();
 }
 
-inline Instance made_up(std::uint64_t seed, const MadeUp& size = {}) {
-  auto instance = read_instance(made_up_json(seed, size).dump(), "made up");
+inline Instance synthetic(std::uint64_t seed, const Synthetic& size = {}) {
+  auto instance = read_instance(synthetic_json(seed, size).dump(), "synthetic");
   return instance.value();
 }
 

@@ -41,8 +41,8 @@ Result<std::unique_ptr<Exchange>> make_all_reduce(const AllReduceOptions& option
   return make(options);
 }
 
-Result<std::unique_ptr<Yardstick>> make_yardstick(const env::Clock& clock) {
-  ORRERY_TRY(const auto make, load<MakeYardstick>(kMakeYardstickSymbol));
+Result<std::unique_ptr<SpeedProbe>> make_speed_probe(const env::Clock& clock) {
+  ORRERY_TRY(const auto make, load<MakeSpeedProbe>(kMakeSpeedProbeSymbol));
   return make(clock);
 }
 

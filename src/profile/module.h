@@ -4,7 +4,7 @@
 
 #include "profile/distributed/exchange.h"
 #include "profile/executor.h"
-#include "profile/yardstick.h"
+#include "profile/speed_probe.h"
 
 namespace orrery::profile {
 
@@ -15,8 +15,8 @@ inline constexpr const char* kMakeExecutorSymbol = "orrery_make_executor";
 using MakeAllReduce = Result<std::unique_ptr<Exchange>> (*)(const AllReduceOptions&);
 inline constexpr const char* kMakeAllReduceSymbol = "orrery_make_all_reduce";
 
-using MakeYardstick = Result<std::unique_ptr<Yardstick>> (*)(const env::Clock&);
-inline constexpr const char* kMakeYardstickSymbol = "orrery_make_yardstick";
+using MakeSpeedProbe = Result<std::unique_ptr<SpeedProbe>> (*)(const env::Clock&);
+inline constexpr const char* kMakeSpeedProbeSymbol = "orrery_make_speed_probe";
 
 // A function of the module, which lies beside the program and stays loaded until the program ends.
 Result<void*> module_symbol(const char* name);

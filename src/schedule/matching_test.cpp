@@ -24,7 +24,7 @@ std::int64_t by_trying(const Weights& weights, std::vector<bool>& taken, std::si
   return best;
 }
 
-Weights made_up(std::uint64_t seed) {
+Weights synthetic(std::uint64_t seed) {
   Random random(seed);
   const std::size_t count = 2 + random.below(9);
   Weights weights(count, std::vector<std::int64_t>(count, 0));
@@ -61,7 +61,7 @@ TEST(MatchingTest, ByHand) {
 
 TEST(MatchingTest, IsTheBestOfAll) {
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
-    const Weights weights = made_up(seed);
+    const Weights weights = synthetic(seed);
     std::vector<bool> taken(weights.size(), false);
     const Matching best = best_matching(weights), greedy = greedy_matching(weights);
     EXPECT_EQ(best.weight, by_trying(weights, taken, 0)) << seed;

@@ -7,10 +7,10 @@ namespace orrery::simulate {
 namespace {
 
 // Σ (1 + priority) · seconds late, of jobs without a deadline from their submission on.
-double weighted_tardiness_s(const Workload& workload, const RunResult& result) {
+double weighted_tardiness_s(const JobTrace& job_trace, const RunResult& result) {
   double sum = 0;
-  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
-    const schedule::JobFacts& facts = workload.jobs[i].facts;
+  for (std::size_t i = 0; i < job_trace.jobs.size(); ++i) {
+    const schedule::JobFacts& facts = job_trace.jobs[i].facts;
     const TimeNs due = facts.deadline_ns != kNever ? facts.deadline_ns : facts.submit_ns;
     const TimeNs late = std::max<TimeNs>(0, result.jobs[i].end_ns - due);
     sum += (1 + std::max(0.0, facts.priority)) * schedule::to_seconds(late);
@@ -25,11 +25,11 @@ TEST(MilpOnACluster, IsLessLateThanSimpleRules) {
     options.rate_per_h = 12;
     options.mix = Mix::kPolimi;
     options.seed = seed;
-    const Workload workload = generate(options);
+    const JobTrace job_trace = generate(options);
     const RunSetup setup = setup_of(2, 8);
-    const double planned = weighted_tardiness_s(workload, run(workload, setup, "milp"));
+    const double planned = weighted_tardiness_s(job_trace, run(job_trace, setup, "milp"));
     for (const char* rule : {"fifo", "edf", "priority", "srtf", "srsf"})
-      EXPECT_LT(planned, weighted_tardiness_s(workload, run(workload, setup, rule))) << rule << " seed " << seed;
+      EXPECT_LT(planned, weighted_tardiness_s(job_trace, run(job_trace, setup, rule))) << rule << " seed " << seed;
   }
 }
 
@@ -37,14 +37,14 @@ TEST(MilpOnACluster, AJobLargerThanAMachineStartsWhenItIsItsTurn) {
   // Two machines of two GPUs. The large job is worth most to run; it waits for the short one, and the long one for it.
   std::vector<TraceJob> jobs = {job_of(0, 10, 2), job_of(1, 5, 4), job_of(2, 1000, 2)};
   jobs[1].facts.priority = 9;
-  const RunResult result = run(workload_of(std::move(jobs)), setup_of(2, 2), "milp");
+  const RunResult result = run(job_trace_of(std::move(jobs)), setup_of(2, 2), "milp");
   EXPECT_TRUE(result.unfinished.empty());
   EXPECT_EQ(result.jobs[1].first_start_ns, schedule::from_seconds(10));
   EXPECT_EQ(result.jobs[2].first_start_ns, schedule::from_seconds(15));
 }
 
 TEST(MilpOnACluster, NeedsAClock) {
-  const auto result = run_policy(workload_of({job_of(0, 10, 1)}), setup_of(1, 1), "milp");
+  const auto result = run_policy(job_trace_of({job_of(0, 10, 1)}), setup_of(1, 1), "milp");
   ASSERT_FALSE(result.has_value());
 }
 

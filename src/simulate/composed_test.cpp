@@ -10,7 +10,7 @@ namespace {
 
 constexpr TimeNs kSecond = schedule::kSecondNs;
 
-Workload crowded(std::uint64_t seed) {
+JobTrace crowded(std::uint64_t seed) {
   return generate({.jobs = 150, .rate_per_h = 400, .seed = seed});
 }
 
@@ -18,11 +18,11 @@ TEST(Ageing, AJobThatWaitedLongEnoughGetsTheNextGpu) {
   // Short jobs keep one GPU busy without a gap; the long one would be the last.
   std::vector<TraceJob> jobs = {job_of(0, 10, 1), job_of(0, 100, 1)};
   for (int i = 1; i < 30; ++i) jobs.push_back(job_of(10 * i - 5, 10, 1));
-  const Workload workload = workload_of(std::move(jobs));
+  const JobTrace job_trace = job_trace_of(std::move(jobs));
   RunSetup setup = setup_of(1, 1);
-  EXPECT_EQ(ends_s(run(workload, setup, "srtf"))[1], 400);
+  EXPECT_EQ(ends_s(run(job_trace, setup, "srtf"))[1], 400);
   setup.engine.age_ns = 45 * kSecond;
-  const RunResult aged = run(workload, setup, "srtf");
+  const RunResult aged = run(job_trace, setup, "srtf");
   // It has waited 45 s at 45; the job that runs then ends at 50.
   EXPECT_EQ(aged.jobs[1].first_start_ns, 50 * kSecond);
   EXPECT_EQ(ends_s(aged)[1], 150);
@@ -35,7 +35,7 @@ TEST(Ageing, AGangCollectsGpusAsTheyBecomeFree) {
   RunSetup setup = setup_of(2, 1);
   setup.engine.age_ns = 25 * kSecond;
   setup.engine.keep_log = true;
-  const RunResult result = run(workload_of(std::move(jobs)), setup, "first-fit");
+  const RunResult result = run(job_trace_of(std::move(jobs)), setup, "first-fit");
   // Aged at 26. One GPU is kept from 30 on, the other from 45 on.
   EXPECT_EQ(result.jobs[2].first_start_ns, 45 * kSecond);
   EXPECT_TRUE(result.unfinished.empty());
@@ -47,7 +47,7 @@ TEST(Ageing, AGangCollectsGpusAsTheyBecomeFree) {
 
 TEST(Ageing, UnderEveryPolicyEveryJobEnds) {
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-    const Workload workload = crowded(seed);
+    const JobTrace job_trace = crowded(seed);
     RunSetup setup = setup_of(3, 8);
     setup.engine.age_ns = 1800 * kSecond;
     setup.engine.costs.checkpoint_ns = 60 * kSecond;
@@ -55,9 +55,9 @@ TEST(Ageing, UnderEveryPolicyEveryJobEnds) {
       setup.engine.outages.push_back({(600 + 1500 * i) * kSecond, (900 + 1500 * i) * kSecond, i % 3});
     }
     for (const schedule::PolicyInfo& policy : runnable_policies()) {
-      const RunResult result = run(workload, setup, policy.name);
+      const RunResult result = run(job_trace, setup, policy.name);
       EXPECT_TRUE(result.unfinished.empty()) << policy.name << " seed " << seed;
-      ASSERT_EQ(result.jobs.size(), workload.jobs.size()) << policy.name;
+      ASSERT_EQ(result.jobs.size(), job_trace.jobs.size()) << policy.name;
       EXPECT_LE(result.busy_gpu_ns, 24.0 * static_cast<double>(result.makespan_ns) * (1 + 1e-9)) << policy.name;
     }
   }
@@ -65,12 +65,12 @@ TEST(Ageing, UnderEveryPolicyEveryJobEnds) {
 
 TEST(MinimumRun, HoldsUnderEveryPolicy) {
   for (std::uint64_t seed = 3; seed <= 4; ++seed) {
-    const Workload workload = crowded(seed);
+    const JobTrace job_trace = crowded(seed);
     RunSetup setup = setup_of(3, 8);
     setup.engine.min_run_ns = 700 * kSecond;
     setup.engine.keep_log = true;
     for (const schedule::PolicyInfo& policy : runnable_policies()) {
-      const RunResult result = run(workload, setup, policy.name);
+      const RunResult result = run(job_trace, setup, policy.name);
       EXPECT_TRUE(result.unfinished.empty()) << policy.name;
       std::map<JobIndex, TimeNs> started;
       for (const LoggedDecision& entry : result.log) {
@@ -86,15 +86,15 @@ TEST(MinimumRun, HoldsUnderEveryPolicy) {
 }
 
 TEST(MinimumRun, PreemptionHappensWhenItIsOver) {
-  const Workload workload = workload_of({job_of(0, 100, 1), job_of(4, 2, 1)});
+  const JobTrace job_trace = job_trace_of({job_of(0, 100, 1), job_of(4, 2, 1)});
   RunSetup setup = setup_of(1, 1);
-  EXPECT_EQ(ends_s(run(workload, setup, "srtf")), (std::vector<TimeNs>{102, 6}));
+  EXPECT_EQ(ends_s(run(job_trace, setup, "srtf")), (std::vector<TimeNs>{102, 6}));
   setup.engine.min_run_ns = 30 * kSecond;
-  EXPECT_EQ(ends_s(run(workload, setup, "srtf")), (std::vector<TimeNs>{102, 32}));
+  EXPECT_EQ(ends_s(run(job_trace, setup, "srtf")), (std::vector<TimeNs>{102, 32}));
 }
 
 TEST(Stragglers, SlowJobsDownUntilOptimusReplacesThem) {
-  const Workload workload = workload_of({job_of(0, 4000, 1)});
+  const JobTrace job_trace = job_trace_of({job_of(0, 4000, 1)});
   RunSetup setup = setup_of(1, 1);
   setup.engine.stragglers = {.probability = 0.5, .slowdown = 4};
   setup.round_s = 600;
@@ -102,20 +102,20 @@ TEST(Stragglers, SlowJobsDownUntilOptimusReplacesThem) {
   bool slow = false;
   for (std::uint64_t seed = 1; seed <= 20 && !slow; ++seed) {
     setup.engine.seed = seed;
-    slow = ends_s(run(workload, setup, "fifo"))[0] == 16'000;
+    slow = ends_s(run(job_trace, setup, "fifo"))[0] == 16'000;
   }
   ASSERT_TRUE(slow);
-  const RunResult replaced = run(workload, setup, "optimus");
+  const RunResult replaced = run(job_trace, setup, "optimus");
   EXPECT_GE(replaced.jobs[0].moves, 1);
   EXPECT_LT(ends_s(replaced)[0], 16'000);
 }
 
 TEST(Stragglers, LessThanHalfTheSpeedIsSlow) {
   // A worker at two thirds of the median is not replaced.
-  const Workload workload = workload_of({job_of(0, 4000, 1)});
+  const JobTrace job_trace = job_trace_of({job_of(0, 4000, 1)});
   RunSetup setup = setup_of(1, 1);
   setup.engine.stragglers = {.probability = 0.999, .slowdown = 1.5};
-  EXPECT_EQ(run(workload, setup, "optimus").jobs[0].moves, 0);
+  EXPECT_EQ(run(job_trace, setup, "optimus").jobs[0].moves, 0);
 }
 
 // Starts the first job at once and doubles its batch at the next event.
@@ -142,8 +142,8 @@ TEST(Engine, ALargerBatchChangesTheRateFromThenOn) {
   curve.noise_scale = 8;
   // On two GPUs a step has 0.4 parallel and 0.2 serial. With twice the batch: 2 * 0.6 / (0.8 + 0.2) = 1.2 times the
   // samples, each worth 9/10: 1.08 times as fast. 100 s of work: 50 s, then 50 / 1.08 = 46.296 s.
-  const Workload workload = workload_of({job_of(0, 100, 2)});
-  const auto result = simulate(workload, {{.gpus = 2}}, CurveSpeed(curve),
+  const JobTrace job_trace = job_trace_of({job_of(0, 100, 2)});
+  const auto result = simulate(job_trace, {{.gpus = 2}}, CurveSpeed(curve),
                                [](const schedule::ClusterView&) -> Result<std::unique_ptr<schedule::Policy>> {
                                  return std::make_unique<LargerBatch>();
                                });
@@ -152,12 +152,12 @@ TEST(Engine, ALargerBatchChangesTheRateFromThenOn) {
 }
 
 TEST(Engine, GandivaGrowsJobsIntoIdleGpusAndShrinksThemWhenOthersCome) {
-  Workload workload = workload_of({job_of(0, 1000, 2), job_of(300, 100, 2)});
-  workload.jobs[0].facts.gpus_max = 4;
+  JobTrace job_trace = job_trace_of({job_of(0, 1000, 2), job_of(300, 100, 2)});
+  job_trace.jobs[0].facts.gpus_max = 4;
   RunSetup setup = setup_of(1, 4);
   setup.curve.serial_share = 0;
   setup.engine.keep_log = true;
-  const RunResult result = run(workload, setup, "gandiva");
+  const RunResult result = run(job_trace, setup, "gandiva");
   // Idle for a minute, then four GPUs from 60 s on; back to two at 300 s; four again when the other has gone.
   std::vector<std::pair<TimeNs, int>> sizes;
   for (const LoggedDecision& entry : result.log) {
@@ -170,12 +170,12 @@ TEST(Engine, GandivaGrowsJobsIntoIdleGpusAndShrinksThemWhenOthersCome) {
 }
 
 TEST(Engine, GandivaGivesGpusBackThatMakeAJobNoFaster) {
-  Workload workload = workload_of({job_of(0, 1000, 2)});
-  workload.jobs[0].facts.gpus_max = 4;
+  JobTrace job_trace = job_trace_of({job_of(0, 1000, 2)});
+  job_trace.jobs[0].facts.gpus_max = 4;
   RunSetup setup = setup_of(1, 4);
   setup.curve.serial_share = 1;
   setup.engine.keep_log = true;
-  const RunResult result = run(workload, setup, "gandiva");
+  const RunResult result = run(job_trace, setup, "gandiva");
   ASSERT_EQ(result.log.size(), 3u);
   EXPECT_EQ(result.log[2].at_ns, 120 * kSecond);
   EXPECT_EQ(schedule::gpus_in(result.log[2].decision.allocation), 2);

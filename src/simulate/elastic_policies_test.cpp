@@ -17,9 +17,9 @@ TraceJob due(TraceJob job, double deadline_s) {
 // 190 s on one GPU, due after 100 s: a step on two takes 0.515, so 98 s. Both need two of the four GPUs; a third job
 // like them cannot be promised anything, and must not make the others late.
 TEST(ElasticFlow, WhoIsAdmittedKeepsItsDeadline) {
-  const Workload workload =
-      workload_of({due(job_of(0, 190, 1), 100), due(job_of(0, 190, 1), 100), due(job_of(0, 190, 1), 100)});
-  const std::vector<TimeNs> ends = ends_s(run(workload, setup_of(1, 4), "elasticflow"));
+  const JobTrace job_trace =
+      job_trace_of({due(job_of(0, 190, 1), 100), due(job_of(0, 190, 1), 100), due(job_of(0, 190, 1), 100)});
+  const std::vector<TimeNs> ends = ends_s(run(job_trace, setup_of(1, 4), "elasticflow"));
   EXPECT_LE(ends[0], 100);
   EXPECT_LE(ends[1], 100);
   EXPECT_GT(ends[2], 100);
@@ -27,10 +27,10 @@ TEST(ElasticFlow, WhoIsAdmittedKeepsItsDeadline) {
 
 // Earliest deadline first would let the first job have all: both can be kept because it only gets what it needs.
 TEST(ElasticFlow, GivesTheFewestGpusThatAreEnough) {
-  const Workload workload = workload_of({due(job_of(0, 100, 1), 400), due(job_of(0, 300, 1), 110)});
+  const JobTrace job_trace = job_trace_of({due(job_of(0, 100, 1), 400), due(job_of(0, 300, 1), 110)});
   RunSetup setup = setup_of(1, 4);
   setup.engine.keep_log = true;
-  const RunResult result = run(workload, setup, "elasticflow");
+  const RunResult result = run(job_trace, setup, "elasticflow");
   EXPECT_LE(ends_s(result)[0], 400);
   EXPECT_LE(ends_s(result)[1], 110);
   // 300 s within 110: three GPUs (0.97 / 3 + 0.03 = 0.353 of 300 s).
@@ -43,8 +43,8 @@ TEST(ElasticFlow, GivesTheFewestGpusThatAreEnough) {
 }
 
 TEST(ElasticFlow, NobodyIsLost) {
-  const Workload workload = workload_of({due(job_of(0, 1000, 1), 1), job_of(0, 50, 2), due(job_of(5, 20, 1), 500)});
-  const RunResult result = run(workload, setup_of(1, 2), "elasticflow");
+  const JobTrace job_trace = job_trace_of({due(job_of(0, 1000, 1), 1), job_of(0, 50, 2), due(job_of(5, 20, 1), 500)});
+  const RunResult result = run(job_trace, setup_of(1, 2), "elasticflow");
   EXPECT_TRUE(result.unfinished.empty());
   EXPECT_LE(ends_s(result)[2], 500);
 }
@@ -99,16 +99,16 @@ RC_GTEST_PROP(Sia, MissesTheBestAssignmentByLessThanOneJob, ()) {
 }
 
 TEST(Sia, EveryJobGoesWhereItIsFast) {
-  Workload workload = workload_of({job_of(0, 600, 1), job_of(0, 600, 1)});
-  workload.devices = {"fast", "slow"};
-  workload.speeds = {{1, 1}, {1, 0.2}, {1, 0.9}};
-  workload.jobs[0].facts.speed_class = 2;
-  workload.jobs[1].facts.speed_class = 1;
+  JobTrace job_trace = job_trace_of({job_of(0, 600, 1), job_of(0, 600, 1)});
+  job_trace.devices = {"fast", "slow"};
+  job_trace.speeds = {{1, 1}, {1, 0.2}, {1, 0.9}};
+  job_trace.jobs[0].facts.speed_class = 2;
+  job_trace.jobs[1].facts.speed_class = 1;
   RunSetup setup = setup_of(0, 0);
   setup.devices = {"fast", "slow"};
   setup.machines = {{.gpus = 1, .device = 0}, {.gpus = 1, .device = 1}};
   setup.engine.keep_log = true;
-  const RunResult result = run(workload, setup, "sia");
+  const RunResult result = run(job_trace, setup, "sia");
   ASSERT_GE(result.log.size(), 2u);
   // The second loses most on the slow GPU.
   for (std::size_t i = 0; i < 2; ++i) {
@@ -118,12 +118,12 @@ TEST(Sia, EveryJobGoesWhereItIsFast) {
 }
 
 TEST(Sia, AloneAJobGetsAllItCanUse) {
-  const RunResult result = run(workload_of({job_of(0, 1000, 1)}), setup_of(1, 8), "sia");
+  const RunResult result = run(job_trace_of({job_of(0, 1000, 1)}), setup_of(1, 8), "sia");
   EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{272}));
 }
 
 TEST(PolluxWithFixedBatches, SpreadsGpusByWhatTheySpeedUp) {
-  const RunResult result = run(workload_of({job_of(0, 1000, 1), job_of(0, 1000, 1)}), setup_of(1, 4), "pollux");
+  const RunResult result = run(job_trace_of({job_of(0, 1000, 1), job_of(0, 1000, 1)}), setup_of(1, 4), "pollux");
   // Two GPUs each: 0.515 of a second for each of the 1000.
   EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{515, 515}));
 }

@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "simulate/aged_jobs.h"
 #include "simulate/end_queue.h"
-#include "simulate/use_series.h"
+#include "simulate/utilisation_series.h"
 
 namespace orrery::simulate {
 
@@ -25,16 +25,16 @@ namespace {
 
 class Engine {
  public:
-  Engine(const Workload& workload, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,
+  Engine(const JobTrace& job_trace, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,
          const EngineOptions& options)
-      : workload_(workload),
+      : job_trace_(job_trace),
         speed_(speed),
         options_(options),
         ledger_(machines),
-        ends_(workload.jobs.size()),
-        ages_(options.age_ns > 0 ? workload.jobs.size() : 0),
+        ends_(job_trace.jobs.size()),
+        ages_(options.age_ns > 0 ? job_trace.jobs.size() : 0),
         aged_(ledger_) {
-    const std::size_t count = workload.jobs.size();
+    const std::size_t count = job_trace.jobs.size();
     ledger_.reserve_jobs(count);
     ledger_.set_speeds(options.speeds);
     ledger_.set_min_run(options.min_run_ns);
@@ -47,7 +47,7 @@ class Engine {
     if (options.keep_holdings) held_.resize(count);
     const Random random = Random(options.seed).split("prediction");
     for (std::size_t j = 0; j < count; ++j) {
-      JobFacts facts = workload.jobs[j].facts;
+      JobFacts facts = job_trace.jobs[j].facts;
       if (!options.predicted_ns.empty()) {
         facts.work_ns = options.predicted_ns[j];
       } else if (options.prediction_sigma > 0) {
@@ -56,7 +56,7 @@ class Engine {
       }
       ledger_.add(facts);
     }
-    if (options.tenant_quota > 0) quotas_.resize(std::max<std::size_t>(1, workload.tenants.size()));
+    if (options.tenant_quota > 0) quotas_.resize(std::max<std::size_t>(1, job_trace.tenants.size()));
     for (const Outage& outage : options.outages) {
       outages_.push_back({outage.fails_ns, false, outage.machine, outage.is_announced});
       if (outage.returns_ns != kNever) outages_.push_back({outage.returns_ns, true, outage.machine, false});
@@ -111,13 +111,13 @@ class Engine {
     return {};
   }
 
-  TimeNs true_work(JobIndex job) const { return workload_.jobs[static_cast<std::size_t>(job)].facts.work_ns; }
+  TimeNs true_work(JobIndex job) const { return job_trace_.jobs[static_cast<std::size_t>(job)].facts.work_ns; }
   JobOutcome& outcome(JobIndex job) { return result_.jobs[static_cast<std::size_t>(job)]; }
 
   TimeNs next_event(const Policy& policy) {
     TimeNs next = kNever;
     if (!ends_.empty()) next = ends_.at_ns();
-    if (arrived_ < workload_.jobs.size()) next = std::min(next, workload_.jobs[arrived_].facts.submit_ns);
+    if (arrived_ < job_trace_.jobs.size()) next = std::min(next, job_trace_.jobs[arrived_].facts.submit_ns);
     const bool jobs_left = next != kNever || active_ > 0;
     if (!ages_.empty()) next = std::min(next, ages_.at_ns());
     // Somebody's minimum run time is over, and others wait.
@@ -292,8 +292,8 @@ class Engine {
   }
 
   void arrive() {
-    for (; arrived_ < workload_.jobs.size(); ++arrived_) {
-      const JobFacts& facts = workload_.jobs[arrived_].facts;
+    for (; arrived_ < job_trace_.jobs.size(); ++arrived_) {
+      const JobFacts& facts = job_trace_.jobs[arrived_].facts;
       if (facts.submit_ns > ledger_.now()) return;
       const auto job = static_cast<JobIndex>(arrived_);
       ++result_.events;
@@ -502,7 +502,7 @@ class Engine {
     constexpr std::size_t kNamed = 5;
     std::string names;
     for (std::size_t i = 0; i < std::min(kNamed, result_.unfinished.size()); ++i) {
-      names += (i == 0 ? "" : ", ") + workload_.jobs[static_cast<std::size_t>(result_.unfinished[i])].id;
+      names += (i == 0 ? "" : ", ") + job_trace_.jobs[static_cast<std::size_t>(result_.unfinished[i])].id;
     }
     if (result_.unfinished.size() > kNamed) names += ", …";
     const std::size_t count = result_.unfinished.size();
@@ -511,12 +511,12 @@ class Engine {
         result_.policy, count == 1 ? "1 job" : fmt::format("{} jobs", count), result_.jobs.size(), names));
   }
 
-  const Workload& workload_;
+  const JobTrace& job_trace_;
   const SpeedModel& speed_;
   const EngineOptions& options_;
   ClusterLedger ledger_;
   RunResult result_;
-  UseSeries use_;
+  UtilisationSeries use_;
   EndQueue ends_;
   EndQueue ages_;  // when waiting jobs will have waited too long, if that is limited
   AgedJobs aged_;
@@ -573,11 +573,11 @@ void announce(std::vector<Outage>& outages, TimeNs notice_ns, TimeNs save_ns) {
   }
 }
 
-Result<RunResult> simulate(const Workload& workload, const std::vector<schedule::MachineView>& machines,
+Result<RunResult> simulate(const JobTrace& job_trace, const std::vector<schedule::MachineView>& machines,
                            const SpeedModel& speed,
                            const std::function<Result<std::unique_ptr<Policy>>(const schedule::ClusterView&)>& policy,
                            const EngineOptions& options) {
-  Engine engine(workload, machines, speed, options);
+  Engine engine(job_trace, machines, speed, options);
   ORRERY_TRY(const std::unique_ptr<Policy> made, policy(engine.view()));
   return engine.run(*made);
 }

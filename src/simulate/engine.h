@@ -1,5 +1,5 @@
 #pragma once
-// The simulated cluster: plays a workload against a policy, event by event.
+// The simulated cluster: plays a job trace against a policy, event by event.
 //
 // Order of events, total and the same every time: by time; at one instant jobs end first (by index), then machines come
 // back and fail, then jobs arrive (in order of submission), then the policy is asked once. A policy that works in
@@ -10,8 +10,8 @@
 
 #include "schedule/cluster_ledger.h"
 #include "schedule/policy.h"
+#include "simulate/job_trace.h"
 #include "simulate/speed_model.h"
-#include "simulate/workload.h"
 
 namespace orrery::simulate {
 
@@ -101,7 +101,7 @@ struct Holding {
   std::int64_t number = 0;             // of its start, among all starts in their order
 };
 
-struct UsePoint {
+struct UtilisationPoint {
   TimeNs at_ns = 0;
   std::int32_t busy = 0;      // GPUs
   std::int32_t waiting = 0;   // jobs
@@ -111,14 +111,14 @@ struct UsePoint {
 
 struct RunResult {
   std::string policy;
-  std::vector<JobOutcome> jobs;      // as in the workload
+  std::vector<JobOutcome> jobs;      // as in the job trace
   std::vector<JobIndex> too_large;   // ask for more GPUs than the cluster has of a type they run on, or their quota
   std::vector<JobIndex> unfinished;  // wait for machines that never return, or behind jobs that do
   std::vector<LoggedDecision> log;
-  std::vector<Holding> holdings;  // in the order of their ends
-  std::vector<UsePoint> use;      // thinned out: at most a few thousand points
+  std::vector<Holding> holdings;      // in the order of their ends
+  std::vector<UtilisationPoint> use;  // thinned out: at most a few thousand points
   double busy_gpu_ns = 0;
-  double stranded_gpu_ns = 0;  // see UsePoint::stranded
+  double stranded_gpu_ns = 0;  // see UtilisationPoint::stranded
   double price_usd = 0;        // of the GPUs in use, by EngineOptions::prices
   TimeNs makespan_ns = 0;
   std::int64_t events = 0;  // arrivals, ends and wake-ups
@@ -131,7 +131,7 @@ struct RunResult {
 // that the machines which are up can run. A policy under which one does not has a defect, and its figures, which would
 // be of fewer jobs than those of other policies, are not given.
 Result<RunResult> simulate(
-    const Workload& workload, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,
+    const JobTrace& job_trace, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,
     const std::function<Result<std::unique_ptr<schedule::Policy>>(const schedule::ClusterView&)>& policy,
     const EngineOptions& options = {});
 

@@ -18,33 +18,33 @@ RunSetup pool(int gpus) {
 
 TEST(Engine, FifoHoldsBackWhatFirstFitLetsPass) {
   // Two GPUs: the first takes one for 10 s, the second wants both, the third would fit beside the first.
-  const Workload workload = workload_of({job_of(0, 10, 1), job_of(1, 5, 2), job_of(2, 3, 1)});
-  EXPECT_EQ(ends_s(run(workload, pool(2), "fifo")), (std::vector<TimeNs>{10, 15, 18}));
-  EXPECT_EQ(ends_s(run(workload, pool(2), "first-fit")), (std::vector<TimeNs>{10, 15, 5}));
+  const JobTrace job_trace = job_trace_of({job_of(0, 10, 1), job_of(1, 5, 2), job_of(2, 3, 1)});
+  EXPECT_EQ(ends_s(run(job_trace, pool(2), "fifo")), (std::vector<TimeNs>{10, 15, 18}));
+  EXPECT_EQ(ends_s(run(job_trace, pool(2), "first-fit")), (std::vector<TimeNs>{10, 15, 5}));
 }
 
 TEST(Engine, AnAnnouncedFailureLosesNoWork) {
   // The machine goes at 70 s. Without notice the work since the last checkpoint at 60 s is lost; with a minute's notice
   // and 10 s to save, the job leaves at 20 s with all of it.
-  const Workload workload = workload_of({job_of(0, 100, 1)});
+  const JobTrace job_trace = job_trace_of({job_of(0, 100, 1)});
   RunSetup setup = pool(1);
   setup.engine.costs.checkpoint_ns = 60 * kSecond;
   setup.engine.outages = {{.fails_ns = 70 * kSecond, .returns_ns = 80 * kSecond}};
-  EXPECT_EQ(ends_s(run(workload, setup, "fifo")), (std::vector<TimeNs>{120}));
+  EXPECT_EQ(ends_s(run(job_trace, setup, "fifo")), (std::vector<TimeNs>{120}));
   RunSetup told = setup;
   announce(told.engine.outages, 60 * kSecond, 10 * kSecond);
-  EXPECT_EQ(ends_s(run(workload, told, "fifo")), (std::vector<TimeNs>{160}));
+  EXPECT_EQ(ends_s(run(job_trace, told, "fifo")), (std::vector<TimeNs>{160}));
   announce(setup.engine.outages, 5 * kSecond, 10 * kSecond);  // too late to save
-  EXPECT_EQ(ends_s(run(workload, setup, "fifo")), (std::vector<TimeNs>{120}));
+  EXPECT_EQ(ends_s(run(job_trace, setup, "fifo")), (std::vector<TimeNs>{120}));
 }
 
 TEST(Engine, AQuotaHoldsBackATenantsJobsAndNobodyElses) {
-  Workload workload = workload_of({job_of(0, 10, 2), job_of(1, 10, 1), job_of(2, 5, 2), job_of(3, 5, 3)});
-  workload.tenants = {"a", "b"};
-  workload.jobs[2].facts.tenant = 1;
+  JobTrace job_trace = job_trace_of({job_of(0, 10, 2), job_of(1, 10, 1), job_of(2, 5, 2), job_of(3, 5, 3)});
+  job_trace.tenants = {"a", "b"};
+  job_trace.jobs[2].facts.tenant = 1;
   RunSetup setup = pool(8);
   setup.engine.tenant_quota = 2;
-  const RunResult result = run(workload, setup, "fifo");
+  const RunResult result = run(job_trace, setup, "fifo");
   EXPECT_EQ(ends_s(result)[0], 10);
   EXPECT_EQ(ends_s(result)[1], 20);  // when the first of its tenant has ended
   EXPECT_EQ(ends_s(result)[2], 7);
@@ -52,17 +52,17 @@ TEST(Engine, AQuotaHoldsBackATenantsJobsAndNobodyElses) {
 }
 
 TEST(Engine, UnderAQuotaEveryPolicyEndsEveryJobAndNoTenantHasMore) {
-  const Workload workload = generate({.jobs = 150, .rate_per_h = 200, .seed = 5});
+  const JobTrace job_trace = generate({.jobs = 150, .rate_per_h = 200, .seed = 5});
   for (const char* policy : {"fifo", "srtf", "las", "gandiva", "drf"}) {
     RunSetup setup;
     setup.machines.assign(8, {.gpus = 8});
     setup.engine.tenant_quota = 16;
     setup.engine.keep_holdings = true;
-    const RunResult result = run(workload, setup, policy);
+    const RunResult result = run(job_trace, setup, policy);
     EXPECT_TRUE(result.unfinished.empty()) << policy;
     std::map<std::int32_t, std::map<TimeNs, int>> changes;  // of GPUs held, by tenant and time
     for (const Holding& holding : result.holdings) {
-      auto& of_tenant = changes[workload.jobs[static_cast<std::size_t>(holding.job)].facts.tenant];
+      auto& of_tenant = changes[job_trace.jobs[static_cast<std::size_t>(holding.job)].facts.tenant];
       of_tenant[holding.from_ns] += holding.gpus;
       of_tenant[holding.to_ns] -= holding.gpus;
     }
@@ -78,19 +78,19 @@ TEST(Engine, UnderAQuotaEveryPolicyEndsEveryJobAndNoTenantHasMore) {
 
 TEST(Engine, PreemptionKeepsWorkAndCostsWhatItIsSaidToCost) {
   // The short job comes at 4 and takes the GPU for 2 s; the long one then has 6 s left, and 1 s to resume.
-  const Workload workload = workload_of({job_of(0, 10, 1), job_of(4, 2, 1)});
-  EXPECT_EQ(ends_s(run(workload, pool(1), "srtf")), (std::vector<TimeNs>{12, 6}));
+  const JobTrace job_trace = job_trace_of({job_of(0, 10, 1), job_of(4, 2, 1)});
+  EXPECT_EQ(ends_s(run(job_trace, pool(1), "srtf")), (std::vector<TimeNs>{12, 6}));
   RunSetup costly = pool(1);
   costly.engine.costs.resume_ns = kSecond;
-  const RunResult result = run(workload, costly, "srtf");
+  const RunResult result = run(job_trace, costly, "srtf");
   EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{13, 6}));
   EXPECT_EQ(result.jobs[0].starts, 2);
 }
 
 TEST(Engine, JobsThatNeverFitAreReported) {
-  const Workload workload = workload_of({job_of(0, 10, 3), job_of(1, 5, 1)});
+  const JobTrace job_trace = job_trace_of({job_of(0, 10, 3), job_of(1, 5, 1)});
   for (const schedule::PolicyInfo& policy : runnable_policies()) {
-    const RunResult result = run(workload, pool(2), policy.name);
+    const RunResult result = run(job_trace, pool(2), policy.name);
     EXPECT_EQ(result.too_large, std::vector<JobIndex>{0}) << policy.name;
     EXPECT_TRUE(result.unfinished.empty()) << policy.name;
     EXPECT_NE(result.jobs[1].end_ns, kNever) << policy.name;
@@ -104,7 +104,7 @@ TEST(Engine, AFailureLosesWorkSinceTheLastCheckpoint) {
   setup.engine.costs.checkpoint_ns = 4 * kSecond;
   setup.engine.outages = {{6 * kSecond, 20 * kSecond, 0}};
   // The job loses 2 of 6 s and goes on with the other machine: 6 + (10 - 4) = 12.
-  const RunResult result = run(workload_of({job_of(0, 10, 1)}), setup, "fifo");
+  const RunResult result = run(job_trace_of({job_of(0, 10, 1)}), setup, "fifo");
   EXPECT_EQ(ends_s(result), std::vector<TimeNs>{12});
   EXPECT_EQ(result.jobs[0].starts, 2);
 }
@@ -115,26 +115,26 @@ TEST(Engine, OptimusSharesGpusByMarginalGain) {
   setup.round_s = 1;
   setup.curve.serial_share = 0;
   // Alone, the job gets all four GPUs at the first round and needs a quarter of its time.
-  const RunResult result = run(workload_of({job_of(0, 40, 1)}), setup, "optimus");
+  const RunResult result = run(job_trace_of({job_of(0, 40, 1)}), setup, "optimus");
   EXPECT_EQ(ends_s(result), std::vector<TimeNs>{10});
 }
 
 TEST(Engine, GandivaSharesAServerOverTime) {
   // Two jobs of 300 s on one GPU take turns of 60 s: 60 + … the first ends in its fifth turn, at 540 s.
-  const RunResult result = run(workload_of({job_of(0, 300, 1), job_of(0, 300, 1)}), pool(1), "gandiva");
+  const RunResult result = run(job_trace_of({job_of(0, 300, 1), job_of(0, 300, 1)}), pool(1), "gandiva");
   EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{540, 600}));
   EXPECT_EQ(result.jobs[1].first_start_ns, 60 * kSecond);
 }
 
 TEST(Engine, GandivaPacksJobsThatLeaveRoomForEachOther) {
-  Workload workload = workload_of({job_of(0, 600, 1), job_of(0, 600, 1)});
-  for (TraceJob& each : workload.jobs) {
+  JobTrace job_trace = job_trace_of({job_of(0, 600, 1), job_of(0, 600, 1)});
+  for (TraceJob& each : job_trace.jobs) {
     each.facts.gpu_utilisation = 0.3;
     each.facts.gpu_memory_share = 0.4;
   }
-  const RunResult packed = run(workload, pool(1), "gandiva");
-  for (TraceJob& each : workload.jobs) each.facts.gpu_memory_share = 0.9;
-  const RunResult sliced = run(workload, pool(1), "gandiva");
+  const RunResult packed = run(job_trace, pool(1), "gandiva");
+  for (TraceJob& each : job_trace.jobs) each.facts.gpu_memory_share = 0.9;
+  const RunResult sliced = run(job_trace, pool(1), "gandiva");
   EXPECT_LT(packed.makespan_ns, 900 * kSecond);
   EXPECT_EQ(sliced.makespan_ns, 1200 * kSecond);
 }
@@ -143,7 +143,8 @@ TEST(Engine, GandivaRunsJobsLargerThanAServerOneAfterTheOther) {
   RunSetup setup;
   setup.machines.assign(2, {.gpus = 1});
   setup.engine.check_invariants = true;
-  const RunResult result = run(workload_of({job_of(0, 100, 2), job_of(1, 100, 2), job_of(2, 30, 1)}), setup, "gandiva");
+  const RunResult result =
+      run(job_trace_of({job_of(0, 100, 2), job_of(1, 100, 2), job_of(2, 30, 1)}), setup, "gandiva");
   EXPECT_TRUE(result.unfinished.empty());
   // The small job takes turns with the first large one: large until 60 s, small until 90 s.
   EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{130, 230, 90}));
@@ -152,18 +153,18 @@ TEST(Engine, GandivaRunsJobsLargerThanAServerOneAfterTheOther) {
 TEST(Engine, PredictionErrorsChangeDecisionsNotWork) {
   GenerateOptions options;
   options.jobs = 200;
-  const Workload workload = generate(options);
+  const JobTrace job_trace = generate(options);
   RunSetup setup = pool(16);
-  const RunResult exact = run(workload, setup, "srtf");
+  const RunResult exact = run(job_trace, setup, "srtf");
   setup.engine.prediction_sigma = 1;
-  const RunResult wrong = run(workload, setup, "srtf");
+  const RunResult wrong = run(job_trace, setup, "srtf");
   EXPECT_NE(exact.decision_hash, wrong.decision_hash);
-  for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
-    EXPECT_EQ(wrong.jobs[j].executed_ns, workload.jobs[j].facts.work_ns);
+  for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
+    EXPECT_EQ(wrong.jobs[j].executed_ns, job_trace.jobs[j].facts.work_ns);
   }
 }
 
-Workload crowded(std::uint64_t seed) {
+JobTrace crowded(std::uint64_t seed) {
   GenerateOptions options;
   options.jobs = 150;
   options.rate_per_h = 400;
@@ -173,15 +174,15 @@ Workload crowded(std::uint64_t seed) {
 
 TEST(Engine, EveryPolicyEndsEveryJobAndConservesWork) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    const Workload workload = crowded(seed);
+    const JobTrace job_trace = crowded(seed);
     RunSetup setup;
     setup.machines.assign(3, {.gpus = 8});
     setup.engine.check_invariants = true;
     for (const schedule::PolicyInfo& policy : runnable_policies()) {
-      const RunResult result = run(workload, setup, policy.name);
+      const RunResult result = run(job_trace, setup, policy.name);
       EXPECT_TRUE(result.unfinished.empty()) << policy.name << " seed " << seed;
-      for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
-        const JobFacts& facts = workload.jobs[j].facts;
+      for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
+        const JobFacts& facts = job_trace.jobs[j].facts;
         if (facts.gpus > 24) continue;
         const JobOutcome& outcome = result.jobs[j];
         ASSERT_NE(outcome.end_ns, kNever) << policy.name;
@@ -199,7 +200,7 @@ TEST(Engine, EveryPolicyEndsEveryJobAndConservesWork) {
 }
 
 TEST(Engine, PoliciesSurviveFailures) {
-  const Workload workload = crowded(9);
+  const JobTrace job_trace = crowded(9);
   RunSetup setup;
   setup.machines.assign(3, {.gpus = 8});
   setup.engine.check_invariants = true;
@@ -208,18 +209,18 @@ TEST(Engine, PoliciesSurviveFailures) {
     setup.engine.outages.push_back({(600 + 900 * i) * kSecond, (900 + 900 * i) * kSecond, i % 3});
   }
   for (const schedule::PolicyInfo& policy : runnable_policies()) {
-    const RunResult result = run(workload, setup, policy.name);
+    const RunResult result = run(job_trace, setup, policy.name);
     EXPECT_TRUE(result.unfinished.empty()) << policy.name;
   }
 }
 
 TEST(Engine, ThreadsDoNotChangeDecisions) {
-  const Workload workload = crowded(4);
+  const JobTrace job_trace = crowded(4);
   RunSetup setup;
   setup.machines.assign(3, {.gpus = 8});
   const std::vector<std::string> policies = {"fifo", "srtf", "las", "gandiva", "optimus", "tiresias"};
-  const auto one = run_policies(workload, setup, policies, 1, {}),
-             four = run_policies(workload, setup, policies, 4, {});
+  const auto one = run_policies(job_trace, setup, policies, 1, {}),
+             four = run_policies(job_trace, setup, policies, 4, {});
   for (std::size_t p = 0; p < policies.size(); ++p) {
     ASSERT_TRUE(one[p].has_value() && four[p].has_value()) << policies[p];
     EXPECT_EQ(one[p]->decision_hash, four[p]->decision_hash) << policies[p];
@@ -228,11 +229,11 @@ TEST(Engine, ThreadsDoNotChangeDecisions) {
 }
 
 TEST(Engine, UnderLoadShortestFirstHasTheShortestMean) {
-  const Workload workload = crowded(5);
+  const JobTrace job_trace = crowded(5);
   const RunSetup setup = pool(16);
-  const double srtf = summarise(workload, run(workload, setup, "srtf"), 16, 0).mean_s;
-  EXPECT_LT(srtf, summarise(workload, run(workload, setup, "fifo"), 16, 0).mean_s);
-  EXPECT_LT(srtf, summarise(workload, run(workload, setup, "las"), 16, 0).mean_s);
+  const double srtf = summarise(job_trace, run(job_trace, setup, "srtf"), 16, 0).mean_s;
+  EXPECT_LT(srtf, summarise(job_trace, run(job_trace, setup, "fifo"), 16, 0).mean_s);
+  EXPECT_LT(srtf, summarise(job_trace, run(job_trace, setup, "las"), 16, 0).mean_s);
 }
 
 }  // namespace

@@ -20,19 +20,19 @@ schedule::PsSpeed to_speed(const predict::PsFormula& formula) {
 
 }  // namespace
 
-FittedScaling::FittedScaling(const schedule::ClusterView& view, const CurveSpeed& speed, const Workload& workload,
+FittedScaling::FittedScaling(const schedule::ClusterView& view, const CurveSpeed& speed, const JobTrace& job_trace,
                              const TrialOptions& options)
-    : view_(view), speed_(speed), workload_(workload), options_(options), known_(view, speed) {}
+    : view_(view), speed_(speed), job_trace_(job_trace), options_(options), known_(view, speed) {}
 
-std::vector<bool> trial_jobs(const Workload& workload) {
+std::vector<bool> trial_jobs(const JobTrace& job_trace) {
   std::set<std::string_view> known;
   std::vector<bool> result;
-  for (const TraceJob& job : workload.jobs) result.push_back(job.model.empty() || known.insert(job.model).second);
+  for (const TraceJob& job : job_trace.jobs) result.push_back(job.model.empty() || known.insert(job.model).second);
   return result;
 }
 
 FittedScaling::Model& FittedScaling::model_of(JobIndex job) const {
-  const std::string& name = workload_.jobs[static_cast<std::size_t>(job)].model;
+  const std::string& name = job_trace_.jobs[static_cast<std::size_t>(job)].model;
   const auto [place, is_new] = models_.try_emplace(name.empty() ? fmt::format("\n{}", job) : name);
   if (is_new) make_trials(job, place->second);
   measure(job, place->second);

@@ -17,8 +17,8 @@
 
 #include "predict/scaling/ps_formula.h"
 #include "schedule/scaling_model.h"
+#include "simulate/job_trace.h"
 #include "simulate/speed_model.h"
-#include "simulate/workload.h"
 
 namespace orrery::simulate {
 
@@ -31,12 +31,12 @@ struct TrialOptions {
 };
 
 // Whether each job is the first of its model, which makes the trials.
-std::vector<bool> trial_jobs(const Workload& workload);
+std::vector<bool> trial_jobs(const JobTrace& job_trace);
 
 class FittedScaling : public schedule::ScalingModel {
  public:
-  // View, speed and workload are borrowed.
-  FittedScaling(const schedule::ClusterView& view, const CurveSpeed& speed, const Workload& workload,
+  // View, speed and job trace are borrowed.
+  FittedScaling(const schedule::ClusterView& view, const CurveSpeed& speed, const JobTrace& job_trace,
                 const TrialOptions& options);
 
   double step_s(schedule::JobIndex job, int gpus) const override;
@@ -68,7 +68,7 @@ class FittedScaling : public schedule::ScalingModel {
 
   const schedule::ClusterView& view_;
   const CurveSpeed& speed_;
-  const Workload& workload_;
+  const JobTrace& job_trace_;
   TrialOptions options_;
   CurveScaling known_;
   mutable std::map<std::string, Model> models_;  // what was learned; asked by one policy of one run

@@ -8,14 +8,14 @@ namespace orrery::simulate {
 namespace {
 
 TEST(FittedScaling, FiveNoisyTrialsGiveTheCurveWithinTenPercent) {
-  Workload workload = workload_of({job_of(0, 1000, 2)});
-  workload.jobs[0].facts.gpus_max = 16;
+  JobTrace job_trace = job_trace_of({job_of(0, 1000, 2)});
+  job_trace.jobs[0].facts.gpus_max = 16;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     schedule::ClusterLedger ledger(std::vector<schedule::MachineView>(1, {.gpus = 16}));
-    ledger.add(workload.jobs[0].facts);
+    ledger.add(job_trace.jobs[0].facts);
     const CurveSpeed speed({.serial_share = 0.1});
     const CurveScaling known(ledger, speed);
-    const FittedScaling fitted(ledger, speed, workload, {.trials = 5, .noise = 0.02, .seed = seed});
+    const FittedScaling fitted(ledger, speed, job_trace, {.trials = 5, .noise = 0.02, .seed = seed});
     double error = 0;
     for (int gpus = 1; gpus <= 16; ++gpus) error += std::abs(fitted.step_s(0, gpus) / known.step_s(0, gpus) - 1) / 16;
     EXPECT_LT(error, 0.1) << "seed " << seed;
@@ -23,13 +23,13 @@ TEST(FittedScaling, FiveNoisyTrialsGiveTheCurveWithinTenPercent) {
 }
 
 TEST(FittedScaling, WhatARunningJobShowsIsTakenAsItIs) {
-  Workload workload = workload_of({job_of(0, 1000, 1)});
-  workload.jobs[0].facts.gpus_max = 8;
+  JobTrace job_trace = job_trace_of({job_of(0, 1000, 1)});
+  job_trace.jobs[0].facts.gpus_max = 8;
   schedule::ClusterLedger ledger(std::vector<schedule::MachineView>(1, {.gpus = 8}));
-  ledger.add(workload.jobs[0].facts);
+  ledger.add(job_trace.jobs[0].facts);
   ledger.admit(0);
   const CurveSpeed speed({.serial_share = 0});
-  const FittedScaling fitted(ledger, speed, workload, {.trials = 2, .noise = 0});
+  const FittedScaling fitted(ledger, speed, job_trace, {.trials = 2, .noise = 0});
   // Trials on 1 and 8 GPUs; then it runs on 4 and is only twice as fast as on one.
   EXPECT_NEAR(fitted.step_s(0, 8), 1.0 / 8, 1e-9);
   ledger.start(0, {{0, 4}}, 2, 0);
@@ -38,12 +38,12 @@ TEST(FittedScaling, WhatARunningJobShowsIsTakenAsItIs) {
 }
 
 TEST(FittedScaling, WithServersTrialsGiveTheFormulaOfServersAndWorkers) {
-  Workload workload = workload_of({job_of(0, 1000, 2)});
-  workload.jobs[0].facts.gpus_max = 8;
+  JobTrace job_trace = job_trace_of({job_of(0, 1000, 2)});
+  job_trace.jobs[0].facts.gpus_max = 8;
   schedule::ClusterLedger ledger(std::vector<schedule::MachineView>(1, {.gpus = 8}));
-  ledger.add(workload.jobs[0].facts);
+  ledger.add(job_trace.jobs[0].facts);
   const CurveSpeed speed({.serial_share = 0.2});
-  const FittedScaling fitted(ledger, speed, workload, {.trials = 12, .noise = 0, .with_servers = true});
+  const FittedScaling fitted(ledger, speed, job_trace, {.trials = 12, .noise = 0, .with_servers = true});
   const auto known = CurveScaling(ledger, speed).ps_speed(0), learned = fitted.ps_speed(0);
   ASSERT_TRUE(known && learned);
   for (int servers = 1; servers <= 8; ++servers) {
@@ -54,26 +54,26 @@ TEST(FittedScaling, WithServersTrialsGiveTheFormulaOfServersAndWorkers) {
 }
 
 TEST(FittedScaling, TheFirstJobOfAModelWaitsForItsTrials) {
-  Workload workload = workload_of({job_of(0, 100, 1), job_of(1000, 100, 1), job_of(2000, 100, 1)});
-  workload.jobs[0].model = workload.jobs[1].model = "resnet50";
-  workload.jobs[2].model = "vgg16";
+  JobTrace job_trace = job_trace_of({job_of(0, 100, 1), job_of(1000, 100, 1), job_of(2000, 100, 1)});
+  job_trace.jobs[0].model = job_trace.jobs[1].model = "resnet50";
+  job_trace.jobs[2].model = "vgg16";
   RunSetup setup = setup_of(1, 1);
   setup.elastic = 1;
   setup.round_s = 1;
   setup.fitted_scaling = true;
   setup.trials = {.trials = 5, .trial_s = 10};
   for (const char* policy : {"optimus", "optimus-ps"}) {
-    EXPECT_EQ(ends_s(run(workload, setup, policy)), (std::vector<TimeNs>{150, 1100, 2150})) << policy;
+    EXPECT_EQ(ends_s(run(job_trace, setup, policy)), (std::vector<TimeNs>{150, 1100, 2150})) << policy;
   }
-  EXPECT_EQ(ends_s(run(workload, setup, "fifo")), (std::vector<TimeNs>{100, 1100, 2100}));
+  EXPECT_EQ(ends_s(run(job_trace, setup, "fifo")), (std::vector<TimeNs>{100, 1100, 2100}));
 }
 
 TEST(FittedScaling, OptimusIsNearlyAsGoodWithItAsWithTheTrueCurve) {
-  const Workload workload = generate({.jobs = 60, .rate_per_h = 12, .mix = Mix::kOptimus, .seed = 3});
+  const JobTrace job_trace = generate({.jobs = 60, .rate_per_h = 12, .mix = Mix::kOptimus, .seed = 3});
   RunSetup setup = setup_of(4, 8);
-  const double known = summarise(workload, run(workload, setup, "optimus"), 32, 0).mean_s;
+  const double known = summarise(job_trace, run(job_trace, setup, "optimus"), 32, 0).mean_s;
   setup.fitted_scaling = true;
-  const double fitted = summarise(workload, run(workload, setup, "optimus"), 32, 0).mean_s;
+  const double fitted = summarise(job_trace, run(job_trace, setup, "optimus"), 32, 0).mean_s;
   EXPECT_LT(fitted, known * 1.15);
   EXPECT_NE(fitted, known);
 }

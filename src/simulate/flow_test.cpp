@@ -12,13 +12,13 @@ namespace {
 
 // More jobs than GPUs: one by one, the shortest first.
 TEST(Flow, TheShortestRunsFirst) {
-  EXPECT_EQ(ends_s(run(workload_of({job_of(0, 100, 1), job_of(0, 10, 1)}), setup_of(1, 1), "flow")),
+  EXPECT_EQ(ends_s(run(job_trace_of({job_of(0, 100, 1), job_of(0, 10, 1)}), setup_of(1, 1), "flow")),
             (std::vector<TimeNs>{110, 10}));
 }
 
 // Alone a job gets all it can use: four times the GPU it asked for, where a step takes 0.97 / 4 + 0.03 of one.
 TEST(Flow, AloneAJobGetsAllItCanUse) {
-  EXPECT_EQ(ends_s(run(workload_of({job_of(0, 1000, 1)}), setup_of(1, 8), "flow")), (std::vector<TimeNs>{272}));
+  EXPECT_EQ(ends_s(run(job_trace_of({job_of(0, 1000, 1)}), setup_of(1, 8), "flow")), (std::vector<TimeNs>{272}));
 }
 
 TraceJob staged(double submit_s, double length_s, int gpus, double load_s, double gpu_s) {
@@ -30,9 +30,9 @@ TraceJob staged(double submit_s, double length_s, int gpus, double load_s, doubl
 // One GPU, two jobs of 100 s: together each has 1.015 / 1.33 of its speed, 131 s. One after the other they would end at
 // 100 and 200 s.
 TEST(Flow, StagesThatFitTakeTurns) {
-  const Workload workload = workload_of({staged(0, 100, 1, 1, 0), staged(0, 100, 1, 0, 1)});
-  EXPECT_EQ(ends_s(run(workload, setup_of(1, 1), "flow")), (std::vector<TimeNs>{131, 131}));
-  const Workload same = workload_of({staged(0, 100, 1, 0, 1), staged(0, 100, 1, 0, 1)});
+  const JobTrace job_trace = job_trace_of({staged(0, 100, 1, 1, 0), staged(0, 100, 1, 0, 1)});
+  EXPECT_EQ(ends_s(run(job_trace, setup_of(1, 1), "flow")), (std::vector<TimeNs>{131, 131}));
+  const JobTrace same = job_trace_of({staged(0, 100, 1, 0, 1), staged(0, 100, 1, 0, 1)});
   EXPECT_EQ(ends_s(run(same, setup_of(1, 1), "flow")), (std::vector<TimeNs>{100, 200}));
 }
 
@@ -52,7 +52,7 @@ TEST(Flow, SharesSoundly) {
     setup.engine.keep_log = true;
     if (seed % 2 == 0) setup.engine.min_run_ns = 700 * schedule::kSecondNs;
     if (seed > 3) setup.engine.outages = random_outages(3, 20'000, 2'000, schedule::from_seconds(at_s), seed);
-    const RunResult result = run(workload_of(jobs), setup, "flow");
+    const RunResult result = run(job_trace_of(jobs), setup, "flow");
     EXPECT_TRUE(result.unfinished.empty()) << seed;
     const auto shared = std::count_if(result.log.begin(), result.log.end(), [](const LoggedDecision& entry) {
       return entry.decision.action == schedule::Action::kInterleave;
@@ -66,7 +66,7 @@ TEST(Flow, IsShorterOnAverageThanAnyOther) {
   options.policies = {"fifo", "srtf", "srsf", "las", "optimus"};
   options.threads = 2;
   const auto cells =
-      run_policy_table({{"made up", generate({.jobs = 200, .rate_per_h = 100, .seed = 3})}}, options, {});
+      run_policy_table({{"synthetic", generate({.jobs = 200, .rate_per_h = 100, .seed = 3})}}, options, {});
   ASSERT_TRUE(cells.has_value()) << cells.error().to_string();
   ASSERT_EQ(cells->size(), 2u);
   EXPECT_GT((*cells)[0].gpus, (*cells)[1].gpus);

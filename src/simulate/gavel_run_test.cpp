@@ -10,28 +10,28 @@ namespace {
 
 // One GPU, two jobs of an hour: max-min fairness gives each half of the rounds, so both end near two hours.
 TEST(GavelRun, TwoJobsTakeTurns) {
-  const Workload workload = workload_of({job_of(0, 3600, 1), job_of(0, 3600, 1)});
-  const RunResult result = run(workload, setup_of(1, 1), "gavel");
+  const JobTrace job_trace = job_trace_of({job_of(0, 3600, 1), job_of(0, 3600, 1)});
+  const RunResult result = run(job_trace, setup_of(1, 1), "gavel");
   EXPECT_EQ(ends_s(result)[1], 7200);
   EXPECT_GE(ends_s(result)[0], 6480);
   EXPECT_GT(result.jobs[0].starts, 5);
 }
 
 TEST(GavelRun, PairsShareGpusWhereThatPays) {
-  Workload workload = workload_of({job_of(0, 3600, 1), job_of(0, 3600, 1)});
-  for (TraceJob& job : workload.jobs) {
+  JobTrace job_trace = job_trace_of({job_of(0, 3600, 1), job_of(0, 3600, 1)});
+  for (TraceJob& job : job_trace.jobs) {
     job.facts.gpu_utilisation = 0.4;
     job.facts.gpu_memory_share = 0.4;
   }
   // Together they lose 5 %: both end after 3600 / 0.95 s.
-  const RunResult result = run(workload, setup_of(1, 1), "gavel-packed");
+  const RunResult result = run(job_trace, setup_of(1, 1), "gavel-packed");
   EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{3789, 3789}));
-  workload.jobs[1].facts.gpu_memory_share = 0.7;
-  EXPECT_GE(ends_s(run(workload, setup_of(1, 1), "gavel-packed"))[1], 7200);
+  job_trace.jobs[1].facts.gpu_memory_share = 0.7;
+  EXPECT_GE(ends_s(run(job_trace, setup_of(1, 1), "gavel-packed"))[1], 7200);
 }
 
 TEST(GavelRun, JobsGoWhereTheyAreFastest) {
-  auto file = read_workload(
+  auto file = read_job_trace(
       "id,submit_s,duration_s,gpus,duration_s.fast,duration_s.slow\na,0,,1,4000,16000\nb,0,,1,4000,5000\n", "trace");
   ASSERT_TRUE(file.has_value());
   RunSetup setup = setup_of(0, 0);
@@ -39,14 +39,14 @@ TEST(GavelRun, JobsGoWhereTheyAreFastest) {
   setup.machines = {{.gpus = 1, .device = 0}, {.gpus = 1, .device = 1}};
   // Together they are fastest with a on the fast one. In the round after its end, from 4320 s on, b goes there with
   // 4000 (1 - 4320 / 5000) = 544 s left.
-  EXPECT_EQ(ends_s(run(file->workload, setup, "gavel-throughput")), (std::vector<TimeNs>{4000, 4864}));
+  EXPECT_EQ(ends_s(run(file->job_trace, setup, "gavel-throughput")), (std::vector<TimeNs>{4000, 4864}));
 }
 
 TEST(GavelRun, EverybodyEndsUnderEveryGoal) {
-  const Workload workload = generate({.jobs = 120, .rate_per_h = 300, .seed = 5});
+  const JobTrace job_trace = generate({.jobs = 120, .rate_per_h = 300, .seed = 5});
   for (const char* policy : {"gavel", "gavel-finish", "gavel-makespan", "gavel-throughput", "gavel-isolated",
                              "gavel-packed", "gavel-cost"}) {
-    const RunResult result = run(workload, setup_of(3, 8), policy);
+    const RunResult result = run(job_trace, setup_of(3, 8), policy);
     EXPECT_TRUE(result.unfinished.empty()) << policy;
   }
 }
@@ -82,18 +82,18 @@ TEST(GavelWorld, ByHand) {
 // b comes to the policy after c, because its tenant has its quota, but stands before c in the trace: the pair of both
 // starts with b.
 TEST(Gavel, PairsStartWhicheverOfThemCameFirst) {
-  Workload workload = workload_of({job_of(0, 700, 2), job_of(57, 5000, 2), job_of(57, 3110, 2)});
-  workload.tenants = {"t3", "t2"};
+  JobTrace job_trace = job_trace_of({job_of(0, 700, 2), job_of(57, 5000, 2), job_of(57, 3110, 2)});
+  job_trace.tenants = {"t3", "t2"};
   const double used[] = {0.4, 0.5, 0.5}, memory[] = {0.4, 0.5, 0.3};
   for (std::size_t j = 0; j < 3; ++j) {
-    workload.jobs[j].facts.gpu_utilisation = used[j];
-    workload.jobs[j].facts.gpu_memory_share = memory[j];
+    job_trace.jobs[j].facts.gpu_utilisation = used[j];
+    job_trace.jobs[j].facts.gpu_memory_share = memory[j];
   }
-  workload.jobs[2].facts.tenant = 1;
+  job_trace.jobs[2].facts.tenant = 1;
   RunSetup setup = setup_of(2, 1);
   setup.engine.tenant_quota = 2;
   setup.engine.keep_log = true;
-  const RunResult result = run(workload, setup, "gavel-packed");
+  const RunResult result = run(job_trace, setup, "gavel-packed");
   const bool packed = std::any_of(result.log.begin(), result.log.end(), [](const LoggedDecision& entry) {
     return entry.decision.action == schedule::Action::kPack && entry.decision.job == 2 && entry.decision.other == 1;
   });

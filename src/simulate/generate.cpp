@@ -76,38 +76,38 @@ void draw_polimi(Random& random, JobFacts& facts) {
 
 }  // namespace
 
-Workload generate(const GenerateOptions& options) {
-  Workload workload;
-  workload.name = "generated";
-  for (int t = 0; t < options.tenants; ++t) workload.tenants.push_back(fmt::format("tenant-{}", t + 1));
+JobTrace generate(const GenerateOptions& options) {
+  JobTrace job_trace;
+  job_trace.name = "generated";
+  for (int t = 0; t < options.tenants; ++t) job_trace.tenants.push_back(fmt::format("tenant-{}", t + 1));
   Random arrivals = Random(options.seed).split("arrivals");
   const double highest = options.rate_per_h * highest_factor(options.arrivals);
   double at = 0;
-  while (workload.jobs.size() < options.jobs) {
+  while (job_trace.jobs.size() < options.jobs) {
     // Thinning: candidates at the highest rate, kept as often as the rate now is of it.
     at += arrivals.exponential(kHourS / highest);
     const double share = rate_factor(options.arrivals, at) / highest_factor(options.arrivals);
     if (arrivals.uniform() >= share) continue;
-    Random random = Random(options.seed).split("jobs").split(workload.jobs.size());
-    TraceJob& job = workload.jobs.emplace_back();
-    job.id = fmt::format("job-{}", workload.jobs.size());
+    Random random = Random(options.seed).split("jobs").split(job_trace.jobs.size());
+    TraceJob& job = job_trace.jobs.emplace_back();
+    job.id = fmt::format("job-{}", job_trace.jobs.size());
     job.facts.submit_ns = schedule::from_seconds(at);
     job.facts.tenant = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(options.tenants)));
     if (options.mix == Mix::kPhilly) draw_philly(random, job.facts);
     if (options.mix == Mix::kOptimus) draw_optimus(random, job);
     if (options.mix == Mix::kPolimi) draw_polimi(random, job.facts);
   }
-  normalise(workload);
-  return workload;
+  normalise(job_trace);
+  return job_trace;
 }
 
-double gpu_seconds(const Workload& workload) {
+double gpu_seconds(const JobTrace& job_trace) {
   double sum = 0;
-  for (const TraceJob& job : workload.jobs) sum += schedule::to_seconds(job.facts.work_ns) * job.facts.gpus;
+  for (const TraceJob& job : job_trace.jobs) sum += schedule::to_seconds(job.facts.work_ns) * job.facts.gpus;
   return sum;
 }
 
-Workload generate_with_load(GenerateOptions options, double load, int gpus) {
+JobTrace generate_with_load(GenerateOptions options, double load, int gpus) {
   const double gpu_h = gpu_seconds(generate(options)) / kHourS;
   options.rate_per_h = load * gpus * static_cast<double>(options.jobs) / gpu_h;
   return generate(options);

@@ -1,5 +1,5 @@
 #pragma once
-// Made-up workloads with known properties.
+// Made-up job traces with known properties.
 //
 // Arrivals: Poisson (a constant rate), diurnal (the rate swings by a factor of 4 over a day, highest in the afternoon),
 // bursts (a tenth of the time has ten times the rate). Sizes and lengths:
@@ -8,9 +8,9 @@
 //   polimi   the Politecnico generator: jobs of half a day to ten days, one to eight GPUs, a deadline of one to three
 //   times
 //            the length for each
-// The same options and seed give the same workload.
+// The same options and seed give the same job trace.
 
-#include "simulate/workload.h"
+#include "simulate/job_trace.h"
 
 namespace orrery::simulate {
 
@@ -26,12 +26,12 @@ struct GenerateOptions {
   std::uint64_t seed = 1;
 };
 
-Workload generate(const GenerateOptions& options);
+JobTrace generate(const GenerateOptions& options);
 
 // The same with as many jobs an hour as make a load: GPU time asked for / GPU time there is while jobs come.
-Workload generate_with_load(GenerateOptions options, double load, int gpus);
+JobTrace generate_with_load(GenerateOptions options, double load, int gpus);
 
 // GPU time that jobs ask for, in seconds.
-double gpu_seconds(const Workload& workload);
+double gpu_seconds(const JobTrace& job_trace);
 
 }  // namespace orrery::simulate

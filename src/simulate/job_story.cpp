@@ -28,8 +28,8 @@ std::string place_text(const schedule::Allocation& allocation) {
 
 class Teller {
  public:
-  Teller(const Workload& workload, const RunResult& run, JobIndex job)
-      : workload_(workload), run_(run), job_(job), facts_(workload.jobs[static_cast<std::size_t>(job)].facts) {}
+  Teller(const JobTrace& job_trace, const RunResult& run, JobIndex job)
+      : job_trace_(job_trace), run_(run), job_(job), facts_(job_trace.jobs[static_cast<std::size_t>(job)].facts) {}
 
   std::vector<StoryLine> tell() && {
     add(facts_.submit_ns, "is submitted", asks());
@@ -42,7 +42,7 @@ class Teller {
   }
 
  private:
-  const std::string& id(JobIndex job) const { return workload_.jobs[static_cast<std::size_t>(job)].id; }
+  const std::string& id(JobIndex job) const { return job_trace_.jobs[static_cast<std::size_t>(job)].id; }
   void add(TimeNs at, std::string what, std::string why) { story_.push_back({at, std::move(what), std::move(why)}); }
 
   std::string asks() const {
@@ -129,7 +129,7 @@ class Teller {
                     outcome.moves));
   }
 
-  const Workload& workload_;
+  const JobTrace& job_trace_;
   const RunResult& run_;
   JobIndex job_;
   const JobFacts& facts_;
@@ -139,26 +139,26 @@ class Teller {
 
 }  // namespace
 
-std::vector<StoryLine> story_of(const Workload& workload, const RunResult& run, JobIndex job) {
-  return Teller(workload, run, job).tell();
+std::vector<StoryLine> story_of(const JobTrace& job_trace, const RunResult& run, JobIndex job) {
+  return Teller(job_trace, run, job).tell();
 }
 
-Table story_table(const Workload& workload, const std::vector<RunResult>& runs, JobIndex job) {
+Table story_table(const JobTrace& job_trace, const std::vector<RunResult>& runs, JobIndex job) {
   Table table({{"policy", "policy"}, {"time_s", "time", CellFormat::kSeconds}, {"what", "job"}, {"why", "why"}});
   for (const RunResult& run : runs) {
-    for (StoryLine& line : story_of(workload, run, job)) {
+    for (StoryLine& line : story_of(job_trace, run, job)) {
       table.add({run.policy, schedule::to_seconds(line.at_ns), std::move(line.what), std::move(line.why)});
     }
   }
   return table;
 }
 
-Result<JobIndex> find_job(const Workload& workload, std::string_view id) {
+Result<JobIndex> find_job(const JobTrace& job_trace, std::string_view id) {
   constexpr std::size_t kCompared = 10'000;  // names that are looked through for a similar one
   std::vector<std::string> ids;
-  for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
-    if (workload.jobs[j].id == id) return static_cast<JobIndex>(j);
-    if (ids.size() < kCompared) ids.push_back(workload.jobs[j].id);
+  for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
+    if (job_trace.jobs[j].id == id) return static_cast<JobIndex>(j);
+    if (ids.size() < kCompared) ids.push_back(job_trace.jobs[j].id);
   }
   return Error::not_found(fmt::format("no job {}{}", quote(id), did_you_mean(id, ids)));
 }

@@ -14,12 +14,12 @@ struct StoryLine {
 
 // In order of time. The run must have been kept with its log (EngineOptions::keep_log). Works for every policy, from
 // what it decided alone.
-std::vector<StoryLine> story_of(const Workload& workload, const RunResult& run, JobIndex job);
+std::vector<StoryLine> story_of(const JobTrace& job_trace, const RunResult& run, JobIndex job);
 
 // Stories of one job under several policies.
-Table story_table(const Workload& workload, const std::vector<RunResult>& runs, JobIndex job);
+Table story_table(const JobTrace& job_trace, const std::vector<RunResult>& runs, JobIndex job);
 
 // The job with this id; the error names the nearest.
-Result<JobIndex> find_job(const Workload& workload, std::string_view id);
+Result<JobIndex> find_job(const JobTrace& job_trace, std::string_view id);
 
 }  // namespace orrery::simulate

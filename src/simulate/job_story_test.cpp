@@ -20,11 +20,11 @@ std::vector<std::string> told(const std::vector<StoryLine>& story) {
 
 // The long job runs until the short one comes, and goes on when that has ended.
 TEST(JobStory, TellsEveryDecisionWithItsReason) {
-  Workload workload = workload_of({job_of(0, 100, 1), job_of(10, 20, 1)});
-  workload.jobs[0].id = "long";
-  workload.jobs[1].id = "short";
-  const RunResult result = run(workload, logged(1, 1), "srtf");
-  const std::vector<StoryLine> story = story_of(workload, result, 0);
+  JobTrace job_trace = job_trace_of({job_of(0, 100, 1), job_of(10, 20, 1)});
+  job_trace.jobs[0].id = "long";
+  job_trace.jobs[1].id = "short";
+  const RunResult result = run(job_trace, logged(1, 1), "srtf");
+  const std::vector<StoryLine> story = story_of(job_trace, result, 0);
   EXPECT_EQ(
       told(story),
       (std::vector<std::string>{
@@ -37,14 +37,14 @@ TEST(JobStory, TellsEveryDecisionWithItsReason) {
 }
 
 TEST(JobStory, EveryPolicyExplainsEveryJob) {
-  const Workload workload = generate({.jobs = 60, .rate_per_h = 120, .tenants = 3, .seed = 5});
+  const JobTrace job_trace = generate({.jobs = 60, .rate_per_h = 120, .tenants = 3, .seed = 5});
   for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
     RunSetup setup = logged(2, 8);
     for (schedule::MachineView& machine : setup.machines) machine.servers = 8;
-    const RunResult result = run(workload, setup, policy.name);
+    const RunResult result = run(job_trace, setup, policy.name);
     std::size_t decisions = 0;
-    for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
-      const std::vector<StoryLine> story = story_of(workload, result, static_cast<JobIndex>(j));
+    for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
+      const std::vector<StoryLine> story = story_of(job_trace, result, static_cast<JobIndex>(j));
       ASSERT_GE(story.size(), 3u) << policy.name;
       EXPECT_EQ(story.front().what, "is submitted");
       EXPECT_EQ(story.back().what, "ends") << policy.name;
@@ -61,26 +61,26 @@ TEST(JobStory, EveryPolicyExplainsEveryJob) {
 }
 
 TEST(JobStory, SaysWhyAJobNeverRan) {
-  const Workload workload = workload_of({job_of(0, 10, 1), job_of(0, 10, 9)});
-  const RunResult result = run(workload, logged(1, 4), "fifo");
-  EXPECT_EQ(told(story_of(workload, result, 1)).back(),
+  const JobTrace job_trace = job_trace_of({job_of(0, 10, 1), job_of(0, 10, 9)});
+  const RunResult result = run(job_trace, logged(1, 4), "fifo");
+  EXPECT_EQ(told(story_of(job_trace, result, 1)).back(),
             "is refused: asks for more GPUs than the cluster or its quota has");
 }
 
 TEST(JobStory, LostGpusAreTold) {
   RunSetup setup = logged(2, 1);
   setup.engine.outages = {{schedule::from_seconds(5), schedule::from_seconds(50), 0}};
-  const Workload workload = workload_of({job_of(0, 10, 1)});
-  const std::vector<std::string> lines = told(story_of(workload, run(workload, setup, "fifo"), 0));
+  const JobTrace job_trace = job_trace_of({job_of(0, 10, 1)});
+  const std::vector<std::string> lines = told(story_of(job_trace, run(job_trace, setup, "fifo"), 0));
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(lines[2], "loses its GPUs: machine 0 failed or was taken back");
 }
 
 TEST(JobStory, NamesTheNearestJob) {
-  Workload workload = workload_of({job_of(0, 10, 1)});
-  workload.jobs[0].id = "job-1";
-  EXPECT_EQ(*find_job(workload, "job-1"), 0);
-  EXPECT_NE(find_job(workload, "jb-1").error().to_string().find("job-1"), std::string::npos);
+  JobTrace job_trace = job_trace_of({job_of(0, 10, 1)});
+  job_trace.jobs[0].id = "job-1";
+  EXPECT_EQ(*find_job(job_trace, "job-1"), 0);
+  EXPECT_NE(find_job(job_trace, "jb-1").error().to_string().find("job-1"), std::string::npos);
 }
 
 }  // namespace

@@ -123,16 +123,16 @@ std::vector<int> least_service_first(std::vector<Plain> jobs, int gpus, const st
 }
 
 std::vector<int> simulated(const std::vector<Plain>& jobs, int gpus, std::unique_ptr<schedule::Policy> policy) {
-  Workload workload;
-  workload.tenants = {""};
+  JobTrace job_trace;
+  job_trace.tenants = {""};
   for (const Plain& job : jobs) {
-    TraceJob& added = workload.jobs.emplace_back();
+    TraceJob& added = job_trace.jobs.emplace_back();
     added.facts.submit_ns = job.submit * schedule::kSecondNs;
     added.facts.work_ns = job.length * schedule::kSecondNs;
     added.facts.gpus = job.gpus;
   }
   const auto run = simulate(
-      workload, {{.gpus = gpus}}, CurveSpeed({}),
+      job_trace, {{.gpus = gpus}}, CurveSpeed({}),
       [&](const schedule::ClusterView&) -> Result<std::unique_ptr<schedule::Policy>> { return std::move(policy); });
   EXPECT_TRUE(run.has_value());
   std::vector<int> ends;

@@ -30,7 +30,7 @@ Value one_of(Random& random, std::initializer_list<Value> values) {
 }
 
 struct Scenario {
-  Workload workload;
+  JobTrace job_trace;
   RunSetup setup;
   std::string what;  // the options that are on, for messages
 };
@@ -46,9 +46,9 @@ void draw_cluster(Random random, bool typed, Scenario& scenario) {
   scenario.setup.engine.check_invariants = true;
   if (!typed) return;
   scenario.setup.devices = {"V100", "K80"};
-  scenario.workload.devices = {"V100", "K80"};
+  scenario.job_trace.devices = {"V100", "K80"};
   // Anywhere alike; slower on one type; on one type only.
-  scenario.workload.speeds = {{}, {1, 0.4}, {1, 0}, {0.7, 1}};
+  scenario.job_trace.speeds = {{}, {1, 0.4}, {1, 0}, {0.7, 1}};
 }
 
 schedule::SharedStages draw_stages(Random& random) {
@@ -84,10 +84,10 @@ void draw_jobs(Random random, bool typed, Scenario& scenario) {
     }
     job.facts.stages = draw_stages(random);
     if (typed) job.facts.speed_class = pick(random, 0, 3);
-    scenario.workload.jobs.push_back(std::move(job));
+    scenario.job_trace.jobs.push_back(std::move(job));
   }
-  for (int t = 0; t < tenants; ++t) scenario.workload.tenants.push_back(fmt::format("t{}", t));
-  normalise(scenario.workload);
+  for (int t = 0; t < tenants; ++t) scenario.job_trace.tenants.push_back(fmt::format("t{}", t));
+  normalise(scenario.job_trace);
 }
 
 void draw_options(Random random, Scenario& scenario) {
@@ -100,7 +100,7 @@ void draw_options(Random random, Scenario& scenario) {
   engine.seed = static_cast<std::uint64_t>(pick(random, 1, 1'000'000));
   if (with(0.4, "failures")) {
     const double between_s = one_of(random, {600.0, 3000.0, 20000.0}), repair_s = one_of(random, {60.0, 600.0, 5000.0});
-    const TimeNs until = scenario.workload.jobs.back().facts.submit_ns + 40'000 * kSecond;
+    const TimeNs until = scenario.job_trace.jobs.back().facts.submit_ns + 40'000 * kSecond;
     engine.outages = random_outages(scenario.setup.machines.size(), between_s, repair_s, until, engine.seed);
     if (with(0.5, "checkpoints")) engine.costs.checkpoint_ns = 300 * kSecond;
   }
@@ -136,7 +136,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const std::string& poli
   const env::Env env = sim.env();
   RunSetup setup = scenario.setup;
   setup.env = &env;
-  return run_policy(scenario.workload, setup, policy);
+  return run_policy(scenario.job_trace, setup, policy);
 }
 
 class Liveness : public ::testing::TestWithParam<std::string> {};
@@ -159,7 +159,7 @@ TEST_P(Liveness, EveryFeasibleJobEnds) {
     std::vector<std::string> left;
     for (std::size_t j = 0; j < result->jobs.size(); ++j) {
       const bool too_large = std::binary_search(result->too_large.begin(), result->too_large.end(), j);
-      if (!too_large && result->jobs[j].end_ns == kNever) left.push_back(scenario.workload.jobs[j].id);
+      if (!too_large && result->jobs[j].end_ns == kNever) left.push_back(scenario.job_trace.jobs[j].id);
     }
     ASSERT_TRUE(left.empty()) << "seed " << seed << scenario.what << " left "
                               << fmt::format("{}", fmt::join(left, ", "));
@@ -183,20 +183,20 @@ INSTANTIATE_TEST_SUITE_P(EveryPolicy, Liveness, ::testing::ValuesIn(names_of_pol
 // c loses its turn on machines 0 and 3 to a in the same instant in which a moves to machine 1: nobody is left there
 // whose end or turn would remind of it.
 TEST(GandivaLiveness, AJobThatLostItsTurnToOneThatMovedAwayGoesOn) {
-  const Workload workload =
-      workload_of({job_of(0, 1000, 1), job_of(250, 250, 4), job_of(413, 1000, 4), job_of(457, 100, 4)});
-  const RunResult result = run(workload, setup_of(4, 2), "gandiva");
+  const JobTrace job_trace =
+      job_trace_of({job_of(0, 1000, 1), job_of(250, 250, 4), job_of(413, 1000, 4), job_of(457, 100, 4)});
+  const RunResult result = run(job_trace, setup_of(4, 2), "gandiva");
   ASSERT_EQ(result.jobs.size(), 4u);
   // From 600 s on, when it would have been its turn again, c has both machines for itself.
   EXPECT_EQ(result.jobs[2].end_ns / kSecond, 1540);
 }
 
 TEST(GandivaLiveness, AJobOfSeveralMachinesLeavesOneThatIsDown) {
-  const Workload workload = workload_of({job_of(0, 6000, 1), job_of(40, 4800, 2)});
+  const JobTrace job_trace = job_trace_of({job_of(0, 6000, 1), job_of(40, 4800, 2)});
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     RunSetup setup = setup_of(4, 1);
     setup.engine.outages = random_outages(4, 600, 600, schedule::from_seconds(30 * 86'400.0), seed);
-    EXPECT_TRUE(run(workload, setup, "gandiva").unfinished.empty()) << "seed " << seed;
+    EXPECT_TRUE(run(job_trace, setup, "gandiva").unfinished.empty()) << "seed " << seed;
   }
 }
 
@@ -206,21 +206,21 @@ TEST(BestFitLiveness, AJobLargerThanAnyMachineTakesWholeOnesOfAnySize) {
   setup.machines = {{.gpus = 4}, {.gpus = 6}, {.gpus = 4}};
   setup.placement = "best-fit";
   setup.engine.keep_log = true;
-  const RunResult result = run(workload_of({job_of(0, 10, 12)}), setup, "fifo");
+  const RunResult result = run(job_trace_of({job_of(0, 10, 12)}), setup, "fifo");
   ASSERT_EQ(result.log.size(), 1u);
   EXPECT_EQ(result.log[0].decision.allocation, (schedule::Allocation{{1, 6}, {0, 4}, {2, 2}}));
 }
 
 TEST(AgeingLiveness, AnAgedJobWaitsForATypeThatHasEnoughGpus) {
-  Workload workload = workload_of({job_of(0, 100, 4), job_of(0, 100, 4)});
-  workload.devices = {"V100", "K80"};
-  workload.speeds = {{}, {1, 0.5}};
-  for (TraceJob& job : workload.jobs) job.facts.speed_class = 1;
+  JobTrace job_trace = job_trace_of({job_of(0, 100, 4), job_of(0, 100, 4)});
+  job_trace.devices = {"V100", "K80"};
+  job_trace.speeds = {{}, {1, 0.5}};
+  for (TraceJob& job : job_trace.jobs) job.facts.speed_class = 1;
   RunSetup setup = setup_of(0, 0);
-  setup.devices = workload.devices;
+  setup.devices = job_trace.devices;
   setup.machines = {{.gpus = 4, .device = 0}, {.gpus = 2, .device = 1}};
   setup.engine.age_ns = 10 * kSecond;
-  EXPECT_EQ(ends_s(run(workload, setup, "fifo")), (std::vector<TimeNs>{100, 200}));
+  EXPECT_EQ(ends_s(run(job_trace, setup, "fifo")), (std::vector<TimeNs>{100, 200}));
 }
 
 // Starts the first job only.
@@ -233,9 +233,9 @@ class StartsOne : public schedule::Policy {
   }
 };
 
-Result<RunResult> run_starts_one(const Workload& workload, const EngineOptions& options = {}) {
+Result<RunResult> run_starts_one(const JobTrace& job_trace, const EngineOptions& options = {}) {
   return simulate(
-      workload, {{.gpus = 1}, {.gpus = 1}}, CurveSpeed({}),
+      job_trace, {{.gpus = 1}, {.gpus = 1}}, CurveSpeed({}),
       [](const schedule::ClusterView&) -> Result<std::unique_ptr<schedule::Policy>> {
         return std::make_unique<StartsOne>();
       },
@@ -243,9 +243,9 @@ Result<RunResult> run_starts_one(const Workload& workload, const EngineOptions& 
 }
 
 TEST(LivenessCheck, APolicyThatLeavesAJobBehindIsAnErrorThatNamesIt) {
-  Workload workload = workload_of({job_of(0, 10, 1), job_of(1, 10, 1), job_of(2, 10, 3)});
-  workload.jobs[1].id = "left";
-  const auto result = run_starts_one(workload);
+  JobTrace job_trace = job_trace_of({job_of(0, 10, 1), job_of(1, 10, 1), job_of(2, 10, 3)});
+  job_trace.jobs[1].id = "left";
+  const auto result = run_starts_one(job_trace);
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().code(), ErrorCode::kInternal);
   EXPECT_NE(result.error().to_string().find("starts-one left 1 job"), std::string::npos) << result.error().to_string();
@@ -255,7 +255,7 @@ TEST(LivenessCheck, APolicyThatLeavesAJobBehindIsAnErrorThatNamesIt) {
 TEST(LivenessCheck, JobsThatWaitForMachinesThatNeverReturnAreNoFaultOfThePolicy) {
   EngineOptions options;
   options.outages = {{.fails_ns = 5 * kSecond, .machine = 0}};
-  const auto result = run_starts_one(workload_of({job_of(0, 10, 2), job_of(1, 10, 1)}), options);
+  const auto result = run_starts_one(job_trace_of({job_of(0, 10, 2), job_of(1, 10, 1)}), options);
   ASSERT_TRUE(result.has_value()) << result.error().to_string();
   EXPECT_EQ(result->unfinished, (std::vector<JobIndex>{0, 1}));
 }

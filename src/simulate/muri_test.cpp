@@ -22,24 +22,24 @@ TraceJob staged(double submit_s, double length_s, int gpus, double load_s, doubl
 
 // One loads, one computes, on one GPU: each at 1.015 / 1.33 of its speed. After 1000 s of work each, 1310.3 s.
 TEST(Muri, StagesTakeTurns) {
-  const Workload workload = workload_of({staged(0, 1000, 1, 1, 0, 0), staged(0, 1000, 1, 0, 1, 0)});
+  const JobTrace job_trace = job_trace_of({staged(0, 1000, 1, 1, 0, 0), staged(0, 1000, 1, 0, 1, 0)});
   for (const char* policy : {"muri-s", "muri-l"}) {
-    EXPECT_EQ(ends_s(run(workload, setup_of(1, 1), policy)), (std::vector<TimeNs>{1310, 1310})) << policy;
+    EXPECT_EQ(ends_s(run(job_trace, setup_of(1, 1), policy)), (std::vector<TimeNs>{1310, 1310})) << policy;
   }
 }
 
 // When one of two ends, the other has the GPU for itself: 500 s of work take 655.2 s together, the other 500 as many
 // seconds.
 TEST(Muri, WhoIsLeftGoesOnAtFullSpeed) {
-  const Workload workload = workload_of({staged(0, 500, 1, 1, 0, 0), staged(0, 1000, 1, 0, 1, 0)});
-  EXPECT_EQ(ends_s(run(workload, setup_of(1, 1), "muri-s")), (std::vector<TimeNs>{655, 1155}));
+  const JobTrace job_trace = job_trace_of({staged(0, 500, 1, 1, 0, 0), staged(0, 1000, 1, 0, 1, 0)});
+  EXPECT_EQ(ends_s(run(job_trace, setup_of(1, 1), "muri-s")), (std::vector<TimeNs>{655, 1155}));
 }
 
 // Jobs that want the same run one after the other: the shorter has the GPU from the first round after it came on, 360
 // to 760 s; the longer has it again at the round after that, 1080 s, for the 640 s that are left.
 TEST(Muri, WhoWantsTheSameWaits) {
-  const Workload workload = workload_of({staged(0, 1000, 1, 0, 1, 0), staged(10, 400, 1, 0, 1, 0)});
-  EXPECT_EQ(ends_s(run(workload, setup_of(1, 1), "muri-s")), (std::vector<TimeNs>{1720, 760}));
+  const JobTrace job_trace = job_trace_of({staged(0, 1000, 1, 0, 1, 0), staged(10, 400, 1, 0, 1, 0)});
+  EXPECT_EQ(ends_s(run(job_trace, setup_of(1, 1), "muri-s")), (std::vector<TimeNs>{1720, 760}));
 }
 
 // Whatever comes, restarts and fails: a GPU has at most a group, and everybody ends.
@@ -58,7 +58,7 @@ TEST(Muri, NoGpuHoldsMoreThanAGroup) {
     setup.engine.keep_log = setup.engine.keep_holdings = true;
     setup.engine.outages = random_outages(3, 20'000, 2'000, schedule::from_seconds(at_s), seed);
     for (const char* policy : {"muri-s", "muri-l"}) {
-      const RunResult result = run(workload_of(jobs), setup, policy);
+      const RunResult result = run(job_trace_of(jobs), setup, policy);
       EXPECT_TRUE(result.unfinished.empty()) << policy;
       std::size_t interleaved = 0;
       for (const LoggedDecision& entry : result.log) {
@@ -81,13 +81,13 @@ TEST(Muri, NoGpuHoldsMoreThanAGroup) {
 }
 
 TEST(Muri, AStoryTellsWithWhomStagesTakeTurns) {
-  Workload workload = workload_of({staged(0, 1000, 1, 1, 0, 0), staged(0, 900, 1, 0, 1, 0)});
-  workload.jobs[0].id = "loads";
-  workload.jobs[1].id = "computes";
+  JobTrace job_trace = job_trace_of({staged(0, 1000, 1, 1, 0, 0), staged(0, 900, 1, 0, 1, 0)});
+  job_trace.jobs[0].id = "loads";
+  job_trace.jobs[1].id = "computes";
   RunSetup setup = setup_of(1, 1);
   setup.engine.keep_log = true;
-  const RunResult result = run(workload, setup, "muri-s");
-  const std::vector<StoryLine> story = story_of(workload, result, 0);
+  const RunResult result = run(job_trace, setup, "muri-s");
+  const std::vector<StoryLine> story = story_of(job_trace, result, 0);
   const bool tells = std::any_of(story.begin(), story.end(), [](const StoryLine& line) {
     return line.what.find("takes turns with the stages of computes") != std::string::npos &&
            line.why.find("stages of 2 jobs fit together") != std::string::npos;

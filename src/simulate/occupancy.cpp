@@ -13,9 +13,9 @@ namespace {
 constexpr std::size_t kTenantsShown = 6;  // with the others, more would share colours
 
 // The tenants with the most jobs; the others are one kind behind them.
-std::map<std::int32_t, std::size_t> kinds_of(const Workload& workload) {
+std::map<std::int32_t, std::size_t> kinds_of(const JobTrace& job_trace) {
   std::map<std::int32_t, std::size_t> jobs;
-  for (const TraceJob& job : workload.jobs) ++jobs[job.facts.tenant];
+  for (const TraceJob& job : job_trace.jobs) ++jobs[job.facts.tenant];
   std::vector<std::pair<std::size_t, std::int32_t>> order;
   for (const auto& [tenant, count] : jobs) order.push_back({count, tenant});
   std::sort(order.begin(), order.end(),
@@ -25,11 +25,11 @@ std::map<std::int32_t, std::size_t> kinds_of(const Workload& workload) {
   return kinds;
 }
 
-std::vector<std::string> kind_names(const Workload& workload, const std::map<std::int32_t, std::size_t>& kinds) {
+std::vector<std::string> kind_names(const JobTrace& job_trace, const std::map<std::int32_t, std::size_t>& kinds) {
   std::vector<std::string> names(std::min(kinds.size(), kTenantsShown + 1));
   for (const auto& [tenant, kind] : kinds) {
     const auto t = static_cast<std::size_t>(tenant);
-    names[kind] = kind == kTenantsShown ? "others" : t < workload.tenants.size() ? workload.tenants[t] : "jobs";
+    names[kind] = kind == kTenantsShown ? "others" : t < job_trace.tenants.size() ? job_trace.tenants[t] : "jobs";
   }
   return names;
 }
@@ -92,19 +92,19 @@ std::vector<Lane> lanes_of(const RunResult& run, const std::vector<schedule::Mac
   return all;
 }
 
-plot::GanttPlot gantt_of(const Workload& workload, const RunResult& run, const std::vector<Lane>& lanes) {
+plot::GanttPlot gantt_of(const JobTrace& job_trace, const RunResult& run, const std::vector<Lane>& lanes) {
   constexpr double kHourNs = 3600e9;
-  const auto kinds = kinds_of(workload);
+  const auto kinds = kinds_of(job_trace);
   plot::GanttPlot figure;
   figure.heading.title = fmt::format("GPUs under {}", run.policy);
   if (lanes.size() > kGanttLanes) figure.heading.subtitle = fmt::format("the first {} GPUs", kGanttLanes);
   figure.x.unit = "h";
-  figure.kinds = kind_names(workload, kinds);
+  figure.kinds = kind_names(job_trace, kinds);
   for (std::size_t i = 0; i < std::min(lanes.size(), kGanttLanes); ++i) {
     plot::GanttRow& row = figure.rows.emplace_back();
     row.name = fmt::format("{}.{}", lanes[i].machine, lanes[i].gpu);
     for (const LaneSlice& slice : lanes[i].slices) {
-      const TraceJob& job = workload.jobs[static_cast<std::size_t>(slice.job)];
+      const TraceJob& job = job_trace.jobs[static_cast<std::size_t>(slice.job)];
       row.slices.push_back({.start = static_cast<double>(slice.from_ns) / kHourNs,
                             .end = static_cast<double>(slice.to_ns) / kHourNs,
                             .kind = kinds.at(job.facts.tenant),
@@ -114,8 +114,8 @@ plot::GanttPlot gantt_of(const Workload& workload, const RunResult& run, const s
   return figure;
 }
 
-std::string gantt_svg(const Workload& workload, const RunResult& run, const std::vector<Lane>& lanes) {
-  return plot::gantt_plot(gantt_of(workload, run, lanes));
+std::string gantt_svg(const JobTrace& job_trace, const RunResult& run, const std::vector<Lane>& lanes) {
+  return plot::gantt_plot(gantt_of(job_trace, run, lanes));
 }
 
 }  // namespace orrery::simulate

@@ -30,7 +30,7 @@ std::vector<Lane> lanes_of(const RunResult& run, const std::vector<schedule::Mac
 
 // The first kGanttLanes lanes, coloured by tenant. Every slice is in it, however short.
 inline constexpr std::size_t kGanttLanes = 64;
-plot::GanttPlot gantt_of(const Workload& workload, const RunResult& run, const std::vector<Lane>& lanes);
-std::string gantt_svg(const Workload& workload, const RunResult& run, const std::vector<Lane>& lanes);
+plot::GanttPlot gantt_of(const JobTrace& job_trace, const RunResult& run, const std::vector<Lane>& lanes);
+std::string gantt_svg(const JobTrace& job_trace, const RunResult& run, const std::vector<Lane>& lanes);
 
 }  // namespace orrery::simulate

@@ -11,17 +11,17 @@ namespace {
 
 const std::vector<schedule::MachineView> kMachines(4, {.gpus = 4});
 
-RunResult run_of(const Workload& workload, const std::string& policy) {
+RunResult run_of(const JobTrace& job_trace, const std::string& policy) {
   RunSetup setup;
   setup.machines = kMachines;
   setup.engine.keep_holdings = true;
-  return run_policy(workload, setup, policy).value();
+  return run_policy(job_trace, setup, policy).value();
 }
 
 TEST(Occupancy, ShowsAllGpuTimeAndNoGpuTwice) {
-  const Workload workload = generate({.jobs = 200, .seed = 3});
+  const JobTrace job_trace = generate({.jobs = 200, .seed = 3});
   for (const char* policy : {"fifo", "srtf", "gandiva", "optimus"}) {
-    const RunResult run = run_of(workload, policy);
+    const RunResult run = run_of(job_trace, policy);
     double held = 0;
     for (const Lane& lane : lanes_of(run, kMachines)) {
       EXPECT_LT(lane.gpu, 4) << policy;
@@ -44,15 +44,15 @@ TEST(Occupancy, ShowsAllGpuTimeAndNoGpuTwice) {
 
 // Jobs that share GPUs are on the same ones, and no machine has more than it has.
 TEST(Occupancy, EveryPolicyUsesGpusThatExist) {
-  Workload workload = generate({.jobs = 120, .rate_per_h = 400, .seed = 4});
-  for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
-    JobFacts& facts = workload.jobs[j].facts;
+  JobTrace job_trace = generate({.jobs = 120, .rate_per_h = 400, .seed = 4});
+  for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
+    JobFacts& facts = job_trace.jobs[j].facts;
     facts.gpu_utilisation = facts.gpu_memory_share = 0.2 + 0.1 * static_cast<double>(j % 4);
     facts.stages = schedule::shared_stages({.load_s = 1, .gpu_s = 1, .network_s = 0.5, .iteration_s = 2.5});
   }
   std::size_t shared = 0;
   for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
-    const RunResult run = run_of(workload, policy.name);
+    const RunResult run = run_of(job_trace, policy.name);
     std::map<std::tuple<JobIndex, TimeNs, std::int32_t>, std::int32_t> held;
     for (const Lane& lane : lanes_of(run, kMachines)) {
       ASSERT_LT(lane.gpu, 4) << policy.name;
@@ -81,23 +81,23 @@ TEST(Occupancy, AGanttChartShowsAllTimeInUse) {
     job.facts.gpus = 4;
     job.facts.work_ns = schedule::from_seconds(50'000);
   }
-  Workload workload;
-  workload.jobs = std::move(jobs);
-  workload.tenants = {""};
-  const RunResult run = run_of(workload, "gandiva");
+  JobTrace job_trace;
+  job_trace.jobs = std::move(jobs);
+  job_trace.tenants = {""};
+  const RunResult run = run_of(job_trace, "gandiva");
   double drawn_h = 0;
-  for (const plot::GanttRow& row : gantt_of(workload, run, lanes_of(run, kMachines)).rows) {
+  for (const plot::GanttRow& row : gantt_of(job_trace, run, lanes_of(run, kMachines)).rows) {
     for (const plot::GanttSlice& slice : row.slices) drawn_h += slice.end - slice.start;
   }
   EXPECT_NEAR(drawn_h / (run.busy_gpu_ns * 1e-9 / 3600), 1, 1e-6);
 }
 
 TEST(Occupancy, AGanttChartNamesItsJobs) {
-  const Workload workload = generate({.jobs = 5, .seed = 1});
-  const RunResult run = run_of(workload, "fifo");
-  const std::string svg = gantt_svg(workload, run, lanes_of(run, kMachines));
+  const JobTrace job_trace = generate({.jobs = 5, .seed = 1});
+  const RunResult run = run_of(job_trace, "fifo");
+  const std::string svg = gantt_svg(job_trace, run, lanes_of(run, kMachines));
   EXPECT_NE(svg.find("GPUs under fifo"), std::string::npos);
-  EXPECT_NE(svg.find(workload.jobs[0].id), std::string::npos);
+  EXPECT_NE(svg.find(job_trace.jobs[0].id), std::string::npos);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ RunSetup ps_setup(std::size_t machines, int gpus) {
 
 TEST(OptimusServers, AJobAloneGrowsWhileTasksSaveTime) {
   // A step of 0.8 / w + 0.1 + 0.1 w / p: with four servers and four workers 0.4 of the one asked for.
-  const RunResult result = run(workload_of({job_of(0, 40, 1)}), ps_setup(1, 4), "optimus-ps");
+  const RunResult result = run(job_trace_of({job_of(0, 40, 1)}), ps_setup(1, 4), "optimus-ps");
   EXPECT_EQ(ends_s(result), std::vector<TimeNs>{16});
   ASSERT_EQ(result.log.size(), 1u);
   EXPECT_EQ(result.log[0].decision.allocation, (schedule::Allocation{{0, 4, 4}}));
@@ -27,7 +27,7 @@ TEST(OptimusServers, AJobAloneGrowsWhileTasksSaveTime) {
 TEST(OptimusServers, TasksAreSpreadEvenlyOverTheFewestMachines) {
   RunSetup setup = ps_setup(3, 4);
   setup.elastic = 8;
-  const RunResult result = run(workload_of({job_of(0, 40, 1)}), setup, "optimus-ps");
+  const RunResult result = run(job_trace_of({job_of(0, 40, 1)}), setup, "optimus-ps");
   ASSERT_EQ(result.log.size(), 1u);
   // Eight of each do not fit on one machine, but on two.
   EXPECT_EQ(result.log[0].decision.allocation, (schedule::Allocation{{0, 4, 4}, {1, 4, 4}}));
@@ -36,7 +36,7 @@ TEST(OptimusServers, TasksAreSpreadEvenlyOverTheFewestMachines) {
 TEST(OptimusServers, JobsKeepTheirPlacesWhileTheirNumbersStay) {
   RunSetup setup = ps_setup(2, 4);
   setup.engine.costs.move_ns = setup.engine.costs.resume_ns = 5 * schedule::kSecondNs;
-  const RunResult result = run(workload_of({job_of(0, 400, 1), job_of(0, 400, 1)}), setup, "optimus-ps");
+  const RunResult result = run(job_trace_of({job_of(0, 400, 1), job_of(0, 400, 1)}), setup, "optimus-ps");
   // Equal jobs get equal tasks, once; when one ends first by a whisker, the other may not grow beyond four workers.
   for (const JobOutcome& job : result.jobs) EXPECT_EQ(job.starts + job.moves, 1);
 }
@@ -46,7 +46,7 @@ TEST(OptimusServers, LosesServersWithTheirMachine) {
   setup.elastic = 4;
   setup.engine.outages = {{30 * schedule::kSecondNs, kNever, 1}};
   // Four servers and workers on both machines; after 30 s two of each on the first one.
-  const RunResult result = run(workload_of({job_of(0, 100, 1)}), setup, "optimus-ps");
+  const RunResult result = run(job_trace_of({job_of(0, 100, 1)}), setup, "optimus-ps");
   ASSERT_EQ(result.log.size(), 3u);
   EXPECT_EQ(result.log[1].decision.action, schedule::Action::kEvict);
   EXPECT_EQ(result.log[2].decision.allocation, (schedule::Allocation{{0, 2, 2}}));
@@ -55,16 +55,16 @@ TEST(OptimusServers, LosesServersWithTheirMachine) {
 }
 
 TEST(OptimusServers, WithManyJobsIsAboutAsGoodAsWithGpusAlone) {
-  const Workload workload = generate({.jobs = 60, .rate_per_h = 12, .mix = Mix::kOptimus, .seed = 3});
+  const JobTrace job_trace = generate({.jobs = 60, .rate_per_h = 12, .mix = Mix::kOptimus, .seed = 3});
   RunSetup setup = setup_of(4, 8);
-  const double gpus = summarise(workload, run(workload, setup, "optimus"), 32, 0).mean_s;
-  const double servers = summarise(workload, run(workload, setup, "optimus-ps"), 32, 0).mean_s;
+  const double gpus = summarise(job_trace, run(job_trace, setup, "optimus"), 32, 0).mean_s;
+  const double servers = summarise(job_trace, run(job_trace, setup, "optimus-ps"), 32, 0).mean_s;
   EXPECT_NEAR(servers / gpus, 1, 0.1);
 }
 
 TEST(OptimusServers, HoldsUnderEverythingAtOnce) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-    const Workload workload = generate({.jobs = 80, .rate_per_h = 40, .mix = Mix::kOptimus, .seed = seed});
+    const JobTrace job_trace = generate({.jobs = 80, .rate_per_h = 40, .mix = Mix::kOptimus, .seed = seed});
     RunSetup setup = setup_of(3, 4);
     setup.engine.seed = seed;
     setup.engine.costs = {.resume_ns = 20 * schedule::kSecondNs, .checkpoint_ns = 300 * schedule::kSecondNs};
@@ -74,9 +74,9 @@ TEST(OptimusServers, HoldsUnderEverythingAtOnce) {
     setup.fitted_scaling = seed % 2 == 0;
     if (seed % 3 == 0) setup.engine.age_ns = schedule::from_seconds(3600);
     if (seed % 3 == 1) setup.engine.min_run_ns = schedule::from_seconds(900);
-    const RunResult result = run(workload, setup, "optimus-ps");  // invariants are checked after every event
+    const RunResult result = run(job_trace, setup, "optimus-ps");  // invariants are checked after every event
     EXPECT_TRUE(result.unfinished.empty()) << "seed " << seed;
-    EXPECT_EQ(run(workload, setup, "optimus-ps").decision_hash, result.decision_hash);
+    EXPECT_EQ(run(job_trace, setup, "optimus-ps").decision_hash, result.decision_hash);
   }
 }
 

@@ -31,8 +31,8 @@ class RentSpeed final : public SpeedModel {
   const RentJobs& jobs_;
 };
 
-Result<Workload> workload_of(const Market& market, const std::vector<Job>& jobs) {
-  Workload workload{.name = "rented", .jobs = {}, .tenants = {"all"}};
+Result<JobTrace> job_trace_of(const Market& market, const std::vector<Job>& jobs) {
+  JobTrace job_trace{.name = "rented", .jobs = {}, .tenants = {"all"}};
   int gpus_max = 1;
   for (const plan::VmType& type : market.vm_types) gpus_max = std::max(gpus_max, type.gpus);
   for (const Job& job : jobs) {
@@ -44,9 +44,9 @@ Result<Workload> workload_of(const Market& market, const std::vector<Job>& jobs)
     one.facts.deadline_ns = schedule::from_seconds(job.due_s);
     one.facts.gpus_max = gpus_max;
     one.facts.priority = job.weight_usd_s;
-    workload.jobs.push_back(std::move(one));
+    job_trace.jobs.push_back(std::move(one));
   }
-  return workload;
+  return job_trace;
 }
 
 // Stretches in which a machine held jobs, and the GPU-seconds of those.
@@ -126,14 +126,14 @@ Result<RentBill> rent_bill(const Market& market, const std::vector<Job>& jobs, c
 
 Result<RentRun> simulate_rent(const Market& market, const RentJobs& jobs, const MakeRentPolicy& policy,
                               const Costs& costs) {
-  ORRERY_TRY(const Workload workload, workload_of(market, jobs.believed));
+  ORRERY_TRY(const JobTrace job_trace, job_trace_of(market, jobs.believed));
   EngineOptions options;
   options.costs = costs;
   options.keep_holdings = true;
   const auto make = [&](const ClusterView&) -> Result<std::unique_ptr<schedule::Policy>> {
     return policy(market, jobs.believed);
   };
-  ORRERY_TRY(RunResult run, simulate(workload, plan::machines_of(market), RentSpeed(market, jobs), make, options));
+  ORRERY_TRY(RunResult run, simulate(job_trace, plan::machines_of(market), RentSpeed(market, jobs), make, options));
   if (!run.unfinished.empty())
     return Error::internal(fmt::format("{} left {} jobs behind", run.policy, run.unfinished.size()));
   ORRERY_TRY(const RentBill bill, rent_bill(market, jobs.real, run));

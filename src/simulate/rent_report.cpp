@@ -18,13 +18,13 @@ std::size_t vm_of(const std::vector<schedule::MachineView>& machines, std::int32
 
 }  // namespace
 
-std::vector<RentedStretch> rented_stretches(const Market& market, const RunResult& run) {
+std::vector<RentalInterval> rental_intervals(const Market& market, const RunResult& run) {
   const auto machines = plan::machines_of(market);
   std::vector<Holding> holdings = run.holdings;
   std::sort(holdings.begin(), holdings.end(), [](const Holding& a, const Holding& b) {
     return std::tuple(a.machine, a.from_ns, a.job) < std::tuple(b.machine, b.from_ns, b.job);
   });
-  std::vector<RentedStretch> stretches;
+  std::vector<RentalInterval> stretches;
   for (const Holding& one : holdings) {
     const double from = schedule::to_seconds(one.from_ns), to = schedule::to_seconds(one.to_ns);
     const bool goes_on = !stretches.empty() && stretches.back().machine == one.machine && from <= stretches.back().to_s;
@@ -32,8 +32,8 @@ std::vector<RentedStretch> rented_stretches(const Market& market, const RunResul
     stretches.back().to_s = std::max(stretches.back().to_s, to);
     stretches.back().jobs.push_back(one);
   }
-  for (RentedStretch& one : stretches) one.usd = market.vm_types[one.vm].price_usd_h / 3600 * (one.to_s - one.from_s);
-  std::sort(stretches.begin(), stretches.end(), [](const RentedStretch& a, const RentedStretch& b) {
+  for (RentalInterval& one : stretches) one.usd = market.vm_types[one.vm].price_usd_h / 3600 * (one.to_s - one.from_s);
+  std::sort(stretches.begin(), stretches.end(), [](const RentalInterval& a, const RentalInterval& b) {
     return std::pair(a.from_s, a.machine) < std::pair(b.from_s, b.machine);
   });
   return stretches;

@@ -5,7 +5,7 @@
 
 namespace orrery::simulate {
 
-struct RentedStretch {
+struct RentalInterval {
   std::size_t vm = 0;  // of the market
   std::int32_t machine = 0;
   double from_s = 0, to_s = 0;
@@ -14,7 +14,7 @@ struct RentedStretch {
 };
 
 // By their start, then by machine.
-std::vector<RentedStretch> rented_stretches(const plan::Market& market, const RunResult& run);
+std::vector<RentalInterval> rental_intervals(const plan::Market& market, const RunResult& run);
 
 // One row for each machine that was rented, at most the first kRentRows of them.
 inline constexpr std::size_t kRentRows = 60;

@@ -30,7 +30,7 @@ std::string escaped(std::string_view text) {
 }
 
 // Use over time, averaged over equal parts of the run so that the line stays readable.
-std::vector<plot::Point> over_time(const RunResult& run, std::int32_t UsePoint::*value, double scale) {
+std::vector<plot::Point> over_time(const RunResult& run, std::int32_t UtilisationPoint::*value, double scale) {
   std::vector<plot::Point> points;
   if (run.use.empty() || run.makespan_ns == 0) return points;
   const double width = static_cast<double>(run.makespan_ns) / kCurvePoints;
@@ -98,7 +98,7 @@ std::string sizes_section(const ReportInput& input) {
   constexpr Sizes kSizes[] = {{"1 GPU", 1, 1}, {"2 to 4", 2, 4}, {"5 to 8", 5, 8}, {"more than 8", 9, 1 << 30}};
   std::vector<std::vector<std::string>> rows = {{"job asks for", "jobs"}};
   for (const RunResult& run : input.runs) rows[0].push_back(run.policy);
-  const std::vector<TraceJob>& jobs = input.file.workload.jobs;
+  const std::vector<TraceJob>& jobs = input.file.job_trace.jobs;
   for (const Sizes& sizes : kSizes) {
     const auto counts = [&](const TraceJob& job) { return job.facts.gpus >= sizes.from && job.facts.gpus <= sizes.to; };
     const auto asked = std::count_if(jobs.begin(), jobs.end(), counts);
@@ -119,20 +119,20 @@ std::string sizes_section(const ReportInput& input) {
 }
 
 std::string input_section(const ReportInput& input) {
-  const WorkloadFile& file = input.file;
+  const JobTraceFile& file = input.file;
   double gpu_s = 0;
   std::int32_t largest = 0;
-  for (const TraceJob& job : file.workload.jobs) {
+  for (const TraceJob& job : file.job_trace.jobs) {
     gpu_s += schedule::to_seconds(job.facts.work_ns) * job.facts.gpus;
     largest = std::max(largest, job.facts.gpus);
   }
-  const double span = schedule::to_seconds(file.workload.jobs.back().facts.submit_ns);
+  const double span = schedule::to_seconds(file.job_trace.jobs.back().facts.submit_ns);
   std::string html = fmt::format(
       "<p>{} jobs of {} tenants from <code>{}</code> (form {}), submitted over {}; {} GPU hours in all, the largest "
       "job "
       "asks for {} GPUs. Cluster: {}, {} GPUs; the work alone would keep {:.0f} % of it busy while jobs come in.</p>\n",
-      format_whole(static_cast<double>(file.workload.jobs.size())), file.workload.tenants.size(),
-      escaped(file.workload.name), file.format, format_seconds(Seconds(span)), format_whole(gpu_s / 3600), largest,
+      format_whole(static_cast<double>(file.job_trace.jobs.size())), file.job_trace.tenants.size(),
+      escaped(file.job_trace.name), file.format, format_seconds(Seconds(span)), format_whole(gpu_s / 3600), largest,
       escaped(input.cluster), input.gpus, span > 0 ? 100 * gpu_s / (span * input.gpus) : 0);
   if (file.skipped > 0) {
     html += fmt::format("<p>{} of {} rows were skipped; the first: line {}: {}.</p>\n",
@@ -152,7 +152,7 @@ std::string completion_svg(const ReportInput& input) {
     std::vector<double> times;
     for (std::size_t j = 0; j < run.jobs.size(); ++j) {
       if (run.jobs[j].end_ns == kNever) continue;
-      times.push_back(schedule::to_seconds(run.jobs[j].end_ns - input.file.workload.jobs[j].facts.submit_ns));
+      times.push_back(schedule::to_seconds(run.jobs[j].end_ns - input.file.job_trace.jobs[j].facts.submit_ns));
     }
     std::sort(times.begin(), times.end());
     plot::LineSeries& series = figure.series.emplace_back();
@@ -171,7 +171,8 @@ std::string utilisation_svg(const ReportInput& input) {
                         .x = {.title = "Time", .unit = "days"},
                         .y = {.title = "GPUs in use", .unit = "%", .minimum = 0, .maximum = 100}};
   for (const RunResult& run : input.runs) {
-    figure.series.push_back({.name = run.policy, .points = over_time(run, &UsePoint::busy, 100.0 / input.gpus)});
+    figure.series.push_back(
+        {.name = run.policy, .points = over_time(run, &UtilisationPoint::busy, 100.0 / input.gpus)});
   }
   return plot::line_plot(figure);
 }
@@ -181,7 +182,8 @@ std::string fragmentation_svg(const ReportInput& input) {
                         .x = {.title = "Time", .unit = "days"},
                         .y = {.title = "GPUs", .unit = "%", .from_zero = true}};
   for (const RunResult& run : input.runs) {
-    figure.series.push_back({.name = run.policy, .points = over_time(run, &UsePoint::stranded, 100.0 / input.gpus)});
+    figure.series.push_back(
+        {.name = run.policy, .points = over_time(run, &UtilisationPoint::stranded, 100.0 / input.gpus)});
   }
   return plot::line_plot(figure);
 }
@@ -191,7 +193,7 @@ std::string waiting_svg(const ReportInput& input) {
                         .x = {.title = "Time", .unit = "days"},
                         .y = {.title = "Jobs", .from_zero = true}};
   for (const RunResult& run : input.runs) {
-    figure.series.push_back({.name = run.policy, .points = over_time(run, &UsePoint::waiting, 1)});
+    figure.series.push_back({.name = run.policy, .points = over_time(run, &UtilisationPoint::waiting, 1)});
   }
   return plot::line_plot(figure);
 }

@@ -7,7 +7,7 @@
 namespace orrery::simulate {
 
 struct ReportInput {
-  const WorkloadFile& file;
+  const JobTraceFile& file;
   const std::vector<RunResult>& runs;
   const std::vector<Summary>& summaries;
   std::string cluster;  // "32 machines with 8 GPUs"

@@ -17,11 +17,11 @@ inline TraceJob job_of(double submit_s, double length_s, int gpus) {
   return result;
 }
 
-inline Workload workload_of(std::vector<TraceJob> jobs) {
-  Workload workload;
-  workload.jobs = std::move(jobs);
-  workload.tenants = {""};
-  return workload;
+inline JobTrace job_trace_of(std::vector<TraceJob> jobs) {
+  JobTrace job_trace;
+  job_trace.jobs = std::move(jobs);
+  job_trace.tenants = {""};
+  return job_trace;
 }
 
 inline RunSetup setup_of(std::size_t machines, int gpus) {
@@ -31,12 +31,12 @@ inline RunSetup setup_of(std::size_t machines, int gpus) {
   return setup;
 }
 
-inline RunResult run(const Workload& workload, const RunSetup& setup, std::string_view policy) {
+inline RunResult run(const JobTrace& job_trace, const RunSetup& setup, std::string_view policy) {
   env::SimEnv sim;
   const env::Env env = sim.env();
   RunSetup with_clock = setup;
   with_clock.env = &env;
-  auto result = run_policy(workload, with_clock, policy);
+  auto result = run_policy(job_trace, with_clock, policy);
   EXPECT_TRUE(result.has_value()) << result.error().to_string();
   return result ? std::move(*result) : RunResult{};
 }

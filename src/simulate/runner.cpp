@@ -8,8 +8,8 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "hardware/offer.h"
-#include "plan/cluster_desk.h"
 #include "plan/milp_policy.h"
+#include "plan/scheduler_adapter.h"
 #include "simulate/device_types.h"
 
 namespace orrery::simulate {
@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::size_t kSampleMax = 1000;
 
-std::vector<double> service_sample(const Workload& workload) {
+std::vector<double> service_sample(const JobTrace& job_trace) {
   std::vector<double> all;
-  for (const TraceJob& job : workload.jobs) {
+  for (const TraceJob& job : job_trace.jobs) {
     all.push_back(schedule::to_seconds(job.facts.work_ns) * job.facts.gpus);
   }
   std::sort(all.begin(), all.end());
@@ -41,25 +41,25 @@ Result<std::vector<double>> prices_of(const std::vector<std::string>& devices) {
   return prices;
 }
 
-Workload made_elastic(Workload workload, double factor) {
-  for (TraceJob& job : workload.jobs) {
+JobTrace made_elastic(JobTrace job_trace, double factor) {
+  for (TraceJob& job : job_trace.jobs) {
     if (job.facts.gpus_max == 0) job.facts.gpus_max = static_cast<std::int32_t>(job.facts.gpus * std::max(1.0, factor));
   }
-  return workload;
+  return job_trace;
 }
 
 // Renting by plan where nothing has to be rented: heuristics only, since a trace has thousands of decisions.
 Result<std::unique_ptr<schedule::Policy>> make_milp(const RunSetup& setup, const schedule::ScalingModel& scaling) {
   if (setup.env == nullptr) return Error::invalid("milp needs a clock");
   const Costs& costs = setup.engine.costs;
-  plan::ClusterDeskOptions desk;
-  desk.switch_s = schedule::to_seconds(std::max(costs.resume_ns, costs.move_ns));
+  plan::SchedulerAdapterOptions adapter;
+  adapter.switch_s = schedule::to_seconds(std::max(costs.resume_ns, costs.move_ns));
   plan::MilpPolicyOptions options;
   options.horizon_s = 6 * 3600;
   options.tries = 20;
   options.planned_max = 30;
   options.planner.heuristic_only = true;
-  return plan::make_milp_policy(options, std::make_unique<plan::ClusterDesk>(desk, scaling), *setup.env);
+  return plan::make_milp_policy(options, std::make_unique<plan::SchedulerAdapter>(adapter, scaling), *setup.env);
 }
 
 }  // namespace
@@ -70,19 +70,19 @@ std::vector<schedule::PolicyInfo> runnable_policies() {
   return policies;
 }
 
-Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, std::string_view policy) {
+Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, std::string_view policy) {
   schedule::PolicyInputs inputs;
   inputs.placement = setup.placement;
   inputs.round_s = setup.round_s;
   if (setup.fitted_scaling) inputs.young_factor = setup.young_factor;
   inputs.gandiva = setup.gandiva;
   const bool is_elastic = schedule::needs_elastic_jobs(policy);
-  if (policy == "gittins") inputs.service_sample_gpu_s = service_sample(workload);
+  if (policy == "gittins") inputs.service_sample_gpu_s = service_sample(job_trace);
   EngineOptions engine = setup.engine;
-  ORRERY_TRY(engine.speeds, speeds_on(workload, setup.devices));
+  ORRERY_TRY(engine.speeds, speeds_on(job_trace, setup.devices));
   inputs.typed = !engine.speeds.empty();
   const CurveSpeed curve(setup.curve);
-  const TableSpeed tables(curve, workload, setup.interference, setup.locality);
+  const TableSpeed tables(curve, job_trace, setup.interference, setup.locality);
   const bool measured = !setup.interference.empty() || !setup.locality.empty();
   const SpeedModel& speed = measured ? static_cast<const SpeedModel&>(tables) : curve;
   inputs.packed_share = [&speed](const schedule::ClusterView& view, JobIndex job, JobIndex other) {
@@ -97,23 +97,23 @@ Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, st
       TrialOptions trials = setup.trials;
       trials.seed = engine.seed;
       trials.with_servers = policy == "optimus-ps";
-      scaling = std::make_unique<FittedScaling>(view, curve, workload, trials);
+      scaling = std::make_unique<FittedScaling>(view, curve, job_trace, trials);
     } else {
       scaling = std::make_unique<CurveScaling>(view, curve);
     }
     inputs.scaling = scaling.get();
     if (setup.scaling_errors.any()) {
-      erred = std::make_unique<ErredScaling>(view, *scaling, setup.scaling_errors, engine.seed);
+      erred = std::make_unique<PerturbedScaling>(view, *scaling, setup.scaling_errors, engine.seed);
       inputs.scaling = erred.get();
     }
     return policy == "milp" ? make_milp(setup, *inputs.scaling) : schedule::make_policy(policy, inputs);
   };
-  if (!is_elastic) return simulate(workload, setup.machines, speed, make, engine);
+  if (!is_elastic) return simulate(job_trace, setup.machines, speed, make, engine);
   if (setup.fitted_scaling) {
     const TimeNs trials_ns = schedule::from_seconds(setup.trials.trials * setup.trials.trial_s);
-    for (const bool makes_trials : trial_jobs(workload)) engine.first_starts.push_back(makes_trials ? trials_ns : 0);
+    for (const bool makes_trials : trial_jobs(job_trace)) engine.first_starts.push_back(makes_trials ? trials_ns : 0);
   }
-  return simulate(made_elastic(workload, setup.elastic), setup.machines, speed, make, engine);
+  return simulate(made_elastic(job_trace, setup.elastic), setup.machines, speed, make, engine);
 }
 
 Status check_policies(const std::vector<std::string>& policies) {
@@ -127,13 +127,13 @@ Status check_policies(const std::vector<std::string>& policies) {
   return {};
 }
 
-std::vector<Result<RunResult>> run_policies(const Workload& workload, const RunSetup& setup,
+std::vector<Result<RunResult>> run_policies(const JobTrace& job_trace, const RunSetup& setup,
                                             const std::vector<std::string>& policies, int threads,
                                             const std::function<void()>& done) {
   std::vector<std::optional<Result<RunResult>>> results(policies.size());
   std::mutex lock;
   run_parallel(policies.size(), threads, [&](std::size_t i) {
-    results[i].emplace(run_policy(workload, setup, policies[i]));
+    results[i].emplace(run_policy(job_trace, setup, policies[i]));
     const std::lock_guard<std::mutex> guard(lock);
     if (done) done();
   });

@@ -1,11 +1,11 @@
 #pragma once
-// Runs a workload under policies by name, several at a time.
+// Runs a job trace under policies by name, several at a time.
 
 #include "env/env.h"
 #include "schedule/policies.h"
 #include "simulate/engine.h"
-#include "simulate/erred_scaling.h"
 #include "simulate/fitted_scaling.h"
+#include "simulate/perturbed_scaling.h"
 #include "simulate/speed_model.h"
 #include "simulate/speed_tables.h"
 
@@ -33,15 +33,15 @@ struct RunSetup {
 // Those of the room `schedule`, and milp (plan/milp_policy.h).
 std::vector<schedule::PolicyInfo> runnable_policies();
 
-// The sample of past GPU times that gittins needs is taken from the workload itself: at most 1000 quantiles of it.
-Result<RunResult> run_policy(const Workload& workload, const RunSetup& setup, std::string_view policy);
+// The sample of past GPU times that gittins needs is taken from the job trace itself: at most 1000 quantiles of it.
+Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, std::string_view policy);
 
 // The error names the first that does not exist, and its nearest match.
 Status check_policies(const std::vector<std::string>& policies);
 
-// Results in the order of `policies`, whatever the number of threads: one that refuses the workload takes nothing from
+// Results in the order of `policies`, whatever the number of threads: one that refuses the job trace takes nothing from
 // the others. `done` is called under a lock, from the thread of the run.
-std::vector<Result<RunResult>> run_policies(const Workload& workload, const RunSetup& setup,
+std::vector<Result<RunResult>> run_policies(const JobTrace& job_trace, const RunSetup& setup,
                                             const std::vector<std::string>& policies, int threads,
                                             const std::function<void()>& done);
 

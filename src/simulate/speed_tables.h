@@ -13,8 +13,8 @@
 #include <tuple>
 
 #include "base/result.h"
+#include "simulate/job_trace.h"
 #include "simulate/speed_model.h"
-#include "simulate/workload.h"
 
 namespace orrery::simulate {
 
@@ -50,9 +50,9 @@ class LocalityTable {
 // The curve, corrected by what was measured. Everything is borrowed.
 class TableSpeed : public SpeedModel {
  public:
-  TableSpeed(const CurveSpeed& curve, const Workload& workload, const InterferenceTable& interference,
+  TableSpeed(const CurveSpeed& curve, const JobTrace& job_trace, const InterferenceTable& interference,
              const LocalityTable& locality)
-      : curve_(curve), workload_(workload), interference_(interference), locality_(locality) {}
+      : curve_(curve), job_trace_(job_trace), interference_(interference), locality_(locality) {}
 
   double rate(const schedule::ClusterView& view, schedule::JobIndex job,
               const schedule::Allocation& allocation) const override;
@@ -65,11 +65,11 @@ class TableSpeed : public SpeedModel {
 
  private:
   const std::string& model_of(schedule::JobIndex job) const {
-    return workload_.jobs[static_cast<std::size_t>(job)].model;
+    return job_trace_.jobs[static_cast<std::size_t>(job)].model;
   }
 
   const CurveSpeed& curve_;
-  const Workload& workload_;
+  const JobTrace& job_trace_;
   const InterferenceTable& interference_;
   const LocalityTable& locality_;
 };

@@ -16,8 +16,8 @@ TEST(InterferenceTable, AveragesRowsOfAPairWhicheverComesFirst) {
 }
 
 TEST(InterferenceTable, DecidesWhetherGandivaKeepsAPair) {
-  Workload workload = workload_of({job_of(0, 600, 1), job_of(0, 600, 1)});
-  for (TraceJob& each : workload.jobs) {
+  JobTrace job_trace = job_trace_of({job_of(0, 600, 1), job_of(0, 600, 1)});
+  for (TraceJob& each : job_trace.jobs) {
     each.model = "A";
     each.facts.gpu_utilisation = 0.3;
     each.facts.gpu_memory_share = 0.4;
@@ -29,7 +29,7 @@ TEST(InterferenceTable, DecidesWhetherGandivaKeepsAPair) {
     auto table = InterferenceTable::parse(csv, "pairs.csv");
     EXPECT_TRUE(table.has_value());
     setup.interference = std::move(*table);
-    const RunResult result = run(workload, setup, "gandiva");
+    const RunResult result = run(job_trace, setup, "gandiva");
     return std::count_if(result.log.begin(), result.log.end(), [](const LoggedDecision& entry) {
       return entry.decision.action == schedule::Action::kUnpack;
     });
@@ -78,7 +78,7 @@ TEST(Prices, AMachineThatIsTakenBackComesBackWhenThePriceFalls) {
   RunSetup setup = setup_of(1, 1);
   setup.engine.prices = {{0, 1}, {30 * schedule::kSecondNs, 5}, {90 * schedule::kSecondNs, 1}};
   setup.engine.outages = outages_above(setup.engine.prices, 2, 1);
-  const RunResult result = run(workload_of({job_of(0, 50, 1)}), setup, "fifo");
+  const RunResult result = run(job_trace_of({job_of(0, 50, 1)}), setup, "fifo");
   EXPECT_EQ(ends_s(result), std::vector<TimeNs>{110});
   EXPECT_NEAR(result.price_usd, 50.0 / 3600, 1e-12);
 }

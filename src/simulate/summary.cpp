@@ -43,7 +43,7 @@ double jain(const std::vector<TenantSum>& tenants) {
 
 }  // namespace
 
-Summary summarise(const Workload& workload, const RunResult& run, int gpus, double price_per_gpu_h) {
+Summary summarise(const JobTrace& job_trace, const RunResult& run, int gpus, double price_per_gpu_h) {
   Summary result;
   result.policy = run.policy;
   result.unfinished = static_cast<std::int64_t>(run.unfinished.size());
@@ -51,12 +51,12 @@ Summary summarise(const Workload& workload, const RunResult& run, int gpus, doub
   result.events = run.events;
   result.decision_hash = run.decision_hash;
   std::vector<double> completions, slowdowns;
-  std::vector<TenantSum> tenants(std::max<std::size_t>(1, workload.tenants.size()));
+  std::vector<TenantSum> tenants(std::max<std::size_t>(1, job_trace.tenants.size()));
   double queueing = 0, restarts = 0, tardiness = 0;
   for (std::size_t j = 0; j < run.jobs.size(); ++j) {
     const JobOutcome& outcome = run.jobs[j];
     if (outcome.end_ns == kNever) continue;
-    const JobFacts& facts = workload.jobs[j].facts;
+    const JobFacts& facts = job_trace.jobs[j].facts;
     const double completion = schedule::to_seconds(outcome.end_ns - facts.submit_ns);
     const double slowdown = completion / std::max(1e-9, schedule::to_seconds(facts.work_ns));
     completions.push_back(completion);

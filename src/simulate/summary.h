@@ -28,7 +28,7 @@ struct Summary {
   std::uint64_t decision_hash = 0;
 };
 
-Summary summarise(const Workload& workload, const RunResult& run, int gpus, double price_per_gpu_h);
+Summary summarise(const JobTrace& job_trace, const RunResult& run, int gpus, double price_per_gpu_h);
 
 Table to_table(const std::vector<Summary>& summaries);
 // A row of that table as JSON; fields that are missing or of another type are errors.

@@ -103,7 +103,7 @@ Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const 
     const std::size_t i = missing[m];
     const std::uint64_t seed = input.first_seed + i % seeds;
     const RunSetup setup = input.setup(seed);
-    auto run = run_policy(input.workload, setup, input.policies[i / seeds]);
+    auto run = run_policy(input.job_trace, setup, input.policies[i / seeds]);
     const std::lock_guard<std::mutex> guard(lock);
     if (!run) {
       refused[i] = std::move(run).error();
@@ -112,7 +112,7 @@ Result<SweepResult> run_sweep(const SweepInput& input, env::Files& files, const 
     }
     int gpus = 0;
     for (const schedule::MachineView& machine : setup.machines) gpus += machine.gpus;
-    Summary summary = summarise(input.workload, *run, gpus, input.gpu_price);
+    Summary summary = summarise(input.job_trace, *run, gpus, input.gpu_price);
     summary.seed = seed;
     if (log) {
       Status kept = keep(*log, summary, input);

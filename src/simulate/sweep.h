@@ -1,5 +1,5 @@
 #pragma once
-// Many runs of one workload: every policy with every seed, several at a time, kept in a file so that a sweep that was
+// Many runs of one job trace: every policy with every seed, several at a time, kept in a file so that a sweep that was
 // interrupted goes on where it stopped.
 //
 // The file has one JSON object per line: the columns of Summary, and `setup`, which stands for everything that decides
@@ -17,7 +17,7 @@
 namespace orrery::simulate {
 
 struct SweepInput {
-  const Workload& workload;
+  const JobTrace& job_trace;
   // Everything of a run with this seed; called from the threads of the runs.
   std::function<RunSetup(std::uint64_t seed)> setup;
   std::vector<std::string> policies;
@@ -29,7 +29,7 @@ struct SweepInput {
   std::string file{};         // empty: nothing is kept
 };
 
-// A run without figures: its policy refuses the workload, or left jobs behind.
+// A run without figures: its policy refuses the job trace, or left jobs behind.
 struct SweepFailure {
   std::string policy;
   std::uint64_t seed = 0;

@@ -47,10 +47,10 @@ orrery_status hand_over(const Result<elastic::Ticket>& started, orrery_ticket* t
   return ORRERY_OK;
 }
 
-// After a change of view that ended in no session.
+// After a change of membership that ended in no session.
 Status check_session(const orrery_worker* worker) {
   if (worker->worker->has_session()) return {};
-  return Error::unavailable("no view is open: this process is no member any more");
+  return Error::unavailable("no membership is open: this process is no worker any more");
 }
 
 Status check_type(int type, int op) {
@@ -117,27 +117,27 @@ int orrery_rank(const orrery_worker* worker) {
 }
 
 int orrery_size(const orrery_worker* worker) {
-  return static_cast<int>(worker->worker->view().members.size());
+  return static_cast<int>(worker->worker->membership().workers.size());
 }
 
-uint64_t orrery_member(const orrery_worker* worker) {
+uint64_t orrery_worker_id(const orrery_worker* worker) {
   return worker->worker->id();
 }
 
-uint64_t orrery_epoch(const orrery_worker* worker) {
-  return worker->worker->view().epoch;
+uint64_t orrery_generation(const orrery_worker* worker) {
+  return worker->worker->membership().generation;
 }
 
 uint64_t orrery_step(const orrery_worker* worker) {
   return worker->worker->progress().step;
 }
 
-int orrery_is_shadow(const orrery_worker* worker) {
-  return worker->worker->is_shadow() ? 1 : 0;
+int orrery_is_learner(const orrery_worker* worker) {
+  return worker->worker->is_learner() ? 1 : 0;
 }
 
-uint64_t orrery_pass(const orrery_worker* worker) {
-  return worker->worker->progress().cursor.pass;
+uint64_t orrery_epoch(const orrery_worker* worker) {
+  return worker->worker->progress().cursor.epoch;
 }
 
 orrery_range orrery_own_samples(const orrery_worker* worker) {
@@ -230,12 +230,13 @@ orrery_status orrery_request_size(orrery_worker* worker, uint64_t size) {
 
 orrery_range orrery_step_samples(const orrery_worker* worker) {
   if (worker->worker->rank() < 0) return {0, 0};
-  const auto range = elastic::next_batch(worker->worker->progress().cursor, elastic::batch_of(worker->worker->view()));
+  const auto range =
+      elastic::next_batch(worker->worker->progress().cursor, elastic::batch_of(worker->worker->membership()));
   return {range.begin, range.end};
 }
 
 orrery_status orrery_parameter(const orrery_worker* worker, const char* name, double* value) {
-  const auto& parameters = worker->worker->view().parameters;
+  const auto& parameters = worker->worker->membership().parameters;
   const auto found = parameters.find(name);
   if (found == parameters.end()) return failed(Error::not_found(fmt::format("no parameter {}", quote(name))));
   *value = found->second;

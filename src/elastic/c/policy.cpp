@@ -61,7 +61,7 @@ std::optional<double> if_known(double value) {
 
 elastic::Observation observation_of(const orrery_observation& given) {
   return {.step = given.step,
-          .pass = given.pass,
+          .epoch = given.epoch,
           .workers = given.workers,
           .batch = given.batch,
           .first_batch = given.first_batch,

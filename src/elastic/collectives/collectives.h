@@ -22,7 +22,7 @@ class Collectives {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual std::uint64_t epoch() const = 0;
+  virtual std::uint64_t generation() const = 0;
 
   // The combination takes the tensor's place.
   Result<Ticket> all_reduce(std::string_view name, TensorView tensor, ReduceOp op);
@@ -39,15 +39,15 @@ class Collectives {
   // Whether all ranks gave the same bytes. `agreed` is written by the end of the operation. Compares 128-bit digests.
   Result<Ticket> consensus(std::string_view name, std::span<const std::byte> bytes, bool& agreed);
 
-  // Returns when the operation has ended, or the epoch.
+  // Returns when the operation has ended, or the generation.
   virtual Status wait(Ticket ticket) = 0;
   // Moves everything forward once, without waiting. Whether the operation has ended; it has still to be waited for.
   virtual Result<bool> poll(Ticket ticket) = 0;
   // Ranks that have not started the operation yet: whom everybody waits for.
   virtual std::vector<int> missing(Ticket ticket) const = 0;
 
-  // From now on an operation that has not ended after so long ends with kIo, and the epoch with it. Nothing: it may
-  // take for ever.
+  // From now on an operation that has not ended after so long ends with kIo, and the generation with it. Nothing: it
+  // may take for ever.
   virtual void limit(std::optional<Seconds> longest) { longest_ = longest; }
 
   // Where there is a choice of ways: measures them, and takes the fastest from then on. Called by all ranks at the same
@@ -55,7 +55,7 @@ class Collectives {
   virtual Status measure(Seconds /*budget*/) { return {}; }
   static constexpr Seconds kMeasuringMax{0.045};  // when a job starts
 
-  // Ends the epoch for everyone.
+  // Ends the generation for everyone.
   virtual void revoke() = 0;
   virtual bool revoked() const = 0;
 

@@ -51,14 +51,14 @@ void Direct::begin(const Descriptor& descriptor, const Buffers& buffers, int ran
   }
 }
 
-bool Direct::combine_some(Port& port) {
+bool Direct::combine_some(Endpoint& endpoint) {
   if (work_.size() == 0) return false;
   const std::uint64_t bytes = std::min(kStepBytes, work_.size());
   std::array<const void*, kReduceInputsMax> inputs{};
   std::array<void*, kReduceInputsMax> outputs{};
   std::size_t outputs_count = 0;
   for (int rank = 0; rank < ranks_; ++rank) {
-    std::byte* const at = port.at_place(places_[static_cast<std::size_t>(rank)]) + work_.begin;
+    std::byte* const at = endpoint.at_place(places_[static_cast<std::size_t>(rank)]) + work_.begin;
     inputs[static_cast<std::size_t>(rank)] = at;
     const bool gets_it = descriptor_.collective == Collective::kAllReduce ||
                          (descriptor_.collective == Collective::kReduce ? rank == descriptor_.root : rank == rank_);
@@ -70,7 +70,7 @@ bool Direct::combine_some(Port& port) {
   return true;
 }
 
-bool Direct::copy_some(Port& port) {
+bool Direct::copy_some(Endpoint& endpoint) {
   while (copy_from_ < ranks_) {
     const Range place = published(descriptor_, copy_from_, ranks_);
     if (work_.size() == 0 || place.size() == 0) {
@@ -79,7 +79,7 @@ bool Direct::copy_some(Port& port) {
       continue;
     }
     const std::byte* const source =
-        copy_from_ == rank_ ? buffers_.input : port.at_place(places_[static_cast<std::size_t>(copy_from_)]);
+        copy_from_ == rank_ ? buffers_.input : endpoint.at_place(places_[static_cast<std::size_t>(copy_from_)]);
     const std::uint64_t bytes = std::min(kStepBytes, work_.size());
     std::byte* const target = buffers_.output + place.begin + work_.begin;
     if (target != source + work_.begin) copy(target, source + work_.begin, bytes);
@@ -89,15 +89,15 @@ bool Direct::copy_some(Port& port) {
   return false;
 }
 
-bool Direct::advance(Port& port, const Frame& name, const Staged::Probe& probe) {
+bool Direct::advance(Endpoint& endpoint, const Frame& name, const Staged::Probe& probe) {
   if (told_) return false;
-  if (reduces(descriptor_.collective) ? combine_some(port) : copy_some(port)) {
+  if (reduces(descriptor_.collective) ? combine_some(endpoint) : copy_some(endpoint)) {
     if (probe) probe(CutPoint::kDirectHalf);
     return true;
   }
   Frame frame = name;
   frame.kind = FrameKind::kDone;
-  told_ = port.send(frame);
+  told_ = endpoint.send(frame);
   if (told_ && probe) probe(CutPoint::kDone);
   return told_;
 }

@@ -13,7 +13,7 @@
 
 #include "elastic/collectives/buffers.h"
 #include "elastic/collectives/staged.h"
-#include "elastic/host/port.h"
+#include "elastic/host/endpoint.h"
 
 namespace orrery::elastic {
 
@@ -29,14 +29,14 @@ class Direct {
   void done(int from) { done_ |= 1ULL << from; }
 
   // Does the next part of the work, at most some hundred microseconds of it. Whether anything was done.
-  bool advance(Port& port, const Frame& name, const Staged::Probe& probe);
+  bool advance(Endpoint& endpoint, const Frame& name, const Staged::Probe& probe);
   // Whether only room for a frame is missing, if advance() did nothing.
   bool wants_room() const { return !told_; }
   bool complete() const { return told_ && (done_ & awaited_) == awaited_; }
 
  private:
-  bool copy_some(Port& port);
-  bool combine_some(Port& port);
+  bool copy_some(Endpoint& endpoint);
+  bool combine_some(Endpoint& endpoint);
 
   Descriptor descriptor_{};
   Buffers buffers_{};

@@ -79,9 +79,9 @@ bool Operation::wants_room() const {
   return staged_.wants_blocks() || (mode_ == Mode::kDirect && direct_.wants_room());
 }
 
-void Operation::arrived(const Staged::Piece& piece, Port& port) {
+void Operation::arrived(const Staged::Piece& piece, Endpoint& endpoint) {
   staged_.arrived(piece);
-  if (other_) staged_.drop(port);
+  if (other_) staged_.drop(endpoint);
 }
 
 std::uint64_t Operation::inline_held(std::uint64_t inline_max) const {
@@ -95,7 +95,7 @@ Frame Operation::frame() const {
   return frame;
 }
 
-bool Operation::announce(Port& port, const Staged::Probe& probe) {
+bool Operation::announce(Endpoint& endpoint, const Staged::Probe& probe) {
   Frame frame = this->frame();
   frame.kind = FrameKind::kAnnounce;
   frame.collective = mine_->collective;
@@ -105,9 +105,9 @@ bool Operation::announce(Port& port, const Staged::Probe& probe) {
   frame.count = mine_->count;
   frame.place = places_[static_cast<std::size_t>(rank_)];
   std::span<const std::byte> payload;
-  if (mine_->bytes() <= port.limits().inline_bytes) payload = inline_payload(*mine_, rank_, buffers_);
+  if (mine_->bytes() <= endpoint.limits().inline_bytes) payload = inline_payload(*mine_, rank_, buffers_);
   frame.bytes = static_cast<std::uint32_t>(payload.size());
-  if (!port.post(frame, payload)) return false;
+  if (!endpoint.post(frame, payload)) return false;
   announcement_sent_ = true;
   announced_ |= 1ULL << rank_;
   if (probe) probe(CutPoint::kAnnounced);
@@ -119,32 +119,32 @@ void Operation::return_early(std::uint32_t& early_blocks) {
   early_used_ = 0;
 }
 
-void Operation::decide(Port& port, std::uint32_t& early_blocks) {
+void Operation::decide(Endpoint& endpoint, std::uint32_t& early_blocks) {
   if (all_announced()) return_early(early_blocks);
   if (mode_ != Mode::kUndecided) return;
   // Nobody can be direct on our private tensor, so its first pieces need not wait for the others.
   const bool surely_staged =
       reduces(descriptor_.collective) && places_[static_cast<std::size_t>(rank_)] == kPrivatePlace;
-  if (descriptor_.bytes() <= port.limits().inline_bytes) {
+  if (descriptor_.bytes() <= endpoint.limits().inline_bytes) {
     mode_ = Mode::kInlined;
   } else if (all_announced() && can_be_direct(descriptor_, places_)) {
     mode_ = Mode::kDirect;
     direct_.begin(descriptor_, buffers_, rank_, places_);
   } else if (all_announced() || surely_staged) {
     mode_ = Mode::kStaged;
-    staged_.begin(descriptor_, buffers_, rank_, ranks_, port.limits().block_bytes);
+    staged_.begin(descriptor_, buffers_, rank_, ranks_, endpoint.limits().block_bytes);
   }
 }
 
-Result<bool> Operation::advance(Port& port, std::uint32_t& early_blocks, const Staged::Probe& probe) {
+Result<bool> Operation::advance(Endpoint& endpoint, std::uint32_t& early_blocks, const Staged::Probe& probe) {
   if (!announcement_sent_ || ended_) return false;
   if (other_) {
-    staged_.drop(port);
+    staged_.drop(endpoint);
     return_early(early_blocks);
     ended_ = true;
     return true;
   }
-  decide(port, early_blocks);
+  decide(endpoint, early_blocks);
   switch (mode_) {
     case Mode::kUndecided:
       return false;
@@ -153,7 +153,7 @@ Result<bool> Operation::advance(Port& port, std::uint32_t& early_blocks, const S
       finish_inline(rank_, inline_payload(descriptor_, rank_, buffers_));
       return true;
     case Mode::kDirect: {
-      const bool moved = direct_.advance(port, frame(), probe);
+      const bool moved = direct_.advance(endpoint, frame(), probe);
       ended_ = direct_.complete();
       return moved || ended_;
     }
@@ -162,7 +162,7 @@ Result<bool> Operation::advance(Port& port, std::uint32_t& early_blocks, const S
   }
   const std::uint32_t before = early_blocks;
   std::uint32_t* const early = all_announced() ? nullptr : &early_blocks;
-  ORRERY_TRY(const bool staged_moved, staged_.advance(port, frame(), early, probe));
+  ORRERY_TRY(const bool staged_moved, staged_.advance(endpoint, frame(), early, probe));
   early_used_ += before - early_blocks;
   ended_ = early == nullptr && staged_.complete();
   return staged_moved || ended_;

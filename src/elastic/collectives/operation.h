@@ -29,14 +29,14 @@ class Operation {
   // Another rank has started it, with its tensor if that is small; if that was all it waited for, it ends here and now.
   // An error if the frame contradicts itself.
   Status announced(int from, const Frame& frame, std::span<const std::byte> payload, std::uint64_t inline_max);
-  void arrived(const Staged::Piece& piece, Port& port);
+  void arrived(const Staged::Piece& piece, Endpoint& endpoint);
   void done(int from) { direct_.done(from); }
 
   // Tells the others that it has been started here. False if there is no room for that now.
-  bool announce(Port& port, const Staged::Probe& probe);
+  bool announce(Endpoint& endpoint, const Staged::Probe& probe);
   // Once announced: does what can be done now. Whether anything was; an error if a peer sent what it should not. Until
   // all have announced, at most `early_blocks` blocks are spent; they are counted down, and up again when all have.
-  Result<bool> advance(Port& port, std::uint32_t& early_blocks, const Staged::Probe& probe);
+  Result<bool> advance(Endpoint& endpoint, std::uint32_t& early_blocks, const Staged::Probe& probe);
 
   const OperationKey& key() const { return key_; }
   bool is_started() const { return mine_.has_value(); }
@@ -46,7 +46,7 @@ class Operation {
   // Whether it waits for blocks or room that others have to give back.
   bool wants_room() const;
   // Gives back the blocks of others that it holds without need.
-  void relieve(Port& port) { staged_.relieve(port); }
+  void relieve(Endpoint& endpoint) { staged_.relieve(endpoint); }
   // Why it failed, if it did; `name` is for the message.
   Status outcome(std::string_view name) const;
 
@@ -60,7 +60,7 @@ class Operation {
   enum class Mode { kUndecided, kInlined, kStaged, kDirect };
 
   void compare(int from, const Descriptor& descriptor);
-  void decide(Port& port, std::uint32_t& early_blocks);
+  void decide(Endpoint& endpoint, std::uint32_t& early_blocks);
   void return_early(std::uint32_t& early_blocks);
   void finish_inline(int last, std::span<const std::byte> payload);
   Frame frame() const;

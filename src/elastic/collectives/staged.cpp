@@ -76,25 +76,25 @@ void Staged::skip_finished_targets() {
   }
 }
 
-bool Staged::scatter(Port& port, const Frame& name, std::uint32_t* early, const Probe& probe) {
+bool Staged::scatter(Endpoint& endpoint, const Frame& name, std::uint32_t* early, const Probe& probe) {
   bool moved = false;
   for (skip_finished_targets(); scatter_round_ < scatter_rounds_; skip_finished_targets()) {
     if (early != nullptr && *early == 0) return moved;
-    const auto block = port.free_block();
+    const auto block = endpoint.free_block();
     if (!block) return moved;
     const int target = (rank_ + scatter_step_) % ranks_;
     const Range slice = owned(descriptor_, target, ranks_);
     const Range part = piece(slice, scatter_round_);
-    copy(port.block(*block), buffers_.input + part.begin, part.size());
+    copy(endpoint.block(*block), buffers_.input + part.begin, part.size());
     Frame frame = name;
     frame.kind = FrameKind::kScatter;
     frame.target = static_cast<std::uint16_t>(target);
     frame.bytes = static_cast<std::uint32_t>(part.size());
     frame.place = *block;
     frame.offset = part.begin - slice.begin;
-    port.lend(*block, 1);
-    if (!port.send(frame)) {
-      port.lend(*block, 0);
+    endpoint.lend(*block, 1);
+    if (!endpoint.send(frame)) {
+      endpoint.lend(*block, 0);
       return moved;
     }
     if (early != nullptr) --*early;
@@ -105,19 +105,19 @@ bool Staged::scatter(Port& port, const Frame& name, std::uint32_t* early, const 
   return moved;
 }
 
-Status Staged::take(Port& port, const Piece& piece) {
+Status Staged::take(Endpoint& endpoint, const Piece& piece) {
   const Range place = published(descriptor_, piece.from, ranks_);
   if (!receives(descriptor_, rank_) || piece.offset + piece.bytes > place.size()) return damaged(piece);
-  copy(buffers_.output + place.begin + piece.offset, port.peer_block(piece.from, piece.block), piece.bytes);
-  port.release(piece.from, piece.block);
+  copy(buffers_.output + place.begin + piece.offset, endpoint.peer_block(piece.from, piece.block), piece.bytes);
+  endpoint.release(piece.from, piece.block);
   taken_bytes_ += piece.bytes;
   return {};
 }
 
-Status Staged::sort_inbox(Port& port, const Probe& probe) {
+Status Staged::sort_inbox(Endpoint& endpoint, const Probe& probe) {
   for (const Piece& piece : inbox_) {
     if (piece.kind == FrameKind::kPublish) {
-      ORRERY_TRY_VOID(take(port, piece));
+      ORRERY_TRY_VOID(take(endpoint, piece));
       if (probe) probe(CutPoint::kTook);
       continue;
     }
@@ -134,25 +134,25 @@ Status Staged::sort_inbox(Port& port, const Probe& probe) {
   return {};
 }
 
-const void* Staged::input(Port& port, std::uint64_t index, int from) const {
+const void* Staged::input(Endpoint& endpoint, std::uint64_t index, int from) const {
   if (inputs_[index] == kKept) return kept_.at(index).data();
-  return port.peer_block(from, inputs_[index] - 1);
+  return endpoint.peer_block(from, inputs_[index] - 1);
 }
 
-void Staged::relieve(Port& port) {
+void Staged::relieve(Endpoint& endpoint) {
   if (!begun_) return;
   const Range slice = owned(descriptor_, rank_, ranks_);
   for (std::uint64_t index = combined_ * static_cast<std::uint64_t>(ranks_); index < inputs_.size(); ++index) {
     if (inputs_[index] == 0 || inputs_[index] == kKept) continue;
     const auto from = static_cast<int>(index % static_cast<std::uint64_t>(ranks_));
-    const std::byte* const block = port.peer_block(from, inputs_[index] - 1);
+    const std::byte* const block = endpoint.peer_block(from, inputs_[index] - 1);
     kept_[index].assign(block, block + piece(slice, index / static_cast<std::uint64_t>(ranks_)).size());
-    port.release(from, inputs_[index] - 1);
+    endpoint.release(from, inputs_[index] - 1);
     inputs_[index] = kKept;
   }
 }
 
-bool Staged::combine(Port& port, const Frame& name, const Probe& probe) {
+bool Staged::combine(Endpoint& endpoint, const Frame& name, const Probe& probe) {
   bool moved = false;
   const Range slice = owned(descriptor_, rank_, ranks_);
   for (; combined_ < to_combine_; ++combined_) {
@@ -162,11 +162,11 @@ bool Staged::combine(Port& port, const Frame& name, const Probe& probe) {
     std::array<const void*, kReduceInputsMax> inputs{};
     for (int from = 0; from < ranks_; ++from) {
       inputs[static_cast<std::size_t>(from)] =
-          from == rank_ ? buffers_.input + part.begin : input(port, first + static_cast<std::uint64_t>(from), from);
+          from == rank_ ? buffers_.input + part.begin : input(endpoint, first + static_cast<std::uint64_t>(from), from);
     }
     // With a block at hand, the result is written there in the same pass; otherwise publish() copies it later.
-    const auto block = published_ == combined_ && published_ < to_publish_ ? port.free_block() : std::nullopt;
-    void* const outputs[] = {buffers_.output + part.begin, block ? port.block(*block) : nullptr};
+    const auto block = published_ == combined_ && published_ < to_publish_ ? endpoint.free_block() : std::nullopt;
+    void* const outputs[] = {buffers_.output + part.begin, block ? endpoint.block(*block) : nullptr};
     reduce(descriptor_.type, descriptor_.op, std::span(inputs).first(static_cast<std::size_t>(ranks_)),
            std::span(outputs).first(block ? 2 : 1), part.size() / element_bytes(descriptor_.type));
     for (int from = 0; from < ranks_; ++from) {
@@ -175,18 +175,18 @@ bool Staged::combine(Port& port, const Frame& name, const Probe& probe) {
       if (inputs_[index] == kKept) {
         kept_.erase(index);
       } else {
-        port.release(from, inputs_[index] - 1);
+        endpoint.release(from, inputs_[index] - 1);
       }
     }
     moved = true;
     if (probe) probe(CutPoint::kCombined);
-    if (block && send_published(port, name, *block)) ++published_;
+    if (block && send_published(endpoint, name, *block)) ++published_;
     if (block && probe) probe(CutPoint::kPublished);
   }
   return moved;
 }
 
-bool Staged::send_published(Port& port, const Frame& name, std::uint32_t block) {
+bool Staged::send_published(Endpoint& endpoint, const Frame& name, std::uint32_t block) {
   const Range range = published(descriptor_, rank_, ranks_);
   const Range part = piece(range, published_);
   const bool to_root = has_root(descriptor_.collective) && descriptor_.collective != Collective::kBroadcast;
@@ -196,39 +196,39 @@ bool Staged::send_published(Port& port, const Frame& name, std::uint32_t block) 
   frame.bytes = static_cast<std::uint32_t>(part.size());
   frame.place = block;
   frame.offset = part.begin - range.begin;
-  port.lend(block, to_root ? 1 : ranks_ - 1);
-  if (port.send(frame)) return true;
-  port.lend(block, 0);
+  endpoint.lend(block, to_root ? 1 : ranks_ - 1);
+  if (endpoint.send(frame)) return true;
+  endpoint.lend(block, 0);
   return false;
 }
 
-bool Staged::publish(Port& port, const Frame& name, const Probe& probe) {
+bool Staged::publish(Endpoint& endpoint, const Frame& name, const Probe& probe) {
   const bool combines = reduces(descriptor_.collective);
   const std::uint64_t ready = combines ? std::min(combined_, to_publish_) : to_publish_;
   const Range range = published(descriptor_, rank_, ranks_);
   bool moved = false;
   for (; published_ < ready; ++published_) {
-    const auto block = port.free_block();
+    const auto block = endpoint.free_block();
     if (!block) return moved;
     const Range part = piece(range, published_);
     const std::byte* const source =
         combines ? buffers_.output + part.begin : buffers_.input + (part.begin - range.begin);
-    copy(port.block(*block), source, part.size());
-    if (!send_published(port, name, *block)) return moved;
+    copy(endpoint.block(*block), source, part.size());
+    if (!send_published(endpoint, name, *block)) return moved;
     moved = true;
     if (probe) probe(CutPoint::kPublished);
   }
   return moved;
 }
 
-Result<bool> Staged::advance(Port& port, const Frame& name, std::uint32_t* early, const Probe& probe) {
-  if (early != nullptr) return reduces(descriptor_.collective) && scatter(port, name, early, probe);
+Result<bool> Staged::advance(Endpoint& endpoint, const Frame& name, std::uint32_t* early, const Probe& probe) {
+  if (early != nullptr) return reduces(descriptor_.collective) && scatter(endpoint, name, early, probe);
   bool moved = !inbox_.empty();
-  ORRERY_TRY_VOID(sort_inbox(port, probe));
+  ORRERY_TRY_VOID(sort_inbox(endpoint, probe));
   // Results first: they free others' blocks and end the operation.
-  moved = combine(port, name, probe) || moved;
-  moved = publish(port, name, probe) || moved;
-  if (reduces(descriptor_.collective)) moved = scatter(port, name, nullptr, probe) || moved;
+  moved = combine(endpoint, name, probe) || moved;
+  moved = publish(endpoint, name, probe) || moved;
+  if (reduces(descriptor_.collective)) moved = scatter(endpoint, name, nullptr, probe) || moved;
   return moved;
 }
 
@@ -243,8 +243,8 @@ bool Staged::complete() const {
          taken_bytes_ == to_take_bytes_;
 }
 
-void Staged::drop(Port& port) {
-  for (const Piece& piece : inbox_) port.release(piece.from, piece.block);
+void Staged::drop(Endpoint& endpoint) {
+  for (const Piece& piece : inbox_) endpoint.release(piece.from, piece.block);
   inbox_.clear();
 }
 

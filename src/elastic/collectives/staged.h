@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "elastic/collectives/buffers.h"
-#include "elastic/host/port.h"
+#include "elastic/host/endpoint.h"
 
 namespace orrery::elastic {
 
@@ -45,25 +45,25 @@ class Staged {
 
   // Does what can be done now; whether anything was. With `early` it only scatters, to at most that many blocks, and
   // counts them down. An error if a piece is not one that the operation has. `probe` may be empty.
-  Result<bool> advance(Port& port, const Frame& name, std::uint32_t* early, const Probe& probe);
+  Result<bool> advance(Endpoint& endpoint, const Frame& name, std::uint32_t* early, const Probe& probe);
   bool complete() const;
   // Gives back the blocks of pieces that have to wait for others.
-  void relieve(Port& port);
+  void relieve(Endpoint& endpoint);
   // Gives all pieces back unread.
-  void drop(Port& port);
+  void drop(Endpoint& endpoint);
   bool wants_blocks() const;
 
  private:
   std::uint64_t pieces_of(Range range) const { return (range.size() + block_bytes_ - 1) / block_bytes_; }
-  const void* input(Port& port, std::uint64_t index, int from) const;
+  const void* input(Endpoint& endpoint, std::uint64_t index, int from) const;
   Range piece(Range range, std::uint64_t index) const;
-  bool scatter(Port& port, const Frame& name, std::uint32_t* early, const Probe& probe);
-  Status sort_inbox(Port& port, const Probe& probe);
-  Status take(Port& port, const Piece& piece);
-  bool combine(Port& port, const Frame& name, const Probe& probe);
+  bool scatter(Endpoint& endpoint, const Frame& name, std::uint32_t* early, const Probe& probe);
+  Status sort_inbox(Endpoint& endpoint, const Probe& probe);
+  Status take(Endpoint& endpoint, const Piece& piece);
+  bool combine(Endpoint& endpoint, const Frame& name, const Probe& probe);
   // Lends the next piece to publish, which is in the block; false if there is no room for the news.
-  bool send_published(Port& port, const Frame& name, std::uint32_t block);
-  bool publish(Port& port, const Frame& name, const Probe& probe);
+  bool send_published(Endpoint& endpoint, const Frame& name, std::uint32_t block);
+  bool publish(Endpoint& endpoint, const Frame& name, const Probe& probe);
   void skip_finished_targets();
 
   Descriptor descriptor_{};

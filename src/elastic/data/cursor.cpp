@@ -27,7 +27,7 @@ DataCursor advanced(const DataCursor& cursor, std::uint64_t batch) {
   next.offset = next_batch(cursor, batch).end;
   if (next.offset == next.samples) {
     next.offset = 0;
-    next.pass += 1;
+    next.epoch += 1;
   }
   return next;
 }
@@ -48,7 +48,7 @@ std::vector<DataRange> split_batch(const DataRange& batch, std::span<const std::
 }
 
 Permutation order_of(const DataCursor& cursor) {
-  return Permutation(cursor.samples, mix64(cursor.seed ^ mix64(cursor.pass)));
+  return Permutation(cursor.samples, mix64(cursor.seed ^ mix64(cursor.epoch)));
 }
 
 }  // namespace orrery::elastic

@@ -1,9 +1,9 @@
 #pragma once
-// How far a job has come in its data. The cursor is part of what a step commits, so whatever happens to members, every
-// sample is used exactly once per pass over the data.
+// How far a job has come in its data. The cursor is part of what a step commits, so whatever happens to workers, every
+// sample is used exactly once per epoch over the data.
 //
-//   position of step:   [offset, offset + batch), cut at the end of the pass
-//   order of samples:   Permutation of the pass
+//   position of step:   [offset, offset + batch), cut at the end of the epoch
+//   order of samples:   Permutation of the epoch
 //   ranks:              consecutive parts of it, by what each can take (uneven is fine)
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace orrery::elastic {
 struct DataCursor {
   std::uint64_t samples = 1;  // in the data set
   std::uint64_t seed = 0;
-  std::uint64_t pass = 0;    // complete passes
-  std::uint64_t offset = 0;  // of this pass, below `samples`
+  std::uint64_t epoch = 0;   // complete epochs
+  std::uint64_t offset = 0;  // of this epoch, below `samples`
 
   friend bool operator==(const DataCursor&, const DataCursor&) = default;
 };
@@ -34,7 +34,7 @@ struct DataRange {
   friend bool operator==(const DataRange&, const DataRange&) = default;
 };
 
-// What a step of `batch` samples uses, at least one and at most what is left of the pass, and the cursor after it.
+// What a step of `batch` samples uses, at least one and at most what is left of the epoch, and the cursor after it.
 DataRange next_batch(const DataCursor& cursor, std::uint64_t batch);
 DataCursor advanced(const DataCursor& cursor, std::uint64_t batch);
 
@@ -42,7 +42,7 @@ DataCursor advanced(const DataCursor& cursor, std::uint64_t batch);
 // one share is positive.
 std::vector<DataRange> split_batch(const DataRange& batch, std::span<const std::uint64_t> shares);
 
-// The order of samples in the cursor's pass.
+// The order of samples in the cursor's epoch.
 Permutation order_of(const DataCursor& cursor);
 
 }  // namespace orrery::elastic

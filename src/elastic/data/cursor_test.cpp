@@ -40,17 +40,17 @@ TEST(Permutation, IsTheSameEverywhere) {
   for (std::uint64_t i = 0; i < 10; ++i) EXPECT_EQ(again.sample(i), samples[i]);
 }
 
-// Any history of batch sizes, ranks and shares uses every sample once per pass.
-RC_GTEST_PROP(DataCursor, EverySampleIsUsedOncePerPassWhateverTheHistory, ()) {
+// Any history of batch sizes, ranks and shares uses every sample once per epoch.
+RC_GTEST_PROP(DataCursor, EverySampleIsUsedOncePerEpochWhateverTheHistory, ()) {
   DataCursor cursor{.samples = *rc::gen::inRange<std::uint64_t>(1, 200), .seed = *rc::gen::arbitrary<std::uint64_t>()};
   std::vector<int> uses(cursor.samples);
-  std::uint64_t pass = 0;
-  while (cursor.pass < 3) {
+  std::uint64_t epoch = 0;
+  while (cursor.epoch < 3) {
     RC_ASSERT(check(cursor).has_value());
-    if (cursor.pass != pass) {
+    if (cursor.epoch != epoch) {
       RC_ASSERT(std::all_of(uses.begin(), uses.end(), [](int count) { return count == 1; }));
       std::fill(uses.begin(), uses.end(), 0);
-      pass = cursor.pass;
+      epoch = cursor.epoch;
     }
     const auto batch = *rc::gen::inRange<std::uint64_t>(0, 70);
     auto shares =

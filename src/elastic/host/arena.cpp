@@ -32,8 +32,8 @@ void ArenaBuffer::reset() {
   size_ = 0;
 }
 
-Arena::Arena(Seat& seat)
-    : segment_(seat.segment()), base_(segment_.arena(seat.slot())), bytes_(segment_.options().arena_bytes) {
+Arena::Arena(SlotLease& lease)
+    : segment_(lease.segment()), base_(segment_.arena(lease.slot())), bytes_(segment_.options().arena_bytes) {
   if (bytes_ > 0) holes_[0] = bytes_;
 }
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "elastic/host/seat.h"
+#include "elastic/host/slot_lease.h"
 
 namespace orrery::elastic {
 
@@ -33,10 +33,10 @@ class ArenaBuffer {
   std::size_t size_ = 0;
 };
 
-// Not thread-safe: used by the thread of its seat. First fit.
+// Not thread-safe: used by the thread of its lease. First fit.
 class Arena {
  public:
-  explicit Arena(Seat& seat);
+  explicit Arena(SlotLease& lease);
 
   // kUnavailable if there is no hole of that size.
   Result<ArenaBuffer> allocate(std::size_t bytes);

@@ -46,7 +46,7 @@ bool is_power_between(std::uint64_t value, std::uint64_t low, std::uint64_t high
 Result<std::byte*> map(const env::FileDescriptor& file, std::uint64_t bytes) {
   void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (base == MAP_FAILED) return env::posix_error(errno, "cannot map the shared memory of the job");
-  // Helpers that a program forks (data loaders) are no members and must not keep or touch the memory. Where the machine
+  // Helpers that a program forks (data loaders) are no workers and must not keep or touch the memory. Where the machine
   // allows large pages for shared memory, they help.
   ::madvise(base, bytes, MADV_DONTFORK);
   ::madvise(base, bytes, MADV_HUGEPAGE);

@@ -1,14 +1,14 @@
 #pragma once
 // The memory that the processes of one job share on one host.
 //
-//   header    layout, and the highest epoch that was revoked
+//   header    layout, and the highest generation that was revoked
 //   control   per slot: who lives, who sleeps, how far rings are read, which blocks are lent
-//   rings     per slot: frames, written by its owner and read by all others (outbox.h)
+//   rings     per slot: frames, written by its owner and read by all others (frame_ring.h)
 //   blocks    per slot: staging memory that its owner lends to others (port.h)
 //   arenas    per slot: tensors that all others reach directly (arena.h)
 //
-// A slot belongs to one process at a time (seat.h). The memory has no name in any file system: it is gone when the last
-// process that has it is gone, however that ended. Pages are taken from the machine when they are first touched.
+// A slot belongs to one process at a time (lease.h). The memory has no name in any file system: it is gone when the
+// last process that has it is gone, however that ended. Pages are taken from the machine when they are first touched.
 
 #include <atomic>
 #include <cstddef>
@@ -43,17 +43,17 @@ struct SegmentHeader {
   std::uint32_t version = 0;
   SegmentOptions options{};
   std::uint64_t total_bytes = 0;
-  alignas(kLine) std::atomic<std::uint64_t> revoked{0};  // this epoch and all before it are over
+  alignas(kLine) std::atomic<std::uint64_t> revoked{0};  // this generation and all before it are over
 };
 
 struct SlotControl {
   // Robust: the kernel marks it when the thread that holds it ends, and wakes one who waits.
   alignas(kLine) pthread_mutex_t life;
-  std::atomic<std::uint64_t> owner{0};                      // the name its owner gave
-  alignas(kLine) std::atomic<std::uint32_t> bell{0};        // what the owner sleeps on
-  std::atomic<std::uint32_t> sleeping{0};                   // a Sleep
-  alignas(kLine) std::atomic<std::uint64_t> epoch{0};       // that the owner is in; 0: none
-  alignas(kLine) std::atomic<std::uint64_t> ring_epoch{0};  // that ring and blocks belong to
+  std::atomic<std::uint64_t> owner{0};                           // the name its owner gave
+  alignas(kLine) std::atomic<std::uint32_t> bell{0};             // what the owner sleeps on
+  std::atomic<std::uint32_t> sleeping{0};                        // a Sleep
+  alignas(kLine) std::atomic<std::uint64_t> generation{0};       // that the owner is in; 0: none
+  alignas(kLine) std::atomic<std::uint64_t> ring_generation{0};  // that ring and blocks belong to
   struct alignas(kLine) Cursor {
     std::atomic<std::uint64_t> consumed{0};
   } readers[kSlotsMax];

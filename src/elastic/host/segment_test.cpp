@@ -76,8 +76,8 @@ TEST(Segment, RefusesOtherFiles) {
 
 RC_GTEST_PROP(Arena, HandsOutEveryByteOnceAndTakesItBack, ()) {
   const auto segment = *Segment::create(small());
-  const auto seat = *Seat::take(segment, 1);
-  Arena arena(*seat);
+  const auto lease = *SlotLease::take(segment, 1);
+  Arena arena(*lease);
   const std::uint64_t all = arena.free_bytes();
   std::vector<ArenaBuffer> buffers;
   for (const int step : *rc::gen::container<std::vector<int>>(rc::gen::inRange(-20, 9000))) {
@@ -105,8 +105,8 @@ RC_GTEST_PROP(Arena, HandsOutEveryByteOnceAndTakesItBack, ()) {
 
 TEST(Arena, RefusesWhatCannotFit) {
   const auto segment = *Segment::create(small());
-  const auto seat = *Seat::take(segment, 0);
-  Arena arena(*seat);
+  const auto lease = *SlotLease::take(segment, 0);
+  Arena arena(*lease);
   EXPECT_FALSE(arena.allocate((64 << 10) + 1));
   EXPECT_FALSE(arena.allocate(~std::size_t{0}));
 }

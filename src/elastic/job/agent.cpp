@@ -17,21 +17,21 @@ namespace orrery::elastic {
 namespace {
 
 constexpr Seconds kLongest{0.1}, kWhileWriting{0.002};
-constexpr Seconds kHelloMax{5};
+constexpr Seconds kHandshakeMax{5};
 constexpr Seconds kSilenceMax{5};
-constexpr std::size_t kVisitorsMax = 64;
-constexpr std::size_t kVisitorsMin = 4;
+constexpr std::size_t kPendingMax = 64;
+constexpr std::size_t kPendingMin = 4;
 
 // At most a quarter of the descriptors is for those who have proven nothing yet; the rest is for jobs.
-std::size_t visitors_max() {
+std::size_t pending_max() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kVisitorsMax;
-  return std::clamp(static_cast<std::size_t>(limit.rlim_cur / 4), kVisitorsMin, kVisitorsMax);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kPendingMax;
+  return std::clamp(static_cast<std::size_t>(limit.rlim_cur / 4), kPendingMin, kPendingMax);
 }
 
 class Agent {
  public:
-  Agent(env::Env env, const AgentOptions& options, env::FileDescriptor socket, std::unique_ptr<Watch> watch)
+  Agent(env::Env env, const AgentOptions& options, env::FileDescriptor socket, std::unique_ptr<Supervisor> watch)
       : env_(env), options_(options), socket_(std::move(socket)), watch_(std::move(watch)) {}
 
   Status run() {
@@ -55,7 +55,7 @@ class Agent {
   }
 
  private:
-  struct Visitor {
+  struct PendingConnection {
     std::unique_ptr<net::Stream> stream;
     Seconds since{0};
     std::string challenge;
@@ -74,7 +74,7 @@ class Agent {
     std::vector<int> descriptors;
     // One that cannot be accepted would wake us without end.
     if (!is_full_) descriptors.push_back(socket_.get());
-    for (const Visitor& visitor : visitors_) descriptors.push_back(visitor.stream->socket());
+    for (const PendingConnection& pending : pending_) descriptors.push_back(pending.stream->socket());
     for (const auto& job : jobs_) job->add_descriptors(descriptors);
     const bool writes = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->has_output(); });
     const auto came = watch_->wait(descriptors, writes ? kWhileWriting : kLongest);
@@ -90,61 +90,61 @@ class Agent {
   }
 
   bool drop_oldest() {
-    is_full_ = visitors_.empty();
+    is_full_ = pending_.empty();
     if (is_full_) return false;
-    visitors_.erase(visitors_.begin());
+    pending_.erase(pending_.begin());
     return true;
   }
 
   void take_in() {
     is_full_ = false;
-    const std::size_t most = visitors_max();
+    const std::size_t most = pending_max();
     // As many per call as may wait: strangers that keep on coming do not keep us from the jobs.
     for (std::size_t i = 0; i < most; ++i) {
       auto socket = net::accept_or_drop(socket_.get(), [this] { return drop_oldest(); });
       if (!socket) endure(socket.error());
       if (!socket || !*socket) return;
-      if (visitors_.size() == most) drop_oldest();
+      if (pending_.size() == most) drop_oldest();
       net::notice_silence((*socket)->get(), kSilenceMax);
       net::prepare((*socket)->get(), 0);
-      Visitor visitor{std::make_unique<net::Stream>(std::move(**socket), net::StreamLimits{}), env_.clock.monotonic(),
-                      net::random_bytes()};
-      (void)visitor.stream->send(encode(Challenge{kOrderVersion, visitor.challenge}));
-      visitors_.push_back(std::move(visitor));
+      PendingConnection pending{std::make_unique<net::Stream>(std::move(**socket), net::StreamLimits{}),
+                                env_.clock.monotonic(), net::random_bytes()};
+      (void)pending.stream->send(encode(Challenge{kOrderVersion, pending.challenge}));
+      pending_.push_back(std::move(pending));
     }
   }
 
   void welcome() {
     take_in();
-    for (Visitor& visitor : visitors_) listen_to(visitor);
-    std::erase_if(visitors_, [](const Visitor& visitor) { return visitor.is_done; });
+    for (PendingConnection& pending : pending_) listen_to(pending);
+    std::erase_if(pending_, [](const PendingConnection& pending) { return pending.is_done; });
   }
 
-  void listen_to(Visitor& visitor) {
+  void listen_to(PendingConnection& pending) {
     std::vector<std::string> messages;
-    const Status received = visitor.stream->flush() ? visitor.stream->receive(messages) : Error::unavailable("gone");
-    visitor.is_done = !received || !messages.empty() || env_.clock.monotonic() > visitor.since + kHelloMax;
+    const Status received = pending.stream->flush() ? pending.stream->receive(messages) : Error::unavailable("gone");
+    pending.is_done = !received || !messages.empty() || env_.clock.monotonic() > pending.since + kHandshakeMax;
     if (messages.empty()) return;
     const auto order = decode_order(messages.front());
     const auto* const open = order ? std::get_if<OpenJob>(&*order) : nullptr;
     if (order && open == nullptr) return;
-    const Status done = order ? admit(*open, visitor) : Status(order.error());
+    const Status done = order ? admit(*open, pending) : Status(order.error());
     if (done) return;
     say(fmt::format("refused a launcher: {}", done.error().message()));
-    if (visitor.stream == nullptr) return;
-    (void)visitor.stream->send(encode(JobOpened{done.error().message(), {}, ""}));
-    (void)visitor.stream->flush();
+    if (pending.stream == nullptr) return;
+    (void)pending.stream->send(encode(JobOpened{done.error().message(), {}, ""}));
+    (void)pending.stream->flush();
   }
 
-  Status admit(const OpenJob& order, Visitor& visitor) {
-    if (!is_same_secret(order.proof, proof_of(order, options_.secret, visitor.challenge))) {
+  Status admit(const OpenJob& order, PendingConnection& pending) {
+    if (!is_same_secret(order.proof, proof_of(order, options_.secret, pending.challenge))) {
       return Error::invalid("the secret is not the one of this agent");
     }
-    if (options_.secret.empty() && !net::is_peer_our_user(visitor.stream->socket())) {
+    if (options_.secret.empty() && !net::is_peer_our_user(pending.stream->socket())) {
       return Error::invalid(
           "an agent without a secret serves only the user who started it; start it with --secret-file to serve others");
     }
-    std::unique_ptr<net::Stream>& stream = visitor.stream;
+    std::unique_ptr<net::Stream>& stream = pending.stream;
     const auto known =
         std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& job) { return job->name() == order.job; });
     if (known != jobs_.end()) {
@@ -164,10 +164,10 @@ class Agent {
   env::Env env_;
   AgentOptions options_;
   env::FileDescriptor socket_;
-  std::unique_ptr<Watch> watch_;
-  std::vector<Visitor> visitors_;  // the oldest first
+  std::unique_ptr<Supervisor> watch_;
+  std::vector<PendingConnection> pending_;  // the oldest first
   Complaints complaints_;
-  bool is_full_ = false;                          // no descriptor is left for a visitor
+  bool is_full_ = false;                          // no descriptor is left for a pending
   std::vector<std::unique_ptr<HostedJob>> jobs_;  // last: they use the watch
 };
 
@@ -181,7 +181,7 @@ Status run_agent(env::Env env, const AgentOptions& options) {
         "listen on 127.0.0.1",
         env::to_string(options.listen)));
   }
-  ORRERY_TRY(auto watch, Watch::start());
+  ORRERY_TRY(auto watch, Supervisor::start());
   return Agent(env, options, std::move(socket), std::move(watch)).run();
 }
 

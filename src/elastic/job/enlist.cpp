@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "elastic/host/notice.h"
+#include "elastic/host/preemption_notice.h"
 
 namespace orrery::elastic {
 
 namespace {
 
-constexpr std::size_t kFoundersMax = kSlotsMax;
+constexpr std::size_t kInitialWorkersMax = kSlotsMax;
 
 template <class Number>
 bool parse_whole(std::string_view text, Number& into) {
@@ -23,35 +23,35 @@ bool parse_whole(std::string_view text, Number& into) {
 Error unsound(const char* name, const std::string& value) {
   return Error::invalid(
       fmt::format("{}={}: not what a launcher gives its processes; start with `orrery run`, or "
-                  "without the variables ORRERY_JOB, ORRERY_MEMBER, …",
+                  "without the variables ORRERY_JOB, ORRERY_WORKER, …",
                   name, quote(value)));
 }
 
-Result<std::vector<MemberRecord>> parse_founders(const std::string& text) {
-  std::vector<MemberRecord> founders;
+Result<std::vector<WorkerRecord>> parse_initial_workers(const std::string& text) {
+  std::vector<WorkerRecord> initial_workers;
   for (const std::string& part : split(text, ',')) {
     const std::vector<std::string> fields = split(part, ':');
-    MemberRecord founder;
-    bool is_sound = fields.size() >= 2 && parse_whole(fields[0], founder.id) && parse_whole(fields[1], founder.slot) &&
-                    founder.id != 0;
+    WorkerRecord initial_worker;
+    bool is_sound = fields.size() >= 2 && parse_whole(fields[0], initial_worker.id) &&
+                    parse_whole(fields[1], initial_worker.slot) && initial_worker.id != 0;
     if (is_sound && fields.size() > 2) {
-      is_sound = fields.size() > 4 && parse_whole(fields[2], founder.host);
+      is_sound = fields.size() > 4 && parse_whole(fields[2], initial_worker.host);
       // The rest, whatever colons are in it.
-      if (is_sound) founder.address = part.substr(fields[0].size() + fields[1].size() + fields[2].size() + 3);
+      if (is_sound) initial_worker.address = part.substr(fields[0].size() + fields[1].size() + fields[2].size() + 3);
     }
-    if (!is_sound || founders.size() == kFoundersMax) return unsound("ORRERY_FOUNDERS", text);
-    founders.push_back(founder);
+    if (!is_sound || initial_workers.size() == kInitialWorkersMax) return unsound("ORRERY_INITIAL_WORKERS", text);
+    initial_workers.push_back(initial_worker);
   }
-  return founders;
+  return initial_workers;
 }
 
-View first_view(const std::vector<MemberRecord>& founders, const Training& training) {
-  View view;
-  view.epoch = 1;
-  view.members = founders;
-  view.parameters = training.parameters;
-  view.progress.cursor = {.samples = training.samples, .seed = training.seed};
-  return view;
+Membership first_membership(const std::vector<WorkerRecord>& initial_workers, const Training& training) {
+  Membership membership;
+  membership.generation = 1;
+  membership.workers = initial_workers;
+  membership.parameters = training.parameters;
+  membership.progress.cursor = {.samples = training.samples, .seed = training.seed};
+  return membership;
 }
 
 Result<WorkerOptions> enlist_alone(const Training& training) {
@@ -59,7 +59,7 @@ Result<WorkerOptions> enlist_alone(const Training& training) {
   options.job = fmt::format("alone-{}", ::getpid());
   ORRERY_TRY(options.segment, Segment::create({.slots = 1}));
   options.self = {1, 0, 0};
-  options.first = first_view({options.self}, training);
+  options.first = first_membership({options.self}, training);
   return options;
 }
 
@@ -68,13 +68,13 @@ Result<WorkerOptions> enlist_alone(const Training& training) {
 namespace {
 
 void add_as_torchrun(const Enlistment& enlistment, std::map<std::string, std::string>& variables) {
-  const std::vector<MemberRecord>& founders = enlistment.founders;
-  const auto own =
-      std::find_if(founders.begin(), founders.end(), [&](const auto& one) { return one.id == enlistment.self.id; });
-  const auto here = std::count_if(founders.begin(), founders.end(),
+  const std::vector<WorkerRecord>& initial_workers = enlistment.initial_workers;
+  const auto own = std::find_if(initial_workers.begin(), initial_workers.end(),
+                                [&](const auto& one) { return one.id == enlistment.self.id; });
+  const auto here = std::count_if(initial_workers.begin(), initial_workers.end(),
                                   [&](const auto& one) { return one.host == enlistment.self.host; });
-  if (own != founders.end()) variables["RANK"] = std::to_string(own - founders.begin());
-  variables["WORLD_SIZE"] = std::to_string(founders.size());
+  if (own != initial_workers.end()) variables["RANK"] = std::to_string(own - initial_workers.begin());
+  variables["WORLD_SIZE"] = std::to_string(initial_workers.size());
   variables["LOCAL_RANK"] = std::to_string(enlistment.self.slot);
   variables["LOCAL_WORLD_SIZE"] = std::to_string(here);
   if (enlistment.master_port == 0) return;
@@ -85,23 +85,25 @@ void add_as_torchrun(const Enlistment& enlistment, std::map<std::string, std::st
 }  // namespace
 
 std::map<std::string, std::string> to_variables(const Enlistment& enlistment) {
-  std::vector<std::string> founders;
-  for (const MemberRecord& founder : enlistment.founders) {
-    founders.push_back(founder.address.empty()
-                           ? fmt::format("{}:{}", founder.id, founder.slot)
-                           : fmt::format("{}:{}:{}:{}", founder.id, founder.slot, founder.host, founder.address));
+  std::vector<std::string> initial_workers;
+  for (const WorkerRecord& initial_worker : enlistment.initial_workers) {
+    initial_workers.push_back(initial_worker.address.empty()
+                                  ? fmt::format("{}:{}", initial_worker.id, initial_worker.slot)
+                                  : fmt::format("{}:{}:{}:{}", initial_worker.id, initial_worker.slot,
+                                                initial_worker.host, initial_worker.address));
   }
-  std::map<std::string, std::string> variables = {{"ORRERY_JOB", enlistment.job},
-                                                  {"ORRERY_MEMORY", enlistment.memory},
-                                                  {"ORRERY_MEMBER", std::to_string(enlistment.self.id)},
-                                                  {"ORRERY_SLOT", std::to_string(enlistment.self.slot)},
-                                                  {"ORRERY_FOUNDERS", fmt::format("{}", fmt::join(founders, ","))}};
+  std::map<std::string, std::string> variables = {
+      {"ORRERY_JOB", enlistment.job},
+      {"ORRERY_MEMORY", enlistment.memory},
+      {"ORRERY_WORKER", std::to_string(enlistment.self.id)},
+      {"ORRERY_SLOT", std::to_string(enlistment.self.slot)},
+      {"ORRERY_INITIAL_WORKERS", fmt::format("{}", fmt::join(initial_workers, ","))}};
   add_as_torchrun(enlistment, variables);
   if (enlistment.self.address.empty()) return variables;
   variables["ORRERY_HOST"] = std::to_string(enlistment.self.host);
   variables["ORRERY_ADDRESS"] = enlistment.self.address;
   variables["ORRERY_SECRET"] = enlistment.secret;
-  variables["ORRERY_FENCE_S"] = fmt::format("{}", enlistment.fence_s);
+  variables["ORRERY_PARTITION_TIMEOUT_S"] = fmt::format("{}", enlistment.partition_timeout_s);
   return variables;
 }
 
@@ -114,17 +116,18 @@ Result<std::optional<Enlistment>> read_enlistment(const env::Variables& variable
   ORRERY_TRY_VOID(check_job_name(*job));
   enlistment.memory = text("ORRERY_MEMORY");
   if (enlistment.memory.empty()) return unsound("ORRERY_MEMORY", "");
-  if (!parse_whole(text("ORRERY_MEMBER"), enlistment.self.id) || enlistment.self.id == 0) {
-    return unsound("ORRERY_MEMBER", text("ORRERY_MEMBER"));
+  if (!parse_whole(text("ORRERY_WORKER"), enlistment.self.id) || enlistment.self.id == 0) {
+    return unsound("ORRERY_WORKER", text("ORRERY_WORKER"));
   }
   if (!parse_whole(text("ORRERY_SLOT"), enlistment.self.slot)) return unsound("ORRERY_SLOT", text("ORRERY_SLOT"));
-  ORRERY_TRY(enlistment.founders, parse_founders(text("ORRERY_FOUNDERS")));
+  ORRERY_TRY(enlistment.initial_workers, parse_initial_workers(text("ORRERY_INITIAL_WORKERS")));
   enlistment.self.address = text("ORRERY_ADDRESS");
   if (enlistment.self.address.empty()) return std::optional(std::move(enlistment));
   enlistment.secret = text("ORRERY_SECRET");
   if (!parse_whole(text("ORRERY_HOST"), enlistment.self.host)) return unsound("ORRERY_HOST", text("ORRERY_HOST"));
-  if (!parse_whole(text("ORRERY_FENCE_S"), enlistment.fence_s) || !(enlistment.fence_s >= 0)) {
-    return unsound("ORRERY_FENCE_S", text("ORRERY_FENCE_S"));
+  if (!parse_whole(text("ORRERY_PARTITION_TIMEOUT_S"), enlistment.partition_timeout_s) ||
+      !(enlistment.partition_timeout_s >= 0)) {
+    return unsound("ORRERY_PARTITION_TIMEOUT_S", text("ORRERY_PARTITION_TIMEOUT_S"));
   }
   return std::optional(std::move(enlistment));
 }
@@ -140,11 +143,11 @@ Result<WorkerOptions> enlist(const env::Variables& variables, const Training& tr
   options.segment = std::move(*segment);
   options.self = found->self;
   options.secret = found->secret;
-  options.fence_max = Seconds(found->fence_s);
-  View first = first_view(found->founders, training);
+  options.partition_timeout = Seconds(found->partition_timeout_s);
+  Membership first = first_membership(found->initial_workers, training);
   if (first.has(options.self.id)) options.first = std::move(first);
   options.has_launcher = true;
-  options.must_leave = notice_by_signal();
+  options.must_leave = preemption_by_signal();
   return options;
 }
 

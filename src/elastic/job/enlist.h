@@ -3,22 +3,23 @@
 //
 //   ORRERY_JOB        name of the job on this host
 //   ORRERY_MEMORY     path of the shared memory (Segment::path of the launcher)
-//   ORRERY_MEMBER     own number, from 1, never used again in this job
+//   ORRERY_WORKER     own number, from 1, never used again in this job
 //   ORRERY_SLOT       own place in the memory
-//   ORRERY_FOUNDERS   "1:0,2:1": members and slots of the first view; whoever is not among them joins later
+//   ORRERY_INITIAL_WORKERS   "1:0,2:1": workers and slots of the first membership; whoever is not among them joins
+//   later
 //
 // In a job on several hosts, besides:
 //
 //   ORRERY_HOST       number of the own host, from 0
 //   ORRERY_ADDRESS    where this process listens for others; its port is reserved for it
 //   ORRERY_SECRET     what all processes of the job know, and nobody else
-//   ORRERY_FENCE_S    how long a minority waits for the others before it gives up
+//   ORRERY_PARTITION_TIMEOUT_S    how long a minority waits for the others before it gives up
 //
-// and founders are "1:0:0:10.0.0.1:4711,…": member, slot, host, address.
+// and initial workers are "1:0:0:10.0.0.1:4711,…": worker, slot, host, address.
 //
 // Besides, programs find what torchrun would give them, so that scripts run unchanged: RANK, WORLD_SIZE, LOCAL_RANK,
-// LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT, of the first view; a process that joins later has no RANK. LOCAL_RANK
-// is the slot.
+// LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT, of the first membership; a process that joins later has no RANK.
+// LOCAL_RANK is the slot.
 //
 // A program that was started without a launcher is a job of one.
 //
@@ -34,7 +35,7 @@
 
 namespace orrery::elastic {
 
-// What the program says of its training: the same in all founders. Those who join get it from the others.
+// What the program says of its training: the same in all initial workers. Those who join get it from the others.
 struct Training {
   std::uint64_t samples = 1;  // in the data set
   std::uint64_t seed = 0;     // of their order
@@ -44,10 +45,10 @@ struct Training {
 struct Enlistment {
   std::string job;
   std::string memory;
-  MemberRecord self{};
-  std::vector<MemberRecord> founders{};
+  WorkerRecord self{};
+  std::vector<WorkerRecord> initial_workers{};
   std::string secret{};  // of a job on several hosts
-  double fence_s = 30;
+  double partition_timeout_s = 30;
   std::string master_host = "127.0.0.1";  // for programs that meet in another way
   std::uint16_t master_port = 0;          // 0: none is given
   friend bool operator==(const Enlistment&, const Enlistment&) = default;

@@ -28,7 +28,7 @@ Result<std::array<env::FileDescriptor, 2>> make_pipe() {
 
 }  // namespace
 
-Result<std::unique_ptr<HostedJob>> HostedJob::open(env::Env env, Watch& watch, const OpenJob& order,
+Result<std::unique_ptr<HostedJob>> HostedJob::open(env::Env env, Supervisor& watch, const OpenJob& order,
                                                    const std::string& host) {
   ORRERY_TRY_VOID(check_job_name(order.job));
   if (order.slots < 1 || order.slots > kSlotsMax) {
@@ -44,35 +44,35 @@ Result<std::unique_ptr<HostedJob>> HostedJob::open(env::Env env, Watch& watch, c
   }
   ORRERY_TRY(auto output, make_pipe());
   ORRERY_TRY(auto error, make_pipe());
-  ORRERY_TRY(job->forwarder_, Forwarder::start(output[1].get(), error[1].get()));
+  ORRERY_TRY(job->log_forwarder_, LogForwarder::start(output[1].get(), error[1].get()));
   job->printed_ = std::move(output[0]);
   job->printed_errors_ = std::move(error[0]);
   return job;
 }
 
 Status HostedJob::attach(std::unique_ptr<net::Stream>&& stream, const std::string& secret, const std::string& random) {
-  if (!postbox_) {
-    ORRERY_TRY(postbox_, Postbox::open(order_.job, kLauncherName));
+  if (!mailbox_) {
+    ORRERY_TRY(mailbox_, Mailbox::open(order_.job, kLauncherName));
   }
   stream_ = std::move(stream);
   JobOpened opened{"", addresses_, ""};
   opened.proof = proof_of(opened, secret, random);
   send(opened);
-  for (const auto& [member, end] : ended_) send(end);
+  for (const auto& [worker, end] : ended_) send(end);
   return {};
 }
 
 void HostedJob::detach() {
   stream_.reset();
   // So processes see that their launcher is gone.
-  postbox_.reset();
+  mailbox_.reset();
 }
 
 void HostedJob::close() {
   end_all(env::Signal::kKill);
   // Waits for the last lines; a process that was just killed has printed its own.
   processes_.clear();
-  forwarder_.reset();
+  log_forwarder_.reset();
   read_printed(printed_, false);
   read_printed(printed_errors_, true);
   send(CloseJob{});
@@ -92,23 +92,23 @@ void HostedJob::send(const Order& order) {
 
 void HostedJob::add_descriptors(std::vector<int>& descriptors) const {
   if (stream_ != nullptr) descriptors.push_back(stream_->socket());
-  if (postbox_) descriptors.push_back(postbox_->descriptor());
+  if (mailbox_) descriptors.push_back(mailbox_->descriptor());
   if (printed_.open()) descriptors.push_back(printed_.get());
   if (printed_errors_.open()) descriptors.push_back(printed_errors_.get());
 }
 
 void HostedJob::end_all(env::Signal signal) {
-  for (const auto& [member, process] : processes_) (void)process->kill(signal);
+  for (const auto& [worker, process] : processes_) (void)process->kill(signal);
 }
 
 void HostedJob::start(const StartOrder& order) {
   const auto process = spawn(order);
-  send(process ? Started{order.member, static_cast<std::uint64_t>(*process), ""}
-               : Started{order.member, 0, process.error().to_string()});
+  send(process ? Started{order.worker, static_cast<std::uint64_t>(*process), ""}
+               : Started{order.worker, 0, process.error().to_string()});
 }
 
 Result<std::int64_t> HostedJob::spawn(const StartOrder& order) {
-  ORRERY_TRY(const PrintEnds ends, forwarder_->add(fmt::format("[{}] ", order.member)));
+  ORRERY_TRY(const PrintEnds ends, log_forwarder_->add(fmt::format("[{}] ", order.worker)));
   env::ProcessSpec spec;
   spec.argv = order.argv;
   spec.environment = order.environment;
@@ -121,20 +121,20 @@ Result<std::int64_t> HostedJob::spawn(const StartOrder& order) {
   // One that cannot be watched ends with `process`.
   ORRERY_TRY_VOID(watch_.add(process->id()));
   const std::int64_t id = process->id();
-  processes_.emplace(order.member, std::move(process));
+  processes_.emplace(order.worker, std::move(process));
   return id;
 }
 
 Status HostedJob::carry_out(const Order& order) {
   if (const auto* const start_order = std::get_if<StartOrder>(&order)) start(*start_order);
   if (const auto* const end = std::get_if<EndOrder>(&order)) {
-    const auto process = processes_.find(end->member);
+    const auto process = processes_.find(end->worker);
     if (process == processes_.end()) return {};
     return process->second->kill(end->signal == 15 ? env::Signal::kTerminate : env::Signal::kKill);
   }
   if (const auto* const posted = std::get_if<Posted>(&order)) {
     // Whoever needs it and did not get it reports again, and is told again.
-    if (postbox_) (void)postbox_->send(posted->name, posted->bytes);
+    if (mailbox_) (void)mailbox_->send(posted->name, posted->bytes);
   } else if (std::holds_alternative<CloseJob>(order)) {
     close();
   }
@@ -156,8 +156,8 @@ Status HostedJob::read_orders() {
 }
 
 Status HostedJob::read_notes() {
-  while (postbox_) {
-    ORRERY_TRY(const std::optional<std::string> bytes, postbox_->receive(Seconds(0)));
+  while (mailbox_) {
+    ORRERY_TRY(const std::optional<std::string> bytes, mailbox_->receive(Seconds(0)));
     if (!bytes) break;
     if (is_note(*bytes)) send(Posted{kLauncherName, *bytes});
   }
@@ -188,9 +188,9 @@ void HostedJob::read_printed(env::FileDescriptor& pipe, bool is_error) {
 Status HostedJob::reap() {
   return elastic::reap(
       processes_, watch_, [this] { return read_notes(); },
-      [this](MemberId member, const env::ProcessExit& exit) {
-        const HasEnded end{member, static_cast<std::uint32_t>(exit.code), static_cast<std::uint32_t>(exit.signal)};
-        ended_[member] = end;
+      [this](WorkerId worker, const env::ProcessExit& exit) {
+        const HasEnded end{worker, static_cast<std::uint32_t>(exit.code), static_cast<std::uint32_t>(exit.signal)};
+        ended_[worker] = end;
         send(end);
       });
 }

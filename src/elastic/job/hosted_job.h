@@ -6,10 +6,10 @@
 #include <memory>
 #include <optional>
 
-#include "elastic/host/forwarder.h"
-#include "elastic/host/postbox.h"
+#include "elastic/host/log_forwarder.h"
+#include "elastic/host/mailbox.h"
 #include "elastic/host/segment.h"
-#include "elastic/host/watch.h"
+#include "elastic/host/supervisor.h"
 #include "elastic/job/order.h"
 #include "elastic/net/socket.h"
 #include "elastic/net/stream.h"
@@ -22,7 +22,7 @@ namespace orrery::elastic {
 class HostedJob {
  public:
   // Opens the job. `host` is where its processes are reached; ports are reserved here.
-  static Result<std::unique_ptr<HostedJob>> open(env::Env env, Watch& watch, const OpenJob& order,
+  static Result<std::unique_ptr<HostedJob>> open(env::Env env, Supervisor& watch, const OpenJob& order,
                                                  const std::string& host);
 
   const std::string& name() const { return order_.job; }
@@ -46,7 +46,7 @@ class HostedJob {
   void close();
 
  private:
-  HostedJob(env::Env env, Watch& watch, OpenJob order) : env_(env), watch_(watch), order_(std::move(order)) {}
+  HostedJob(env::Env env, Supervisor& watch, OpenJob order) : env_(env), watch_(watch), order_(std::move(order)) {}
   void detach();
   void send(const Order& order);
   Status carry_out(const Order& order);
@@ -59,18 +59,18 @@ class HostedJob {
   Status reap();
 
   env::Env env_;
-  Watch& watch_;
+  Supervisor& watch_;
   OpenJob order_;
   std::shared_ptr<Segment> segment_;
   std::vector<env::FileDescriptor> ports_;  // reserved, by slot
   std::vector<std::string> addresses_;
-  std::optional<Postbox> postbox_;  // of the launcher, while it is there
+  std::optional<Mailbox> mailbox_;  // of the launcher, while it is there
   env::FileDescriptor printed_, printed_errors_;
-  std::unique_ptr<Forwarder> forwarder_;
+  std::unique_ptr<LogForwarder> log_forwarder_;
   std::unique_ptr<net::Stream> stream_;
-  std::map<MemberId, HasEnded> ended_;
+  std::map<WorkerId, HasEnded> ended_;
   std::uint64_t dropped_ = 0;                                    // printed bytes that the launcher was too slow for
-  std::map<MemberId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use
+  std::map<WorkerId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use
 };
 
 }  // namespace orrery::elastic

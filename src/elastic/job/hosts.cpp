@@ -27,7 +27,7 @@ Result<std::unique_ptr<Hosts>> Hosts::connect(const HostsOptions& options, env::
   for (const env::Address& address : options.agents) {
     Host host;
     host.address = address;
-    ORRERY_TRY(host.endpoint, net::resolve(address));
+    ORRERY_TRY(host.resolved, net::resolve(address));
     hosts->hosts_.push_back(std::move(host));
   }
   const Seconds end = clock.monotonic() + kConnectMax;
@@ -114,7 +114,7 @@ void Hosts::call(std::uint32_t number) {
   Host& host = hosts_[number];
   if (!host.connecting.open()) {
     if (host.is_given_up || clock_.monotonic() < host.next_try) return;
-    auto socket = net::begin_connect(host.endpoint);
+    auto socket = net::begin_connect(host.resolved);
     if (!socket) return lose(number, socket.error().message());
     host.connecting = std::move(*socket);
     net::notice_silence(host.connecting.get(), kSilenceMax);

@@ -56,7 +56,7 @@ class Hosts {
  private:
   struct Host {
     env::Address address{};
-    net::Endpoint endpoint{};
+    net::ResolvedAddress resolved{};
     env::FileDescriptor connecting{};
     std::unique_ptr<net::Stream> stream{};
     bool is_open = false, was_open = false, is_given_up = false, is_closed = false;

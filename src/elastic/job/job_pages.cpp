@@ -23,21 +23,21 @@ std::optional<std::uint64_t> number_in(const HttpRequest& request, const std::st
   return failure == std::errc() && stopped == end ? std::optional(number) : std::nullopt;
 }
 
-HttpWish read_resize(const HttpRequest& request) {
+HttpCommand read_resize(const HttpRequest& request) {
   const auto size = number_in(request, "size");
   if (!size || request.query.size() != 1) return HttpAnswer{400, "expected POST /resize?size=N\n"};
-  return AskLauncher{.wish = Wish::kResize, .size = *size};
+  return AskLauncher{.request = LauncherRequest::kResize, .size = *size};
 }
 
-HttpWish read_drain(const HttpRequest& request, const JobStatus& status) {
-  if (request.query.empty()) return AskLauncher{.wish = Wish::kDrain};
-  const auto member = number_in(request, "member"), rank = number_in(request, "rank");
-  const bool is_one = request.query.size() == 1 && (rank || (member && *member > 0));
-  if (!is_one) return HttpAnswer{400, "expected POST /drain, /drain?member=M or /drain?rank=R\n"};
-  if (rank && *rank >= status.members.size()) {
-    return HttpAnswer{404, fmt::format("there is no rank {}: the job has {} members\n", *rank, status.members.size())};
+HttpCommand read_stop(const HttpRequest& request, const JobStatus& status) {
+  if (request.query.empty()) return AskLauncher{.request = LauncherRequest::kStop};
+  const auto worker = number_in(request, "worker"), rank = number_in(request, "rank");
+  const bool is_one = request.query.size() == 1 && (rank || (worker && *worker > 0));
+  if (!is_one) return HttpAnswer{400, "expected POST /stop, /stop?worker=M or /stop?rank=R\n"};
+  if (rank && *rank >= status.workers.size()) {
+    return HttpAnswer{404, fmt::format("there is no rank {}: the job has {} workers\n", *rank, status.workers.size())};
   }
-  return AskLauncher{.wish = Wish::kDrain, .member = rank ? status.members[*rank] : *member};
+  return AskLauncher{.request = LauncherRequest::kStop, .worker = rank ? status.workers[*rank] : *worker};
 }
 
 // A metric with its help, then its samples.
@@ -69,10 +69,10 @@ class Metrics {
 std::string job_json(const JobStatus& status) {
   Json processes = Json::array();
   for (const ProcessStatus& process : status.processes) {
-    processes.push_back({{"member", process.member},
+    processes.push_back({{"worker", process.worker},
                          {"process", process.process},
                          {"state", to_string(process.state)},
-                         {"epoch", process.epoch},
+                         {"generation", process.generation},
                          {"step", process.step},
                          {"step_s", process.step_s},
                          {"vote_s", process.vote_s}});
@@ -80,60 +80,60 @@ std::string job_json(const JobStatus& status) {
   const Json job = {{"job", status.job},
                     {"launcher", status.launcher},
                     {"wanted", status.size},
-                    {"members_min", status.size_min},
-                    {"members_max", status.size_max},
-                    {"epoch", status.epoch},
+                    {"workers_min", status.size_min},
+                    {"workers_max", status.size_max},
+                    {"generation", status.generation},
                     {"step", status.step},
-                    {"pass", status.pass},
-                    {"members", status.members},
+                    {"epoch", status.epoch},
+                    {"workers", status.workers},
                     {"pause_s", status.pause_s},
-                    {"draining", status.is_draining},
+                    {"stopping", status.is_stopping},
                     {"processes", processes}};
   return job.dump() + "\n";
 }
 
 std::string job_metrics(const JobStatus& status) {
   Metrics metrics(status.job);
-  metrics.one("job_members", "gauge", "Members of the last view.", status.members.size());
-  metrics.one("job_members_wanted", "gauge", "Members that the job shall have.", status.size);
-  metrics.one("job_epoch", "counter", "Number of the last view.", status.epoch);
+  metrics.one("job_workers", "gauge", "Workers of the last membership.", status.workers.size());
+  metrics.one("job_workers_wanted", "gauge", "Workers that the job shall have.", status.size);
+  metrics.one("job_generation", "counter", "Number of the last membership.", status.generation);
   metrics.one("job_steps_total", "counter", "Steps that are committed.", status.step);
-  metrics.one("job_passes_total", "counter", "Complete passes over the data.", status.pass);
+  metrics.one("job_epochs_total", "counter", "Complete epochs over the data.", status.epoch);
   metrics.one("job_last_pause_seconds", "gauge", "Between the last step before and the first after the last change.",
               status.pause_s);
-  metrics.one("job_draining", "gauge", "Whether the job is ending.", status.is_draining ? 1 : 0);
+  metrics.one("job_stopping", "gauge", "Whether the job is ending.", status.is_stopping ? 1 : 0);
   const auto of_each = [&](std::string_view name, std::string_view kind, std::string_view help, auto value) {
     metrics.begin(name, kind, help);
     for (const ProcessStatus& process : status.processes) {
-      metrics.add(value(process), fmt::format(",member=\"{}\",state=\"{}\"", process.member, to_string(process.state)));
+      metrics.add(value(process), fmt::format(",worker=\"{}\",state=\"{}\"", process.worker, to_string(process.state)));
     }
   };
-  of_each("member_steps_total", "counter", "Step that a process has reported last.",
+  of_each("worker_steps_total", "counter", "Step that a process has reported last.",
           [](const ProcessStatus& process) { return process.step; });
-  of_each("member_step_seconds", "gauge", "Time of a step of a member, a running mean.",
+  of_each("worker_step_seconds", "gauge", "Time of a step of a worker, a running mean.",
           [](const ProcessStatus& process) { return process.step_s; });
-  of_each("member_vote_seconds", "gauge", "Of it, waiting for the votes of the others; a running mean.",
+  of_each("worker_vote_seconds", "gauge", "Of it, waiting for the votes of the others; a running mean.",
           [](const ProcessStatus& process) { return process.vote_s; });
   return metrics.take();
 }
 
-HttpWish read_wish(const HttpRequest& request, const JobStatus& status, const std::string& token) {
+HttpCommand read_command(const HttpRequest& request, const JobStatus& status, const std::string& token) {
   if (request.headers.contains("origin")) return HttpAnswer{403, "not for web pages\n"};
   if (!token.empty() && !is_same_secret(request.header("authorization"), "Bearer " + token)) {
     return HttpAnswer{401, "expected the header \"Authorization: Bearer TOKEN\" with the token of this job\n"};
   }
   const bool is_get = request.method == "GET", is_post = request.method == "POST";
   const bool is_page = request.path == "/job" || request.path == "/metrics";
-  const bool is_wish = request.path == "/resize" || request.path == "/drain";
-  if (!is_page && !is_wish) return HttpAnswer{404, "there are /job, /metrics, /resize and /drain\n"};
-  if ((is_page && !is_get) || (is_wish && !is_post)) {
+  const bool is_command = request.path == "/resize" || request.path == "/stop";
+  if (!is_page && !is_command) return HttpAnswer{404, "there are /job, /metrics, /resize and /stop\n"};
+  if ((is_page && !is_get) || (is_command && !is_post)) {
     return HttpAnswer{405, fmt::format("{} is for {}\n", request.path, is_page ? "GET" : "POST")};
   }
-  if (is_wish && token.empty() && !request.is_from_our_user) {
+  if (is_command && token.empty() && !request.is_from_our_user) {
     return HttpAnswer{403, "without --http-token-file only the user who runs the job may change it\n"};
   }
   if (request.path == "/resize") return read_resize(request);
-  if (request.path == "/drain") return read_drain(request, status);
+  if (request.path == "/stop") return read_stop(request, status);
   if (request.path == "/job") return HttpAnswer{200, job_json(status), "application/json"};
   return HttpAnswer{200, job_metrics(status), "text/plain; version=0.0.4; charset=utf-8"};
 }

@@ -4,8 +4,8 @@
 //   GET /job                     how the job is, as JSON
 //   GET /metrics                 the same as text for Prometheus (exposition format 0.0.4)
 //   POST /resize?size=N          as `orrery resize`
-//   POST /drain?member=M         as `orrery drain --member`; with rank=R, whoever has that rank in the last known view
-//   POST /drain                  as `orrery drain`
+//   POST /stop?worker=M         as `orrery stop --worker`; with rank=R, whoever has that rank in the last known
+//   membership POST /stop                  as `orrery stop`
 //
 // Pure. Requests that a web page made a browser send (they have an Origin) are refused, and so are those without the
 // token, if there is one. Without a token, POST is for the user who runs the job.
@@ -17,11 +17,11 @@
 
 namespace orrery::elastic {
 
-// A wish for the launcher, or the answer at once.
-using HttpWish = std::variant<AskLauncher, net::HttpAnswer>;
-HttpWish read_wish(const net::HttpRequest& request, const JobStatus& status, const std::string& token);
+// A request for the launcher, or the answer at once.
+using HttpCommand = std::variant<AskLauncher, net::HttpAnswer>;
+HttpCommand read_command(const net::HttpRequest& request, const JobStatus& status, const std::string& token);
 
-// After a wish: how the job is, or why it was not granted.
+// After a request: how the job is, or why it was not granted.
 net::HttpAnswer answer_to(const Status& done, const JobStatus& status);
 
 std::string job_json(const JobStatus& status);

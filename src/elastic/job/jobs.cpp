@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "elastic/host/postbox.h"
+#include "elastic/host/mailbox.h"
 #include "env/posix.h"
 #include "env/real_clock.h"
 
@@ -16,33 +16,33 @@ namespace {
 
 constexpr Bytes kSocketsMax = mebibytes(64);
 constexpr Seconds kBetweenAsks{0.1};
-constexpr std::uint64_t kAskerNames = 1ULL << 63;  // members count from 1
+constexpr std::uint64_t kAskerNames = 1ULL << 63;  // workers count from 1
 
-Result<std::vector<PostboxName>> boxes(env::Files& files) {
+Result<std::vector<MailboxName>> mailboxes(env::Files& files) {
   auto text = files.read("/proc/net/unix", kSocketsMax);
   // No such file: no such sockets.
-  if (!text && text.error().code() == ErrorCode::kNotFound) return std::vector<PostboxName>();
+  if (!text && text.error().code() == ErrorCode::kNotFound) return std::vector<MailboxName>();
   ORRERY_TRY(const std::string sockets, std::move(text));
-  std::vector<PostboxName> found = open_postboxes(sockets);
-  std::erase_if(found, [](const PostboxName& box) { return box.job.starts_with("alone-") || box.name >= kAskerNames; });
+  std::vector<MailboxName> found = open_mailboxes(sockets);
+  std::erase_if(found, [](const MailboxName& box) { return box.job.starts_with("alone-") || box.name >= kAskerNames; });
   return found;
 }
 
 }  // namespace
 
 Result<std::vector<std::string>> running_jobs(env::Files& files) {
-  ORRERY_TRY(const std::vector<PostboxName> found, boxes(files));
+  ORRERY_TRY(const std::vector<MailboxName> found, mailboxes(files));
   std::vector<std::string> jobs;
-  for (const PostboxName& box : found) {
+  for (const MailboxName& box : found) {
     if (jobs.empty() || jobs.back() != box.job) jobs.push_back(box.job);
   }
   return jobs;
 }
 
-Result<JobBoxes> boxes_of(env::Files& files, const std::string& job) {
-  ORRERY_TRY(const std::vector<PostboxName> found, boxes(files));
-  JobBoxes of_job;
-  for (const PostboxName& box : found) {
+Result<JobMailboxes> mailboxes_of(env::Files& files, const std::string& job) {
+  ORRERY_TRY(const std::vector<MailboxName> found, mailboxes(files));
+  JobMailboxes of_job;
+  for (const MailboxName& box : found) {
     if (box.job != job) continue;
     of_job.has_launcher = of_job.has_launcher || box.name == kLauncherName;
     of_job.processes += box.name != kLauncherName ? 1 : 0;
@@ -56,10 +56,10 @@ Result<JobStatus> ask_launcher(env::Files& files, const std::string& job, AskLau
     return Error::not_found(
         fmt::format("no job {} is running{}; `orrery jobs` lists them", quote(job), did_you_mean(job, jobs)));
   }
-  ORRERY_TRY(const JobBoxes of_job, boxes_of(files, job));
+  ORRERY_TRY(const JobMailboxes of_job, mailboxes_of(files, job));
   if (!of_job.has_launcher) {
     return Error::unavailable(
-        fmt::format("job {} has lost its launcher; its {} members train on to the end by themselves", quote(job),
+        fmt::format("job {} has lost its launcher; its {} workers train on to the end by themselves", quote(job),
                     of_job.processes));
   }
   const env::RealClock clock;
@@ -67,10 +67,10 @@ Result<JobStatus> ask_launcher(env::Files& files, const std::string& job, AskLau
                 static_cast<std::uint64_t>(clock.monotonic().value() * 1e9));
   question.from = kAskerNames | random.next();
   question.number = random.next() | 1;
-  ORRERY_TRY(Postbox postbox, Postbox::open(job, question.from));
+  ORRERY_TRY(Mailbox mailbox, Mailbox::open(job, question.from));
   for (const env::Deadline deadline(timeout); !deadline.passed();) {
-    (void)postbox.send(kLauncherName, encode(question));
-    ORRERY_TRY(const std::optional<std::string> bytes, postbox.receive(kBetweenAsks));
+    (void)mailbox.send(kLauncherName, encode(question));
+    ORRERY_TRY(const std::optional<std::string> bytes, mailbox.receive(kBetweenAsks));
     if (!bytes) continue;
     const auto note = decode_note(*bytes);
     const auto* const answer = note ? std::get_if<Answer>(&*note) : nullptr;

@@ -13,11 +13,11 @@ namespace orrery::elastic {
 Result<std::vector<std::string>> running_jobs(env::Files& files);
 
 // How many processes of the job live, its launcher aside, and whether that does.
-struct JobBoxes {
+struct JobMailboxes {
   std::size_t processes = 0;
   bool has_launcher = false;
 };
-Result<JobBoxes> boxes_of(env::Files& files, const std::string& job);
+Result<JobMailboxes> mailboxes_of(env::Files& files, const std::string& job);
 
 // Asks the launcher of a job, again and again within `timeout`. kNotFound if there is no such job, kUnavailable if it
 // has lost its launcher or that is silent, kInvalidArgument with the launcher's words if it refuses.

@@ -8,9 +8,9 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "elastic/host/forwarder.h"
-#include "elastic/host/postbox.h"
-#include "elastic/host/watch.h"
+#include "elastic/host/log_forwarder.h"
+#include "elastic/host/mailbox.h"
+#include "elastic/host/supervisor.h"
 #include "elastic/job/complaints.h"
 #include "elastic/job/enlist.h"
 #include "elastic/job/host_variables.h"
@@ -32,8 +32,8 @@ namespace {
 constexpr Seconds kBetweenLooks{0.01};
 constexpr Seconds kBetweenReminders{0.1};
 constexpr Seconds kWhileWriting{0.002};
-constexpr Seconds kNoticeSettles{0.03};
-constexpr Bytes kNoticeMax = kibibytes(4);
+constexpr Seconds kPreemptionFileSettles{0.03};
+constexpr Bytes kPreemptionFileMax = kibibytes(4);
 constexpr int kNotStarted = 127;  // as shells have it
 // So long a launcher that reaches no host waits for one.
 constexpr Seconds kAloneMax{60};
@@ -52,12 +52,12 @@ Status check_program(env::Env env, const std::string& program) {
   return Error::not_found(fmt::format("there is no program {} in PATH", quote(program)));
 }
 
-std::vector<MemberId> numbers_in(std::string text) {
+std::vector<WorkerId> numbers_in(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c < '0' || c > '9'; }, ' ');
-  std::vector<MemberId> numbers;
+  std::vector<WorkerId> numbers;
   for (const std::string& word : split(text, ' ')) {
-    MemberId number = 0;
+    WorkerId number = 0;
     const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), number);
     if (!word.empty() && failure == std::errc()) numbers.push_back(number);
   }
@@ -90,16 +90,17 @@ env::Address meeting_point(const LaunchOptions& options) {
 
 class Launcher {
  public:
-  Launcher(env::Env env, const LaunchOptions& options, std::shared_ptr<Segment> segment, Postbox postbox,
-           std::unique_ptr<Watch> watch, std::unique_ptr<env::AppendLog> events, std::unique_ptr<Forwarder> forwarder,
-           std::unique_ptr<Hosts> hosts, std::unique_ptr<net::HttpServer> http)
+  Launcher(env::Env env, const LaunchOptions& options, std::shared_ptr<Segment> segment, Mailbox mailbox,
+           std::unique_ptr<Supervisor> watch, std::unique_ptr<env::AppendLog> events,
+           std::unique_ptr<LogForwarder> log_forwarder, std::unique_ptr<Hosts> hosts,
+           std::unique_ptr<net::HttpServer> http)
       : env_(env),
         options_(options),
         segment_(std::move(segment)),
-        postbox_(std::move(postbox)),
+        mailbox_(std::move(mailbox)),
         watch_(std::move(watch)),
         events_(std::move(events)),
-        forwarder_(std::move(forwarder)),
+        log_forwarder_(std::move(log_forwarder)),
         hosts_(std::move(hosts)),
         http_(std::move(http)),
         master_(meeting_point(options)),
@@ -107,18 +108,18 @@ class Launcher {
         roster_(options.roster) {}
 
   Result<LaunchReport> run() {
-    say(fmt::format("job {}, {} of {} to {} members; `orrery resize {} N` changes it", options_.roster.job,
+    say(fmt::format("job {}, {} of {} to {} workers; `orrery resize {} N` changes it", options_.roster.job,
                     options_.roster.size, options_.roster.size_min, options_.roster.size_max, options_.roster.job));
     if (http_ != nullptr) say(fmt::format("http://{}/job", env::to_string(http_->address())));
     ORRERY_TRY_VOID(carry_out());
     while (!roster_.is_over()) {
-      const Seconds longest = options_.notice.empty() || was_noticed_ ? kBetweenReminders : kBetweenLooks;
+      const Seconds longest = options_.preemption_file.empty() || was_noticed_ ? kBetweenReminders : kBetweenLooks;
       const int signals = wait(longest);
       for (int i = 0; i < signals; ++i) heed_signal();
       ORRERY_TRY_VOID(hear_hosts());
       endure(read_notes());
       serve_http();
-      endure(look_for_notice());
+      endure(look_for_preemption_notice());
       endure(reap());
       if (env_.clock.monotonic() > next_reminder_) {
         roster_.remind();
@@ -126,7 +127,7 @@ class Launcher {
       }
       endure(carry_out());
     }
-    if (forwarder_ != nullptr) printed_all_ = forwarder_->close() && printed_all_;
+    if (log_forwarder_ != nullptr) printed_all_ = log_forwarder_->close() && printed_all_;
     close_hosts();
     if (!printed_all_) {
       env_.terminal.write_error("orrery: some of what the processes printed could not be written and is lost\n");
@@ -168,7 +169,7 @@ class Launcher {
 
   // How many signals came.
   int wait(Seconds longest) {
-    std::vector<int> descriptors = {postbox_.descriptor()};
+    std::vector<int> descriptors = {mailbox_.descriptor()};
     if (hosts_ != nullptr) hosts_->add_descriptors(descriptors);
     if (http_ != nullptr) http_->add_descriptors(descriptors);
     const bool writes = (hosts_ != nullptr && hosts_->has_output()) || (http_ != nullptr && http_->has_output());
@@ -205,13 +206,13 @@ class Launcher {
   void hear(std::uint32_t host, const Order& order) {
     if (const auto* const started = std::get_if<Started>(&order)) {
       if (started->problem.empty()) {
-        roster_.started(started->member, static_cast<std::int64_t>(started->process));
+        roster_.started(started->worker, static_cast<std::int64_t>(started->process));
       } else {
         say(fmt::format("host {}: {}", host, started->problem));
-        roster_.ended(started->member, {.code = kNotStarted});
+        roster_.ended(started->worker, {.code = kNotStarted});
       }
     } else if (const auto* const ended = std::get_if<HasEnded>(&order)) {
-      roster_.ended(ended->member, {static_cast<int>(ended->code), static_cast<int>(ended->signal)});
+      roster_.ended(ended->worker, {static_cast<int>(ended->code), static_cast<int>(ended->signal)});
     } else if (const auto* const printed = std::get_if<Printed>(&order)) {
       printed_all_ = print(printed->text, printed->is_error) && printed_all_;
     } else if (const auto* const posted = std::get_if<Posted>(&order)) {
@@ -224,18 +225,18 @@ class Launcher {
     if (host) {
       hosts_->send(*host, Posted{name, encode(note)});
     } else {
-      (void)postbox_.send(name, encode(note));
+      (void)mailbox_.send(name, encode(note));
     }
   }
 
-  Status start_elsewhere(const MemberRecord& member) {
-    hosts_of_[member.id] = member.host;
-    Enlistment enlistment{name_on_host(options_.roster.job, member.host), "", member, roster_.founders()};
+  Status start_elsewhere(const WorkerRecord& worker) {
+    hosts_of_[worker.id] = worker.host;
+    Enlistment enlistment{name_on_host(options_.roster.job, worker.host), "", worker, roster_.initial_workers()};
     enlistment.secret = secret_;
-    enlistment.fence_s = options_.fence_max.value();
+    enlistment.partition_timeout_s = options_.partition_timeout.value();
     enlistment.master_host = master_.host;
     enlistment.master_port = master_.port;
-    hosts_->send(member.host, StartOrder{member.id, options_.argv, to_variables(enlistment)});
+    hosts_->send(worker.host, StartOrder{worker.id, options_.argv, to_variables(enlistment)});
     return {};
   }
 
@@ -252,21 +253,21 @@ class Launcher {
   }
 
   Status carry_out(const StartProcess& action) {
-    const MemberId id = action.member.id;
-    if (hosts_ != nullptr) return start_elsewhere(action.member);
-    const Status started = start_here(action.member);
-    if (started || action.is_founder) return started;
+    const WorkerId id = action.worker.id;
+    if (hosts_ != nullptr) return start_elsewhere(action.worker);
+    const Status started = start_here(action.worker);
+    if (started || action.is_initial) return started;
     // The program may have been removed meanwhile, or descriptors are short; that must not end those that train.
     say(started.error().to_string());
     roster_.ended(id, {.code = kNotStarted});
     return {};
   }
 
-  Status start_here(const MemberRecord& member) {
-    ORRERY_TRY(const PrintEnds ends, forwarder_->add(fmt::format("[{}] ", member.id)));
+  Status start_here(const WorkerRecord& worker) {
+    ORRERY_TRY(const PrintEnds ends, log_forwarder_->add(fmt::format("[{}] ", worker.id)));
     env::ProcessSpec spec;
     spec.argv = options_.argv;
-    Enlistment enlistment{options_.roster.job, segment_->path(), member, roster_.founders()};
+    Enlistment enlistment{options_.roster.job, segment_->path(), worker, roster_.initial_workers()};
     enlistment.master_port = master_.port;
     spec.environment = to_variables(enlistment);
     add_host_variables(env_, spec.environment);
@@ -276,22 +277,22 @@ class Launcher {
     ORRERY_TRY(auto process, env_.processes.spawn(spec));
     // One that cannot be watched ends with `process`.
     ORRERY_TRY_VOID(watch_->add(process->id()));
-    roster_.started(member.id, process->id());
-    processes_.emplace(member.id, std::move(process));
+    roster_.started(worker.id, process->id());
+    processes_.emplace(worker.id, std::move(process));
     return {};
   }
 
   Status carry_out(const Tell& action) {
     // Whoever needs it and did not get it reports again, and is told again.
-    post(host_of(action.member), action.member, action.note);
+    post(host_of(action.worker), action.worker, action.note);
     return {};
   }
   Status carry_out(const EndProcess& action) {
-    if (const auto host = host_of(action.member)) {
-      hosts_->send(*host, EndOrder{action.member, static_cast<std::uint32_t>(action.signal)});
+    if (const auto host = host_of(action.worker)) {
+      hosts_->send(*host, EndOrder{action.worker, static_cast<std::uint32_t>(action.signal)});
       return {};
     }
-    const auto process = processes_.find(action.member);
+    const auto process = processes_.find(action.worker);
     return process == processes_.end() ? Status() : process->second->kill(action.signal);
   }
   Status carry_out(const Happened& happened) {
@@ -303,7 +304,7 @@ class Launcher {
     signals_ += 1;
     if (signals_ == 1) {
       say("stopping after this step; a second signal kills");
-      roster_.drain();
+      roster_.stop();
     } else {
       roster_.kill_all();
     }
@@ -311,7 +312,7 @@ class Launcher {
 
   Status read_notes() {
     for (;;) {
-      ORRERY_TRY(const std::optional<std::string> bytes, postbox_.receive(Seconds(0)));
+      ORRERY_TRY(const std::optional<std::string> bytes, mailbox_.receive(Seconds(0)));
       if (!bytes) return {};
       read_note(*bytes, std::nullopt);
     }
@@ -326,15 +327,15 @@ class Launcher {
     if (const auto* const ask = std::get_if<AskLauncher>(&*note)) answer(*ask, host);
   }
 
-  std::optional<std::uint32_t> host_of(MemberId member) const {
-    const auto found = hosts_of_.find(member);
+  std::optional<std::uint32_t> host_of(WorkerId worker) const {
+    const auto found = hosts_of_.find(worker);
     return found == hosts_of_.end() ? std::nullopt : std::optional(found->second);
   }
 
   Status grant(const AskLauncher& ask) {
-    if (ask.wish == Wish::kResize) return roster_.resize(ask.size);
-    if (ask.wish == Wish::kDrain && ask.member != 0) return roster_.drain(ask.member);
-    if (ask.wish == Wish::kDrain) roster_.drain();
+    if (ask.request == LauncherRequest::kResize) return roster_.resize(ask.size);
+    if (ask.request == LauncherRequest::kStop && ask.worker != 0) return roster_.stop(ask.worker);
+    if (ask.request == LauncherRequest::kStop) roster_.stop();
     return {};
   }
 
@@ -355,60 +356,60 @@ class Launcher {
   void serve_http() {
     if (http_ == nullptr) return;
     http_->move([&](const net::HttpRequest& request) {
-      const HttpWish wish = read_wish(request, status(), options_.http_token);
-      if (const auto* const at_once = std::get_if<net::HttpAnswer>(&wish)) return *at_once;
-      const Status done = grant(std::get<AskLauncher>(wish));
+      const HttpCommand request = read_command(request, status(), options_.http_token);
+      if (const auto* const at_once = std::get_if<net::HttpAnswer>(&request)) return *at_once;
+      const Status done = grant(std::get<AskLauncher>(request));
       endure(carry_out());
       return answer_to(done, status());
     });
   }
 
-  Status look_for_notice() {
-    if (options_.notice.empty() || was_noticed_ || !env_.files.exists(options_.notice)) return {};
-    ORRERY_TRY(const std::string text, env_.files.read(options_.notice, kNoticeMax));
-    const std::vector<MemberId> members = numbers_in(text);
+  Status look_for_preemption_notice() {
+    if (options_.preemption_file.empty() || was_noticed_ || !env_.files.exists(options_.preemption_file)) return {};
+    ORRERY_TRY(const std::string text, env_.files.read(options_.preemption_file, kPreemptionFileMax));
+    const std::vector<WorkerId> workers = numbers_in(text);
     const Seconds now = env_.clock.monotonic();
-    if (!notice_seen_) notice_seen_ = now;
+    if (!preemption_seen_) preemption_seen_ = now;
     // Whoever writes numbers may be between creating the file and writing it.
-    if (members.empty() && now < *notice_seen_ + kNoticeSettles) return {};
+    if (workers.empty() && now < *preemption_seen_ + kPreemptionFileSettles) return {};
     was_noticed_ = true;
-    for (const MemberId member : members) {
-      say(fmt::format("notice for member {}", member));
-      if (const Status left = roster_.drain(member); !left) say(left.error().message());
+    for (const WorkerId worker : workers) {
+      say(fmt::format("notice for worker {}", worker));
+      if (const Status left = roster_.stop(worker); !left) say(left.error().message());
     }
-    if (!members.empty()) return {};
+    if (!workers.empty()) return {};
     say("notice: stopping after this step");
-    roster_.drain();
+    roster_.stop();
     return {};
   }
 
   Status reap() {
     return elastic::reap(
         processes_, *watch_, [this] { return read_notes(); },
-        [this](MemberId member, const env::ProcessExit& exit) { roster_.ended(member, exit); });
+        [this](WorkerId worker, const env::ProcessExit& exit) { roster_.ended(worker, exit); });
   }
 
   env::Env env_;
   LaunchOptions options_;
   std::shared_ptr<Segment> segment_;
-  Postbox postbox_;
-  std::unique_ptr<Watch> watch_;
+  Mailbox mailbox_;
+  std::unique_ptr<Supervisor> watch_;
   std::unique_ptr<env::AppendLog> events_;
-  std::unique_ptr<Forwarder> forwarder_;
+  std::unique_ptr<LogForwarder> log_forwarder_;
   std::unique_ptr<Hosts> hosts_;  // none: everyone is on this one
   std::unique_ptr<net::HttpServer> http_;
   env::Address master_;  // see meeting_point()
   std::string secret_;   // of the workers across hosts, for this run only
-  std::map<MemberId, std::uint32_t> hosts_of_;
+  std::map<WorkerId, std::uint32_t> hosts_of_;
   Roster roster_;
   int signals_ = 0;
-  std::optional<Seconds> notice_seen_;  // when the file was first there
+  std::optional<Seconds> preemption_seen_;  // when the file was first there
   bool was_noticed_ = false;
   Seconds next_reminder_{0};
   Complaints complaints_;
   bool printed_all_ = true;
   std::int64_t events_lost_ = 0;                                 // since the last one that could be written
-  std::map<MemberId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use
+  std::map<WorkerId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use
 };
 
 }  // namespace
@@ -426,15 +427,15 @@ Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
   if (!options.events.empty()) {
     ORRERY_TRY(events, env.files.open_log(options.events));
   }
-  ORRERY_TRY(Postbox postbox, Postbox::open(job, kLauncherName));
+  ORRERY_TRY(Mailbox mailbox, Mailbox::open(job, kLauncherName));
   LaunchOptions all = options;
   const std::uint64_t run = new_run(env.clock);
   std::shared_ptr<Segment> segment;
-  std::unique_ptr<Forwarder> forwarder;
+  std::unique_ptr<LogForwarder> log_forwarder;
   std::unique_ptr<Hosts> hosts;
   if (is_here) {
     ORRERY_TRY(segment, Segment::create({.slots = options.roster.slots, .arena_bytes = options.arena_bytes}));
-    ORRERY_TRY(forwarder, Forwarder::start());
+    ORRERY_TRY(log_forwarder, LogForwarder::start());
   } else {
     ORRERY_TRY(hosts, Hosts::connect({.agents = options.agents,
                                       .job = job,
@@ -456,9 +457,9 @@ Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
                       env::to_string(*options.http)));
     }
   }
-  ORRERY_TRY(auto watch, Watch::start());
-  return Launcher(env, all, std::move(segment), std::move(postbox), std::move(watch), std::move(events),
-                  std::move(forwarder), std::move(hosts), std::move(http))
+  ORRERY_TRY(auto watch, Supervisor::start());
+  return Launcher(env, all, std::move(segment), std::move(mailbox), std::move(watch), std::move(events),
+                  std::move(log_forwarder), std::move(hosts), std::move(http))
       .run();
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 // Starts the processes of a job on this host, or on others through their agents (agent.h), watches them, and does what
-// people and members ask for until all have ended. What is to be done is decided by the Roster.
+// people and workers ask for until all have ended. What is to be done is decided by the Roster.
 //
 // - Each process finds its job by environment variables (enlist.h) and is in a process group of its own.
-// - What it prints comes out line by line with "[member] " before each (host/forwarder.h). The member's number never
+// - What it prints comes out line by line with "[worker] " before each (host/log_forwarder.h). The worker's number
+// never
 //   changes, unlike ranks.
-// - SIGTERM, SIGINT or SIGHUP to the launcher let all members stop at the same step; a second one kills them.
-// - If the launcher is killed, the training goes on and ends by itself. Only processes that are no members yet end.
+// - SIGTERM, SIGINT or SIGHUP to the launcher let all workers stop at the same step; a second one kills them.
+// - If the launcher is killed, the training goes on and ends by itself. Only processes that are no workers yet end.
 // - The launcher is no part of the training: what fails for it once processes run (a full disk, no descriptors left, a
 //   notice that cannot be read) is said once on standard error and tried again, and the training goes on.
 // - Names and memory of a job live in the kernel and are gone with its processes: there is nothing to clean up.
@@ -23,13 +24,13 @@ struct LaunchOptions {
   std::vector<std::string> argv{};
   std::uint64_t arena_bytes = 256ULL << 20;  // of each process
   std::string events{};                      // a file that gets a line of JSON for each event; empty: none
-  // When this file appears, the members whose numbers it holds leave; without numbers, the whole job stops.
-  std::string notice{};
+  // When this file appears, the workers whose numbers it holds leave; without numbers, the whole job stops.
+  std::string preemption_file{};
   bool is_quiet = false;               // says nothing on standard error but errors
   std::vector<env::Address> agents{};  // of the hosts to run on; none: this host
   std::string secret{};                // of the agents
-  Seconds fence_max{30};               // how long a minority of members waits for the others
-  std::optional<env::Address> http{};  // where status and wishes are served (job_pages.h)
+  Seconds partition_timeout{30};       // how long a minority of workers waits for the others
+  std::optional<env::Address> http{};  // where status and requests are served (job_pages.h)
   std::string http_token{};            // that requests there must have; empty: none
 };
 

@@ -14,16 +14,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A message of members begins with the id of its sender, which is not 0.
+// A message of workers begins with the id of its sender, which is not 0.
 constexpr std::string_view kMark("\0\0\0\0\0\0\0\0", 8);
-constexpr std::array<std::string_view, 6> kStates = {"starting", "waiting", "joining", "member", "leaving", "ended"};
-constexpr std::array<std::string_view, 3> kWishes = {"status", "resize", "drain"};
+constexpr std::array<std::string_view, 6> kStates = {"starting", "waiting", "joining", "worker", "leaving", "ended"};
+constexpr std::array<std::string_view, 3> kLauncherRequests = {"status", "resize", "stop"};
 
 Json to_json(const JoinNow& note) {
   Json contacts = Json::array();
-  for (const MemberRecord& member : note.contacts) {
+  for (const WorkerRecord& worker : note.contacts) {
     contacts.push_back(
-        {{"member", member.id}, {"host", member.host}, {"slot", member.slot}, {"address", member.address}});
+        {{"worker", worker.id}, {"host", worker.host}, {"slot", worker.slot}, {"address", worker.address}});
   }
   return {{"note", "join"}, {"contacts", std::move(contacts)}};
 }
@@ -34,42 +34,34 @@ Json to_json(const StopNow&) {
   return {{"note", "stop"}};
 }
 Json to_json(const Died& note) {
-  return {{"note", "died"}, {"member", note.member}};
+  return {{"note", "died"}, {"worker", note.worker}};
 }
 Json to_json(const Ready& note) {
-  return {{"note", "ready"}, {"member", note.member}};
+  return {{"note", "ready"}, {"worker", note.worker}};
 }
 Json to_json(const Report& note) {
-  return {{"note", "report"},        {"member", note.member},      {"epoch", note.epoch},
-          {"step", note.step},       {"pass", note.pass},          {"members", note.members},
+  return {{"note", "report"},        {"worker", note.worker},      {"generation", note.generation},
+          {"step", note.step},       {"epoch", note.epoch},        {"workers", note.workers},
           {"pause_s", note.pause_s}, {"leaving", note.is_leaving}, {"committed", note.has_committed},
           {"fixed", note.is_fixed},  {"step_s", note.step_s},      {"vote_s", note.vote_s}};
 }
 Json to_json(const AskLauncher& note) {
   return {{"note", "ask"},         {"from", note.from},
-          {"number", note.number}, {"wish", kWishes[static_cast<int>(note.wish)]},
-          {"size", note.size},     {"member", note.member}};
+          {"number", note.number}, {"request", kLauncherRequests[static_cast<int>(note.request)]},
+          {"size", note.size},     {"worker", note.worker}};
 }
 Json to_json(const ProcessStatus& process) {
-  return {{"member", process.member}, {"process", process.process}, {"state", to_string(process.state)},
-          {"epoch", process.epoch},   {"step", process.step},       {"step_s", process.step_s},
+  return {{"worker", process.worker},         {"process", process.process}, {"state", to_string(process.state)},
+          {"generation", process.generation}, {"step", process.step},       {"step_s", process.step_s},
           {"vote_s", process.vote_s}};
 }
 Json to_json(const JobStatus& status) {
   Json processes = Json::array();
   for (const ProcessStatus& process : status.processes) processes.push_back(to_json(process));
-  return {{"job", status.job},
-          {"launcher", status.launcher},
-          {"size", status.size},
-          {"size_min", status.size_min},
-          {"size_max", status.size_max},
-          {"epoch", status.epoch},
-          {"step", status.step},
-          {"pass", status.pass},
-          {"members", status.members},
-          {"pause_s", status.pause_s},
-          {"draining", status.is_draining},
-          {"processes", processes}};
+  return {{"job", status.job},           {"launcher", status.launcher},    {"size", status.size},
+          {"size_min", status.size_min}, {"size_max", status.size_max},    {"generation", status.generation},
+          {"step", status.step},         {"epoch", status.epoch},          {"workers", status.workers},
+          {"pause_s", status.pause_s},   {"stopping", status.is_stopping}, {"processes", processes}};
 }
 Json to_json(const Answer& note) {
   return {{"note", "answer"}, {"number", note.number}, {"problem", note.problem}, {"status", to_json(note.status)}};
@@ -95,12 +87,12 @@ class Fields {
   void read(const char* name, std::string& into) {
     if (const Json* field = find(name, [](const Json& json) { return json.is_string(); })) into = *field;
   }
-  void read(const char* name, std::vector<MemberId>& into) {
+  void read(const char* name, std::vector<WorkerId>& into) {
     const Json* const field = find(name, [](const Json& json) {
-      return json.is_array() && json.size() <= View::kMembersMax &&
+      return json.is_array() && json.size() <= Membership::kWorkersMax &&
              std::all_of(json.begin(), json.end(), [](const Json& id) { return id.is_number_unsigned(); });
     });
-    if (field != nullptr) into = field->get<std::vector<MemberId>>();
+    if (field != nullptr) into = field->get<std::vector<WorkerId>>();
   }
   template <class Names, class Value>
   void read(const char* name, const Names& names, Value& into) {
@@ -135,10 +127,10 @@ Result<ProcessStatus> read_process(const Json& json) {
   if (!json.is_object()) return Error::invalid("a process that is no object");
   ProcessStatus process;
   Fields fields(json);
-  fields.read("member", process.member);
+  fields.read("worker", process.worker);
   fields.read("process", process.process);
   fields.read("state", kStates, process.state);
-  fields.read("epoch", process.epoch);
+  fields.read("generation", process.generation);
   fields.read("step", process.step);
   fields.read("step_s", process.step_s);
   fields.read("vote_s", process.vote_s);
@@ -154,12 +146,12 @@ Result<JobStatus> read_status(const Json& json) {
   fields.read("size", status.size);
   fields.read("size_min", status.size_min);
   fields.read("size_max", status.size_max);
-  fields.read("epoch", status.epoch);
+  fields.read("generation", status.generation);
   fields.read("step", status.step);
-  fields.read("pass", status.pass);
-  fields.read("members", status.members);
+  fields.read("epoch", status.epoch);
+  fields.read("workers", status.workers);
   fields.read("pause_s", status.pause_s);
-  fields.read("draining", status.is_draining);
+  fields.read("stopping", status.is_stopping);
   ORRERY_TRY_VOID(fields.status());
   const auto processes = json.find("processes");
   if (processes == json.end() || !processes->is_array()) return Error::invalid("a status without processes");
@@ -183,23 +175,23 @@ Result<Note> read_answer(const Json& json, Fields& fields) {
 
 Result<Note> read_join(const Json& json) {
   const auto contacts = json.find("contacts");
-  if (contacts == json.end() || !contacts->is_array() || contacts->size() > View::kMembersMax) {
+  if (contacts == json.end() || !contacts->is_array() || contacts->size() > Membership::kWorkersMax) {
     return Error::invalid("a note without sound contacts");
   }
   JoinNow note;
   for (const Json& one : *contacts) {
     if (!one.is_object()) return Error::invalid("a contact that is no object");
-    MemberRecord member;
+    WorkerRecord worker;
     std::uint64_t host = 0, slot = 0;
     Fields fields(one);
-    fields.read("member", member.id);
+    fields.read("worker", worker.id);
     fields.read("host", host);
     fields.read("slot", slot);
-    fields.read("address", member.address);
+    fields.read("address", worker.address);
     ORRERY_TRY_VOID(fields.status());
-    member.host = static_cast<std::uint32_t>(host);
-    member.slot = static_cast<std::uint32_t>(slot);
-    note.contacts.push_back(std::move(member));
+    worker.host = static_cast<std::uint32_t>(host);
+    worker.slot = static_cast<std::uint32_t>(slot);
+    note.contacts.push_back(std::move(worker));
   }
   return Note(std::move(note));
 }
@@ -239,21 +231,21 @@ Result<Note> decode_note(std::string_view bytes) {
   }
   if (kind == "died") {
     Died note;
-    fields.read("member", note.member);
+    fields.read("worker", note.worker);
     return finished(note, fields);
   }
   if (kind == "ready") {
     Ready note;
-    fields.read("member", note.member);
+    fields.read("worker", note.worker);
     return finished(note, fields);
   }
   if (kind == "report") {
     Report note;
-    fields.read("member", note.member);
-    fields.read("epoch", note.epoch);
+    fields.read("worker", note.worker);
+    fields.read("generation", note.generation);
     fields.read("step", note.step);
-    fields.read("pass", note.pass);
-    fields.read("members", note.members);
+    fields.read("epoch", note.epoch);
+    fields.read("workers", note.workers);
     fields.read("pause_s", note.pause_s);
     fields.read("leaving", note.is_leaving);
     fields.read("committed", note.has_committed);
@@ -266,9 +258,9 @@ Result<Note> decode_note(std::string_view bytes) {
     AskLauncher note;
     fields.read("from", note.from);
     fields.read("number", note.number);
-    fields.read("wish", kWishes, note.wish);
+    fields.read("request", kLauncherRequests, note.request);
     fields.read("size", note.size);
-    fields.read("member", note.member);
+    fields.read("worker", note.worker);
     return finished(note, fields);
   }
   if (kind == "answer") return read_answer(json, fields);

@@ -1,8 +1,8 @@
 #pragma once
-// What the launcher of a job, its processes and commands of the user tell each other, by postbox.
+// What the launcher of a job, its processes and commands of the user tell each other, by mailbox.
 //
-// Who belongs to a job is agreed on among its members (member/member.h); notes only start such changes and tell of
-// them. Losing a note loses time, never the job: whoever needs an answer asks again, and members go on without a
+// Who belongs to a job is agreed on among its workers (membership/protocol.h); notes only start such changes and tell
+// of them. Losing a note loses time, never the job: whoever needs an answer asks again, and workers go on without a
 // launcher.
 
 #include <optional>
@@ -10,87 +10,87 @@
 #include <variant>
 #include <vector>
 
-#include "elastic/member/view.h"
+#include "elastic/membership/membership.h"
 
 namespace orrery::elastic {
 
-// Under which the launcher of a job has its postbox: no member is called so.
+// Under which the launcher of a job has its mailbox: no worker is called so.
 inline constexpr std::uint64_t kLauncherName = 0;
-// How often the ways between members were measured anew. A view that has it begins with that.
+// How often the ways between workers were measured anew. A membership that has it begins with that.
 inline constexpr const char* kTopologyParameter = "topology";
 
 // To processes.
-struct JoinNow {  // "ask these members to take you in"
-  std::vector<MemberRecord> contacts{};
+struct JoinNow {  // "ask these workers to take you in"
+  std::vector<WorkerRecord> contacts{};
   friend bool operator==(const JoinNow&, const JoinNow&) = default;
 };
 struct LeaveNow {  // "leave between two steps"
   friend bool operator==(const LeaveNow&, const LeaveNow&) = default;
 };
-struct StopNow {  // "let all members stop between two steps"
+struct StopNow {  // "let all workers stop between two steps"
   friend bool operator==(const StopNow&, const StopNow&) = default;
 };
 struct Died {  // "this process has ended, in whatever way; it will never act again"
-  MemberId member = 0;
+  WorkerId worker = 0;
   friend bool operator==(const Died&, const Died&) = default;
 };
 
 // To the launcher.
 struct Ready {  // "I have started and can join"
-  MemberId member = 0;
+  WorkerId worker = 0;
   friend bool operator==(const Ready&, const Ready&) = default;
 };
-struct Report {  // "I am in this view, so far"
-  MemberId member = 0;
-  std::uint64_t epoch = 0, step = 0, pass = 0;
-  std::vector<MemberId> members{};  // of the view
-  double pause_s = 0;               // between the last step of the view before and the first of this; 0: not yet known
-  bool is_leaving = false;          // by its own wish or as asked
-  bool has_committed = false;       // a step in this view
-  bool is_fixed = false;            // no process can join this training later
-  double step_s = 0, vote_s = 0;    // time of a step, and of it, waiting for votes; running means, 0: not yet known
+struct Report {  // "I am in this membership, so far"
+  WorkerId worker = 0;
+  std::uint64_t generation = 0, step = 0, epoch = 0;
+  std::vector<WorkerId> workers{};  // of the membership
+  double pause_s = 0;          // between the last step of the membership before and the first of this; 0: not yet known
+  bool is_leaving = false;     // by its own request or as asked
+  bool has_committed = false;  // a step in this membership
+  bool is_fixed = false;       // no process can join this training later
+  double step_s = 0, vote_s = 0;  // time of a step, and of it, waiting for votes; running means, 0: not yet known
   friend bool operator==(const Report&, const Report&) = default;
 };
 
-// A question or a wish to the launcher, and its answer.
-enum class Wish { kStatus, kResize, kDrain };
+// A question or a request to the launcher, and its answer.
+enum class LauncherRequest { kStatus, kResize, kStop };
 struct AskLauncher {
   std::uint64_t from = 0, number = 0;  // whom to answer, and about what; 0: nobody waits for an answer
-  Wish wish = Wish::kStatus;
+  LauncherRequest request = LauncherRequest::kStatus;
   std::uint64_t size = 0;  // of kResize
-  MemberId member = 0;     // of kDrain; 0: the whole job
+  WorkerId worker = 0;     // of kStop; 0: the whole job
   friend bool operator==(const AskLauncher&, const AskLauncher&) = default;
 };
 
 // What a process of a job is doing.
 enum class ProcessState {
   kStarting,  // has not been heard of
-  kWaiting,   // a spare, ready to join
+  kWaiting,   // a standby, ready to join
   kJoining,
-  kMember,
+  kWorker,
   kLeaving,
   kEnded,
 };
 std::string_view to_string(ProcessState state);
 
 struct ProcessStatus {
-  MemberId member = 0;
+  WorkerId worker = 0;
   std::int64_t process = 0;  // the id that the machine gave it
   ProcessState state = ProcessState::kStarting;
-  std::uint64_t epoch = 0, step = 0;
+  std::uint64_t generation = 0, step = 0;
   double step_s = 0, vote_s = 0;  // see Report
   friend bool operator==(const ProcessStatus&, const ProcessStatus&) = default;
 };
 
 struct JobStatus {
   std::string job;
-  std::int64_t launcher = 0;                    // its process
-  std::uint64_t size = 0;                       // that is wanted
-  std::uint64_t size_min = 0, size_max = 0;     // that can be asked for
-  std::uint64_t epoch = 0, step = 0, pass = 0;  // as last reported
-  std::vector<MemberId> members{};              // of that epoch
-  double pause_s = 0;                           // of the last change; 0: none yet
-  bool is_draining = false;
+  std::int64_t launcher = 0;                          // its process
+  std::uint64_t size = 0;                             // that is wanted
+  std::uint64_t size_min = 0, size_max = 0;           // that can be asked for
+  std::uint64_t generation = 0, step = 0, epoch = 0;  // as last reported
+  std::vector<WorkerId> workers{};                    // of that generation
+  double pause_s = 0;                                 // of the last change; 0: none yet
+  bool is_stopping = false;
   std::vector<ProcessStatus> processes{};  // that live
   friend bool operator==(const JobStatus&, const JobStatus&) = default;
 };
@@ -104,7 +104,7 @@ struct Answer {
 
 using Note = std::variant<JoinNow, LeaveNow, StopNow, Died, Ready, Report, AskLauncher, Answer>;
 
-// Notes differ from messages of members in their first bytes.
+// Notes differ from messages of workers in their first bytes.
 std::string encode(const Note& note);
 bool is_note(std::string_view bytes);
 // Any bytes give a note or an error.

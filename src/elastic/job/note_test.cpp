@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "elastic/member/message.h"
+#include "elastic/membership/message.h"
 
 namespace orrery::elastic {
 namespace {
@@ -14,18 +14,18 @@ TEST(Note, EveryKindComesBackAsItWas) {
                    .size = 3,
                    .size_min = 1,
                    .size_max = 8,
-                   .epoch = 4,
+                   .generation = 4,
                    .step = 17,
-                   .pass = 2,
-                   .members = {1, 5, 6},
+                   .epoch = 2,
+                   .workers = {1, 5, 6},
                    .pause_s = 0.0042,
-                   .is_draining = true,
+                   .is_stopping = true,
                    .processes = {{5, 1234, ProcessState::kLeaving, 4, 17, 0.5, 0.25}}};
   for (const Note& note :
        std::vector<Note>{JoinNow{{{1, 0, 0}, {2, 1, 3, "10.0.0.1:7000"}}}, LeaveNow{}, StopNow{}, Died{7}, Ready{9},
                          Report{3, 4, 5, 6, {3, 9}, 0.25, true, true, true, 0.5, 0.125},
-                         AskLauncher{1ULL << 63, 2, Wish::kResize, 4, 0}, AskLauncher{0, 0, Wish::kDrain, 0, 12},
-                         Answer{2, "no", status}}) {
+                         AskLauncher{1ULL << 63, 2, LauncherRequest::kResize, 4, 0},
+                         AskLauncher{0, 0, LauncherRequest::kStop, 0, 12}, Answer{2, "no", status}}) {
     const std::string bytes = encode(note);
     ASSERT_TRUE(is_note(bytes));
     const auto read = decode_note(bytes);
@@ -34,7 +34,7 @@ TEST(Note, EveryKindComesBackAsItWas) {
   }
 }
 
-TEST(Note, IsNoMessageOfMembersAndTheOtherWayRound) {
+TEST(Note, IsNoMessageOfWorkersAndTheOtherWayRound) {
   EXPECT_FALSE(is_note(encode(Message{123, 4, Query{1}})));
   EXPECT_FALSE(decode_note(encode(Message{123, 4, Query{1}})));
 }
@@ -50,10 +50,10 @@ RC_GTEST_PROP(Note, AnyBytesGiveANoteOrAnError, ()) {
 TEST(Note, FieldsOfTheWrongKindAreNamed) {
   const std::string mark(8, '\0');
   const auto error = [&](const std::string& json) { return decode_note(mark + json).error().to_string(); };
-  EXPECT_EQ(error(R"({"note":"died","member":-1})"), "a note without a sound \"member\"");
-  EXPECT_EQ(error(R"({"note":"ask","from":1,"number":1,"wish":"fly","size":0,"member":0})"),
-            "a note without a sound \"wish\"");
-  EXPECT_EQ(error(R"({"note":"hello"})"), "an unknown kind of note \"hello\"");
+  EXPECT_EQ(error(R"({"note":"died","worker":-1})"), "a note without a sound \"worker\"");
+  EXPECT_EQ(error(R"({"note":"ask","from":1,"number":1,"request":"fly","size":0,"worker":0})"),
+            "a note without a sound \"request\"");
+  EXPECT_EQ(error(R"({"note":"handshake"})"), "an unknown kind of note \"handshake\"");
   EXPECT_EQ(error("[1]"), "a note that is no JSON object");
 }
 

@@ -44,7 +44,7 @@ void write(ByteWriter& writer, const JobOpened& order) {
   writer.text(order.proof);
 }
 void write(ByteWriter& writer, const StartOrder& order) {
-  writer.u64(order.member);
+  writer.u64(order.worker);
   write(writer, order.argv);
   writer.u32(static_cast<std::uint32_t>(order.environment.size()));
   for (const auto& [name, value] : order.environment) {
@@ -53,16 +53,16 @@ void write(ByteWriter& writer, const StartOrder& order) {
   }
 }
 void write(ByteWriter& writer, const Started& order) {
-  writer.u64(order.member);
+  writer.u64(order.worker);
   writer.u64(order.process);
   writer.text(order.problem);
 }
 void write(ByteWriter& writer, const EndOrder& order) {
-  writer.u64(order.member);
+  writer.u64(order.worker);
   writer.u32(order.signal);
 }
 void write(ByteWriter& writer, const HasEnded& order) {
-  writer.u64(order.member);
+  writer.u64(order.worker);
   writer.u32(order.code);
   writer.u32(order.signal);
 }
@@ -106,7 +106,7 @@ Status read(ByteReader& reader, JobOpened& order) {
   return {};
 }
 Status read(ByteReader& reader, StartOrder& order) {
-  ORRERY_TRY(order.member, reader.u64());
+  ORRERY_TRY(order.worker, reader.u64());
   ORRERY_TRY(order.argv, read_texts(reader));
   if (order.argv.empty()) return Error::invalid("an order to start nothing");
   ORRERY_TRY(const std::size_t variables, reader.count(8, kItemsMax));
@@ -120,19 +120,19 @@ Status read(ByteReader& reader, StartOrder& order) {
   return {};
 }
 Status read(ByteReader& reader, Started& order) {
-  ORRERY_TRY(order.member, reader.u64());
+  ORRERY_TRY(order.worker, reader.u64());
   ORRERY_TRY(order.process, reader.u64());
   ORRERY_TRY(order.problem, reader.text(kOrderBytesMax));
   return {};
 }
 Status read(ByteReader& reader, EndOrder& order) {
-  ORRERY_TRY(order.member, reader.u64());
+  ORRERY_TRY(order.worker, reader.u64());
   ORRERY_TRY(order.signal, reader.u32());
   if (order.signal != 9 && order.signal != 15) return Error::invalid(fmt::format("signal {}", order.signal));
   return {};
 }
 Status read(ByteReader& reader, HasEnded& order) {
-  ORRERY_TRY(order.member, reader.u64());
+  ORRERY_TRY(order.worker, reader.u64());
   ORRERY_TRY(order.code, reader.u32());
   ORRERY_TRY(order.signal, reader.u32());
   if (order.code > 255 || order.signal > 64) return Error::invalid("an end that no process has");

@@ -18,7 +18,7 @@
 #include <variant>
 #include <vector>
 
-#include "elastic/member/view.h"
+#include "elastic/membership/membership.h"
 
 namespace orrery::elastic {
 
@@ -49,24 +49,24 @@ struct JobOpened {
   friend bool operator==(const JobOpened&, const JobOpened&) = default;
 };
 struct StartOrder {
-  MemberId member = 0;
+  WorkerId worker = 0;
   std::vector<std::string> argv{};
   std::map<std::string, std::string> environment{};  // the agent adds where its memory is
   friend bool operator==(const StartOrder&, const StartOrder&) = default;
 };
 struct Started {
-  MemberId member = 0;
+  WorkerId worker = 0;
   std::uint64_t process = 0;
   std::string problem{};  // empty: it runs
   friend bool operator==(const Started&, const Started&) = default;
 };
 struct EndOrder {
-  MemberId member = 0;
+  WorkerId worker = 0;
   std::uint32_t signal = 9;
   friend bool operator==(const EndOrder&, const EndOrder&) = default;
 };
 struct HasEnded {
-  MemberId member = 0;
+  WorkerId worker = 0;
   std::uint32_t code = 0, signal = 0;
   friend bool operator==(const HasEnded&, const HasEnded&) = default;
 };
@@ -75,7 +75,7 @@ struct Printed {  // whole lines, or a part of a long one
   std::string text{};
   friend bool operator==(const Printed&, const Printed&) = default;
 };
-struct Posted {  // a note, to or from a postbox of that host
+struct Posted {  // a note, to or from a mailbox of that host
   std::uint64_t name = 0;
   std::string bytes{};
   friend bool operator==(const Posted&, const Posted&) = default;

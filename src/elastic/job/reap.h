@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 
-#include "elastic/host/watch.h"
-#include "elastic/member/view.h"
+#include "elastic/host/supervisor.h"
+#include "elastic/membership/membership.h"
 #include "env/processes.h"
 
 namespace orrery::elastic {
@@ -13,7 +13,7 @@ namespace orrery::elastic {
 // Takes those that have ended out of `processes` and gives them to `ended`. What one said last is there by then:
 // `read_notes` is called before, so that it comes before its end.
 template <class ReadNotes, class Ended>
-Status reap(std::map<MemberId, std::unique_ptr<env::Process>>& processes, Watch& watch, ReadNotes read_notes,
+Status reap(std::map<WorkerId, std::unique_ptr<env::Process>>& processes, Supervisor& watch, ReadNotes read_notes,
             Ended ended) {
   for (auto one = processes.begin(); one != processes.end();) {
     ORRERY_TRY(const std::optional<env::ProcessExit> exit, one->second->wait(Seconds(0)));

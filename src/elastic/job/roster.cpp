@@ -27,17 +27,17 @@ std::string how_it_ended(const env::ProcessExit& exit) {
 Status check(const RosterOptions& options) {
   ORRERY_TRY_VOID(check_job_name(options.job));
   if (options.size_min < 1 || options.size_max < options.size_min) {
-    return Error::invalid(fmt::format("a job of {} to {} members; expected at least 1, and no more than the most",
+    return Error::invalid(fmt::format("a job of {} to {} workers; expected at least 1, and no more than the most",
                                       options.size_min, options.size_max));
   }
   if (options.size < options.size_min || options.size > options.size_max) {
     return Error::invalid(
-        fmt::format("{} members; expected {} to {}", options.size, options.size_min, options.size_max));
+        fmt::format("{} workers; expected {} to {}", options.size, options.size_min, options.size_max));
   }
   const auto hosts = static_cast<int>(std::max<std::size_t>(1, options.addresses.size()));
-  if (options.size_max + options.spares > hosts * options.slots || options.slots > kSlotsMax) {
-    return Error::invalid(fmt::format("{} members and {} spares; at most {} processes fit on one host",
-                                      options.size_max, options.spares, kSlotsMax));
+  if (options.size_max + options.standby > hosts * options.slots || options.slots > kSlotsMax) {
+    return Error::invalid(fmt::format("{} workers and {} standby; at most {} processes fit on one host",
+                                      options.size_max, options.standby, kSlotsMax));
   }
   return {};
 }
@@ -47,8 +47,8 @@ Roster::Roster(const RosterOptions& options) : options_(options), wanted_(option
   balance();
 }
 
-std::optional<MemberRecord> Roster::free_place() const {
-  std::optional<MemberRecord> best;
+std::optional<WorkerRecord> Roster::free_place() const {
+  std::optional<WorkerRecord> best;
   std::ptrdiff_t fewest = 0;
   for (std::uint32_t host = 0; host < hosts(); ++host) {
     if (lost_hosts_.contains(host)) continue;
@@ -60,35 +60,35 @@ std::optional<MemberRecord> Roster::free_place() const {
     const auto processes = std::count(taken.begin(), taken.end(), true);
     if (free == taken.end() || (best && processes >= fewest)) continue;
     fewest = processes;
-    best = MemberRecord{0, host, static_cast<std::uint32_t>(free - taken.begin())};
+    best = WorkerRecord{0, host, static_cast<std::uint32_t>(free - taken.begin())};
     if (!options_.addresses.empty()) best->address = options_.addresses[host][best->slot];
   }
   return best;
 }
 
-void Roster::start(bool is_founder, bool is_spare) {
-  const std::optional<MemberRecord> place = free_place();
+void Roster::start(bool is_initial, bool is_standby) {
+  const std::optional<WorkerRecord> place = free_place();
   // Those that still leave have their slots until they are gone; their ends call for another look.
   if (!place) return;
-  Entry entry{.record = *place, .is_founder = is_founder, .is_spare = is_spare};
+  Entry entry{.record = *place, .is_initial = is_initial, .is_standby = is_standby};
   entry.record.id = next_++;
-  if (is_founder) founders_.push_back(entry.record);
-  actions_.push_back(StartProcess{entry.record, is_founder});
+  if (is_initial) initial_workers_.push_back(entry.record);
+  actions_.push_back(StartProcess{entry.record, is_initial});
   entries_.emplace(entry.record.id, entry);
 }
 
-void Roster::started(MemberId member, std::int64_t process) {
-  const auto found = entries_.find(member);
+void Roster::started(WorkerId worker, std::int64_t process) {
+  const auto found = entries_.find(worker);
   if (found == entries_.end()) return;
   Entry& entry = found->second;
   entry.process = process;
   actions_.push_back(Happened{"started",
-                              {{"member", whole(member)},
+                              {{"worker", whole(worker)},
                                {"process", process},
                                {"host", whole(entry.record.host)},
-                               {"as", std::string(entry.is_founder ? "founder"
-                                                  : entry.is_spare ? "spare"
-                                                                   : "joiner")}}});
+                               {"as", std::string(entry.is_initial   ? "initial_worker"
+                                                  : entry.is_standby ? "standby"
+                                                                     : "joining_worker")}}});
 }
 
 void Roster::host_lost(std::uint32_t host) {
@@ -98,7 +98,7 @@ void Roster::host_lost(std::uint32_t host) {
     if (!entry.lives() || entry.record.host != host) continue;
     const bool counted = entry.counts();
     entry.is_lost = true;
-    if (!counted || is_finishing_ || is_draining_) continue;
+    if (!counted || is_finishing_ || is_stopping_) continue;
     if (replaced_ < options_.replacements) {
       replaced_ += 1;
     } else {
@@ -124,16 +124,16 @@ void Roster::found_again(Entry& entry) {
   if (std::exchange(entry.made_smaller, false)) wanted_ = std::min(options_.size_max, wanted_ + 1);
 }
 
-std::vector<MemberRecord> Roster::contacts_for(MemberId member) const {
-  std::vector<MemberRecord> contacts;
+std::vector<WorkerRecord> Roster::contacts_for(WorkerId worker) const {
+  std::vector<WorkerRecord> contacts;
   for (const auto& [id, entry] : entries_) {
-    if (entry.lives() && entry.has_state() && id != member) contacts.push_back(entry.record);
+    if (entry.lives() && entry.has_state() && id != worker) contacts.push_back(entry.record);
   }
   return contacts;
 }
 
 void Roster::ask_to_join(Entry& entry) {
-  entry.is_spare = false;
+  entry.is_standby = false;
   if (entry.state != ProcessState::kWaiting && entry.state != ProcessState::kJoining) return;
   entry.state = ProcessState::kJoining;
   tell(entry.record.id, JoinNow{contacts_for(entry.record.id)});
@@ -141,7 +141,7 @@ void Roster::ask_to_join(Entry& entry) {
 
 void Roster::ask_to_leave(Entry& entry) {
   entry.state = ProcessState::kLeaving;
-  // Whoever is no member yet has nothing to hand over.
+  // Whoever is no worker yet has nothing to hand over.
   if (entry.has_state()) {
     tell(entry.record.id, LeaveNow{});
   } else {
@@ -150,75 +150,77 @@ void Roster::ask_to_leave(Entry& entry) {
 }
 
 void Roster::on(const Ready& note) {
-  const auto found = entries_.find(note.member);
+  const auto found = entries_.find(note.worker);
   if (found == entries_.end() || !found->second.lives()) return;
   Entry& entry = found->second;
   if (entry.state == ProcessState::kStarting) entry.state = ProcessState::kWaiting;
   // Asked again while it joins: whom it knew may be gone.
-  if (!entry.is_spare && !is_draining_ && entry.state != ProcessState::kLeaving) ask_to_join(entry);
+  if (!entry.is_standby && !is_stopping_ && entry.state != ProcessState::kLeaving) ask_to_join(entry);
   balance();
 }
 
-void Roster::note_view(const Report& report) {
+void Roster::note_membership(const Report& report) {
   step_ = std::max(step_, report.step);
-  pass_ = std::max(pass_, report.pass);
-  // At the end, members that are not quite as far see the others go; such views are no part of the training.
-  if (view_.epoch == 0 || (report.has_committed && report.epoch >= view_.epoch)) view_ = report;
-  if (report.pause_s <= 0 || report.epoch <= resized_) return;
-  resized_ = report.epoch;
+  epoch_ = std::max(epoch_, report.epoch);
+  // At the end, workers that are not quite as far see the others go; such memberships are no part of the training.
+  if (membership_.generation == 0 || (report.has_committed && report.generation >= membership_.generation))
+    membership_ = report;
+  if (report.pause_s <= 0 || report.generation <= resized_) return;
+  resized_ = report.generation;
   pause_s_ = report.pause_s;
   actions_.push_back(
       Happened{"resized",
-               {{"epoch", whole(report.epoch)},
-                {"size", whole(report.members.size())},
-                {"members", report.members},
+               {{"generation", whole(report.generation)},
+                {"size", whole(report.workers.size())},
+                {"workers", report.workers},
                 {"step", whole(report.step)},
                 {"pause_s", report.pause_s}},
-               fmt::format("{} members ({}) from step {} on; {} between two steps", report.members.size(),
-                           fmt::join(report.members, ", "), report.step, format_seconds(Seconds(report.pause_s)))});
+               fmt::format("{} workers ({}) from step {} on; {} between two steps", report.workers.size(),
+                           fmt::join(report.workers, ", "), report.step, format_seconds(Seconds(report.pause_s)))});
 }
 
 void Roster::refuse_if_fixed(const Report& report) {
   if (!report.is_fixed || is_fixed_) return;
   is_fixed_ = true;
-  if (options_.spares == 0 && options_.replacements == 0) return;
+  if (options_.standby == 0 && options_.replacements == 0) return;
   is_refused_ = true;
   actions_.push_back(Happened{"stopped",
                               {},
                               "no process can join this training later, as in a script with DistributedDataParallel: "
-                              "start it without spares and replacements"});
+                              "start it without standby and replacements"});
   kill_all();
 }
 
 void Roster::on(const Report& note) {
-  const auto found = entries_.find(note.member);
+  const auto found = entries_.find(note.worker);
   if (found == entries_.end() || !found->second.lives()) return;
   Entry& entry = found->second;
   entry.last = note;
   refuse_if_fixed(note);
-  note_view(note);
-  if (entry.state != ProcessState::kMember && entry.state != ProcessState::kLeaving) {
-    entry.state = ProcessState::kMember;
-    entry.is_spare = false;
+  note_membership(note);
+  if (entry.state != ProcessState::kWorker && entry.state != ProcessState::kLeaving) {
+    entry.state = ProcessState::kWorker;
+    entry.is_standby = false;
     actions_.push_back(
-        Happened{"joined", {{"member", whole(note.member)}, {"epoch", whole(note.epoch)}, {"step", whole(note.step)}}});
+        Happened{"joined",
+                 {{"worker", whole(note.worker)}, {"generation", whole(note.generation)}, {"step", whole(note.step)}}});
   }
-  if (note.is_leaving && entry.state == ProcessState::kMember) {
-    // By its own wish. Someone else comes if the job would be too small.
+  if (note.is_leaving && entry.state == ProcessState::kWorker) {
+    // By its own request. Someone else comes if the job would be too small.
     entry.state = ProcessState::kLeaving;
     wanted_ = std::max(options_.size_min, wanted_ - 1);
   }
   // What was asked may have been lost.
-  if (is_draining_) {
-    tell(note.member, StopNow{});
+  if (is_stopping_) {
+    tell(note.worker, StopNow{});
   } else if (entry.state == ProcessState::kLeaving && !note.is_leaving) {
-    tell(note.member, LeaveNow{});
+    tell(note.worker, LeaveNow{});
   }
   balance();
 }
 
-void Roster::ended(MemberId member, const env::ProcessExit& exit) {
-  const auto found = entries_.find(member);
+void Roster::ended(WorkerId worker, const env::ProcessExit& exit) {
+  const auto found = entries_.find(worker);
   if (found == entries_.end() || !found->second.lives()) return;
   Entry& entry = found->second;
   const bool counted = entry.counts();
@@ -226,35 +228,35 @@ void Roster::ended(MemberId member, const env::ProcessExit& exit) {
   entry.state = ProcessState::kEnded;
   entry.exit = exit;
   const Facts facts = {
-      {"member", whole(member)}, {"code", std::int64_t{exit.code}}, {"signal", std::int64_t{exit.signal}}};
+      {"worker", whole(worker)}, {"code", std::int64_t{exit.code}}, {"signal", std::int64_t{exit.signal}}};
   if (exit.ok() || (was_asked && !entry.has_state())) {
     actions_.push_back(Happened{"left", facts});
     // It came to its end by itself, so the others will too.
     if (counted && entry.has_state()) is_finishing_ = came_to_the_end_ = true;
   } else {
-    actions_.push_back(Happened{"died", facts, fmt::format("member {} {}", member, how_it_ended(exit))});
-    failed_.push_back(member);
+    actions_.push_back(Happened{"died", facts, fmt::format("worker {} {}", worker, how_it_ended(exit))});
+    failed_.push_back(worker);
   }
-  // Members notice by themselves unless it never came to be one.
+  // Workers notice by themselves unless it never came to be one.
   for (const auto& [id, other] : entries_) {
-    if (other.lives()) tell(id, Died{member});
+    if (other.lives()) tell(id, Died{worker});
   }
   const bool is_replaced = !exit.ok() && replaced_ < options_.replacements;
-  if (counted && !is_finishing_ && !is_draining_) {
+  if (counted && !is_finishing_ && !is_stopping_) {
     replaced_ += is_replaced ? 1 : 0;
     wanted_ -= is_replaced ? 0 : 1;
-  } else if (entry.is_spare && !was_asked && options_.spares > 0) {
+  } else if (entry.is_standby && !was_asked && options_.standby > 0) {
     // One that ends by itself would do so again.
-    options_.spares -= 1;
+    options_.standby -= 1;
   }
   balance();
 }
 
 void Roster::remind() {
-  for (const MemberRecord& founder : founders_) {
-    if (entries_.at(founder.id).lives()) continue;
+  for (const WorkerRecord& initial_worker : initial_workers_) {
+    if (entries_.at(initial_worker.id).lives()) continue;
     for (const auto& [id, entry] : entries_) {
-      if (entry.lives() && entry.last.epoch == 0) tell(id, Died{founder.id});
+      if (entry.lives() && entry.last.generation == 0) tell(id, Died{initial_worker.id});
     }
   }
 }
@@ -271,15 +273,15 @@ void Roster::balance() {
   if (!reaches_any_host()) return;
   // Without anyone who has the model, nobody can join.
   if (!any([](const Entry& entry) { return entry.lives() && entry.has_state(); })) is_finishing_ = true;
-  if (is_finishing_ || is_draining_) return end_idle();
+  if (is_finishing_ || is_stopping_) return end_idle();
   if (wanted_ < options_.size_min) {
     is_too_small_ = true;
     actions_.push_back(
-        Happened{"stopped", {}, fmt::format("fewer than {} members are left: the job is stopped", options_.size_min)});
-    return drain();
+        Happened{"stopped", {}, fmt::format("fewer than {} workers are left: the job is stopped", options_.size_min)});
+    return stop();
   }
   for (auto& [id, entry] : entries_) {
-    if (count() < wanted_ && entry.is_spare && entry.lives()) ask_to_join(entry);
+    if (count() < wanted_ && entry.is_standby && entry.lives()) ask_to_join(entry);
   }
   while (count() < wanted_ && free_place()) start(false, false);
   for (auto entry = entries_.rbegin(); count() > wanted_ && entry != entries_.rend(); ++entry) {
@@ -287,11 +289,11 @@ void Roster::balance() {
   }
   // Starting a process takes the machine's time from those who wait for one to join.
   if (any([](const Entry& entry) { return entry.state == ProcessState::kJoining; })) return;
-  const auto spares = [&] {
+  const auto standby = [&] {
     return std::count_if(entries_.begin(), entries_.end(),
-                         [](const auto& one) { return one.second.is_spare && one.second.lives(); });
+                         [](const auto& one) { return one.second.is_standby && one.second.lives(); });
   };
-  while (spares() < options_.spares && free_place()) start(false, true);
+  while (standby() < options_.standby && free_place()) start(false, true);
 }
 
 // They have nothing that could be lost.
@@ -304,10 +306,10 @@ void Roster::end_idle() {
 }
 
 Status Roster::resize(std::uint64_t size) {
-  if (is_draining_ || is_finishing_) return Error::unavailable(fmt::format("job \"{}\" is ending", options_.job));
+  if (is_stopping_ || is_finishing_) return Error::unavailable(fmt::format("job \"{}\" is ending", options_.job));
   if (size < static_cast<std::uint64_t>(options_.size_min) || size > static_cast<std::uint64_t>(options_.size_max)) {
     return Error::invalid(
-        fmt::format("job \"{}\" can have {} to {} members, not {}; `orrery run --elastic` sets the bounds",
+        fmt::format("job \"{}\" can have {} to {} workers, not {}; `orrery run --elastic` sets the bounds",
                     options_.job, options_.size_min, options_.size_max, size));
   }
   if (is_fixed_ && size != static_cast<std::uint64_t>(wanted_)) {
@@ -321,29 +323,28 @@ Status Roster::resize(std::uint64_t size) {
   return {};
 }
 
-void Roster::drain() {
-  is_draining_ = true;
+void Roster::stop() {
+  is_stopping_ = true;
   for (const auto& [id, entry] : entries_) {
     if (!entry.lives()) continue;
     tell(id, StopNow{});
     // It may be no program of ours at all.
-    if (entry.is_founder && entry.last.epoch == 0) actions_.push_back(EndProcess{id, env::Signal::kTerminate});
+    if (entry.is_initial && entry.last.generation == 0) actions_.push_back(EndProcess{id, env::Signal::kTerminate});
   }
   balance();
 }
 
-Status Roster::drain(MemberId member) {
-  const auto found = entries_.find(member);
+Status Roster::stop(WorkerId worker) {
+  const auto found = entries_.find(worker);
   if (found == entries_.end() || !found->second.lives()) {
     return Error::not_found(
-        fmt::format("job \"{}\" has no member {}; it has {}", options_.job, member, members_text()));
+        fmt::format("job \"{}\" has no worker {}; it has {}", options_.job, worker, workers_text()));
   }
-  if (is_draining_ || is_finishing_ || found->second.state == ProcessState::kLeaving) return {};
-  if (found->second.is_spare) return Error::invalid(fmt::format("process {} is a spare, no member", member));
+  if (is_stopping_ || is_finishing_ || found->second.state == ProcessState::kLeaving) return {};
+  if (found->second.is_standby) return Error::invalid(fmt::format("process {} is a standby, no worker", worker));
   if (wanted_ <= options_.size_min) {
-    return Error::infeasible(
-        fmt::format("job \"{}\" needs at least {} members; drain the whole job, or resize it first", options_.job,
-                    options_.size_min));
+    return Error::infeasible(fmt::format("job \"{}\" needs at least {} workers; stop the whole job, or resize it first",
+                                         options_.job, options_.size_min));
   }
   wanted_ -= 1;
   ask_to_leave(found->second);
@@ -352,7 +353,7 @@ Status Roster::drain(MemberId member) {
 }
 
 void Roster::kill_all() {
-  is_draining_ = is_finishing_ = true;
+  is_stopping_ = is_finishing_ = true;
   for (const auto& [id, entry] : entries_) {
     if (entry.lives()) actions_.push_back(EndProcess{id});
   }
@@ -366,20 +367,21 @@ bool Roster::is_over() const {
 
 int Roster::exit_code() const {
   if (is_refused_) return kRefused;
-  for (const MemberId id : failed_) {
-    const bool was_member_at_the_end = std::find(view_.members.begin(), view_.members.end(), id) != view_.members.end();
-    if (came_to_the_end_ && !is_too_small_ && !was_member_at_the_end && view_.epoch > 0) continue;
+  for (const WorkerId id : failed_) {
+    const bool was_worker_at_the_end =
+        std::find(membership_.workers.begin(), membership_.workers.end(), id) != membership_.workers.end();
+    if (came_to_the_end_ && !is_too_small_ && !was_worker_at_the_end && membership_.generation > 0) continue;
     const env::ProcessExit& exit = entries_.at(id).exit;
     return exit.signal != 0 ? 128 + exit.signal : exit.code;
   }
   // Without a failure: too few were left, or all of them left before anyone came to the end.
-  return is_too_small_ || !(came_to_the_end_ || is_draining_) ? 1 : 0;
+  return is_too_small_ || !(came_to_the_end_ || is_stopping_) ? 1 : 0;
 }
 
-std::string Roster::members_text() const {
-  std::vector<MemberId> ids;
+std::string Roster::workers_text() const {
+  std::vector<WorkerId> ids;
   for (const auto& [id, entry] : entries_) {
-    if (entry.lives() && !entry.is_spare) ids.push_back(id);
+    if (entry.lives() && !entry.is_standby) ids.push_back(id);
   }
   return ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", "));
 }
@@ -389,16 +391,16 @@ JobStatus Roster::status() const {
                    .size = static_cast<std::uint64_t>(std::max(0, wanted_)),
                    .size_min = static_cast<std::uint64_t>(options_.size_min),
                    .size_max = static_cast<std::uint64_t>(options_.size_max),
-                   .epoch = view_.epoch,
+                   .generation = membership_.generation,
                    .step = step_,
-                   .pass = pass_,
-                   .members = view_.members,
+                   .epoch = epoch_,
+                   .workers = membership_.workers,
                    .pause_s = pause_s_,
-                   .is_draining = is_draining_ || is_finishing_};
+                   .is_stopping = is_stopping_ || is_finishing_};
   for (const auto& [id, entry] : entries_) {
     if (!entry.lives()) continue;
     const Report& last = entry.last;
-    status.processes.push_back({id, entry.process, entry.state, last.epoch, last.step, last.step_s, last.vote_s});
+    status.processes.push_back({id, entry.process, entry.state, last.generation, last.step, last.step_s, last.vote_s});
   }
   return status;
 }
@@ -407,7 +409,8 @@ std::string Roster::summary() const {
   const auto died = failed_.size();
   const int code = exit_code();
   std::string text = code == 0 ? "ended well" : fmt::format("ended with code {}", code);
-  if (view_.epoch > 0) text += fmt::format(" after step {} with {} members", step_, view_.members.size());
+  if (membership_.generation > 0)
+    text += fmt::format(" after step {} with {} workers", step_, membership_.workers.size());
   text += fmt::format("; {} {} in all", entries_.size(), entries_.size() == 1 ? "process" : "processes");
   if (died > 0) text += fmt::format(", {} died", died);
   if (replaced_ > 0) text += fmt::format(", {} replaced", replaced_);

@@ -1,23 +1,23 @@
 #pragma once
-// The launcher's book of the processes of one job: who was started, who is a member, who ended how, and what is to be
+// The launcher's book of the processes of one job: who was started, who is a worker, who ended how, and what is to be
 // done so that the job has the size that is wanted. A pure state machine: observations go in, actions come out.
 //
 // Procedure, after every observation:
 //   1. A process that ended badly is made known to all others; it is replaced as long as `replacements` last, otherwise
 //      the job is one smaller from then on. Below `size_min` it is stopped.
-//   2. Fewer than wanted: a spare is asked to join, the longest waiting first; without one a process is started.
-//   3. More than wanted: the youngest members are asked to leave.
-//   4. Spares that were used are started anew, once those who join have joined.
+//   2. Fewer than wanted: a standby is asked to join, the longest waiting first; without one a process is started.
+//   3. More than wanted: the youngest workers are asked to leave.
+//   4. Standby that were used are started anew, once those who join have joined.
 //   5. A training that no process can join later (it says so in its reports) is not resized, and is ended at once if it
-//      was to have spares or replacements.
-//   6. Once a member has ended by itself with 0, the training is over: nobody is started or replaced any more. Without
-//      members, spares are ended.
+//      was to have standby or replacements.
+//   6. Once a worker has ended by itself with 0, the training is over: nobody is started or replaced any more. Without
+//      workers, standby are ended.
 //
 // On several hosts, processes are started where the fewest are. Those of a host that cannot be reached count for
 // nothing until it is found again; nobody is told that they died, because that is not known. While no host can be
 // reached nothing is decided: it is the launcher that is cut off then.
 //
-// Member numbers count from 1 in the order of starts and are never used again.
+// MembershipProtocol numbers count from 1 in the order of starts and are never used again.
 
 #include <map>
 #include <optional>
@@ -33,25 +33,25 @@ struct RosterOptions {
   std::string job;
   int size = 1;                                       // at first
   int size_min = 1, size_max = 1;                     // what it may become
-  int spares = 0;                                     // kept ready
+  int standby = 0;                                    // kept ready
   int replacements = 0;                               // of processes that died, in all
   int slots = 1;                                      // for processes at the same time, on each host
   std::vector<std::vector<std::string>> addresses{};  // by host and slot; empty: one host, and no addresses
 };
 
 struct StartProcess {
-  MemberRecord member{};
-  bool is_founder = false;
+  WorkerRecord worker{};
+  bool is_initial = false;
 };
 struct Tell {
-  MemberId member = 0;
+  WorkerId worker = 0;
   Note note{};
 };
 struct EndProcess {
-  MemberId member = 0;
+  WorkerId worker = 0;
   env::Signal signal = env::Signal::kKill;
 };
-using Fact = std::variant<std::int64_t, double, std::string, std::vector<MemberId>>;
+using Fact = std::variant<std::int64_t, double, std::string, std::vector<WorkerId>>;
 using Facts = std::vector<std::pair<std::string, Fact>>;
 struct Happened {     // for the event log
   std::string event;  // started, joined, left, died, resized, stopped
@@ -62,25 +62,26 @@ using Action = std::variant<StartProcess, Tell, EndProcess, Happened>;
 
 class Roster {
  public:
-  // Founders and spares are to be started. Precondition: check(options).
+  // InitialWorkers and standby are to be started. Precondition: check(options).
   explicit Roster(const RosterOptions& options);
 
   // Observations.
-  void started(MemberId member, std::int64_t process);
+  void started(WorkerId worker, std::int64_t process);
   void on(const Ready& note);
   void on(const Report& note);
-  void ended(MemberId member, const env::ProcessExit& exit);
+  void ended(WorkerId worker, const env::ProcessExit& exit);
   // The processes of a host cannot be reached, or can be again; those that ended meanwhile have been made known.
   void host_lost(std::uint32_t host);
   void host_found(std::uint32_t host);
-  // Some time has passed. Founders wait for each other, and may not have had a postbox yet when one of them ended.
+  // Some time has passed. InitialWorkers wait for each other, and may not have had a mailbox yet when one of them
+  // ended.
   void remind();
 
-  // Wishes. An error says why not.
+  // Requests. An error says why not.
   Status resize(std::uint64_t size);
-  // All members stop at the same step. Processes that have never been heard of get a signal.
-  void drain();
-  Status drain(MemberId member);
+  // All workers stop at the same step. Processes that have never been heard of get a signal.
+  void stop();
+  Status stop(WorkerId worker);
   // Ends every process at once.
   void kill_all();
 
@@ -88,64 +89,64 @@ class Roster {
   // No process is left that can be reached, and none is to be started.
   bool is_over() const;
   // 0 if the training ended well: someone ended with 0 by itself, not because it was told to leave, and nobody who was
-  // a member then ended badly. Else the code of the first that ended badly, 128 + the number of the signal if it was
+  // a worker then ended badly. Else the code of the first that ended badly, 128 + the number of the signal if it was
   // one; 1 if all have left before the end.
   int exit_code() const;
   JobStatus status() const;
-  // "demo: ended well after step 600: 3 members; 5 processes, 1 died, 1 left".
+  // "demo: ended well after step 600: 3 workers; 5 processes, 1 died, 1 left".
   std::string summary() const;
-  const std::vector<MemberRecord>& founders() const { return founders_; }
+  const std::vector<WorkerRecord>& initial_workers() const { return initial_workers_; }
 
  private:
   struct Entry {
-    MemberRecord record{};
-    bool is_founder = false, is_spare = false;
+    WorkerRecord record{};
+    bool is_initial = false, is_standby = false;
     bool is_lost = false;       // its host is
     bool made_smaller = false;  // the job, when it was lost
     ProcessState state = ProcessState::kStarting;
     std::int64_t process = 0;
-    Report last{};  // its last report; epoch 0: none
+    Report last{};  // its last report; generation 0: none
     env::ProcessExit exit{};
 
     bool lives() const { return state != ProcessState::kEnded; }
-    // Is or was in a view with the model, or founds one.
-    bool has_state() const { return is_founder || last.epoch > 0; }
-    // Is a member, or will be.
-    bool counts() const { return lives() && !is_lost && !is_spare && state != ProcessState::kLeaving; }
+    // Is or was in a membership with the model, or founds one.
+    bool has_state() const { return is_initial || last.generation > 0; }
+    // Is a worker, or will be.
+    bool counts() const { return lives() && !is_lost && !is_standby && state != ProcessState::kLeaving; }
   };
 
-  void start(bool is_founder, bool is_spare);
-  void tell(MemberId member, Note note) { actions_.push_back(Tell{member, std::move(note)}); }
+  void start(bool is_initial, bool is_standby);
+  void tell(WorkerId worker, Note note) { actions_.push_back(Tell{worker, std::move(note)}); }
   void ask_to_join(Entry& entry);
   void ask_to_leave(Entry& entry);
   void balance();
   void end_idle();
-  std::optional<MemberRecord> free_place() const;
+  std::optional<WorkerRecord> free_place() const;
   bool reaches_any_host() const { return lost_hosts_.size() < hosts(); }
   std::size_t hosts() const { return std::max<std::size_t>(1, options_.addresses.size()); }
   void found_again(Entry& entry);
   int count() const;
-  std::vector<MemberRecord> contacts_for(MemberId member) const;
+  std::vector<WorkerRecord> contacts_for(WorkerId worker) const;
   void refuse_if_fixed(const Report& report);
-  void note_view(const Report& report);
-  std::string members_text() const;
+  void note_membership(const Report& report);
+  std::string workers_text() const;
 
   RosterOptions options_;
   int wanted_;
-  std::map<MemberId, Entry> entries_;
+  std::map<WorkerId, Entry> entries_;
   std::set<std::uint32_t> lost_hosts_;
-  std::vector<MemberRecord> founders_;
-  MemberId next_ = 1;
+  std::vector<WorkerRecord> initial_workers_;
+  WorkerId next_ = 1;
   int replaced_ = 0;
-  bool is_draining_ = false, is_finishing_ = false, is_too_small_ = false;
+  bool is_stopping_ = false, is_finishing_ = false, is_too_small_ = false;
   bool is_fixed_ = false;         // no process can join later
   bool is_refused_ = false;       // for that reason
   bool came_to_the_end_ = false;  // someone, by itself
-  Report view_{};                 // the latest in which anyone committed a step
-  std::uint64_t step_ = 0, pass_ = 0;
-  std::uint64_t resized_ = 0;  // epoch of the last change whose pause is known
+  Report membership_{};           // the latest in which anyone committed a step
+  std::uint64_t step_ = 0, epoch_ = 0;
+  std::uint64_t resized_ = 0;  // generation of the last change whose pause is known
   double pause_s_ = 0;
-  std::vector<MemberId> failed_;  // in the order of their ends
+  std::vector<WorkerId> failed_;  // in the order of their ends
   std::vector<Action> actions_;
 };
 

@@ -8,21 +8,21 @@ namespace {
 
 constexpr env::ProcessExit kWell{}, kKilled{0, 9};
 
-RosterOptions options(int size, int size_max, int spares = 0, int replacements = 0) {
+RosterOptions options(int size, int size_max, int standby = 0, int replacements = 0) {
   return {.job = "test",
           .size = size,
           .size_min = 1,
           .size_max = size_max,
-          .spares = spares,
+          .standby = standby,
           .replacements = replacements,
-          .slots = 2 * size_max + spares};
+          .slots = 2 * size_max + standby};
 }
 
 // What a launcher does with actions: starts at once, and keeps the rest for the test to look at.
 struct Book {
   Roster roster;
-  std::vector<MemberId> started{}, ended{}, joining{}, leaving{}, stopping{};
-  std::uint64_t epoch = 1;
+  std::vector<WorkerId> started{}, ended{}, joining{}, leaving{}, stopping{};
+  std::uint64_t generation = 1;
 
   explicit Book(const RosterOptions& how) : roster(how) { act(); }
 
@@ -30,39 +30,39 @@ struct Book {
     for (auto actions = roster.take_actions(); !actions.empty(); actions = roster.take_actions()) {
       for (const Action& action : actions) {
         if (const auto* start = std::get_if<StartProcess>(&action)) {
-          started.push_back(start->member.id);
-          roster.started(start->member.id, 1000 + static_cast<std::int64_t>(start->member.id));
+          started.push_back(start->worker.id);
+          roster.started(start->worker.id, 1000 + static_cast<std::int64_t>(start->worker.id));
         }
-        if (const auto* end = std::get_if<EndProcess>(&action)) ended.push_back(end->member);
+        if (const auto* end = std::get_if<EndProcess>(&action)) ended.push_back(end->worker);
         if (const auto* tell = std::get_if<Tell>(&action)) {
-          if (std::holds_alternative<JoinNow>(tell->note)) joining.push_back(tell->member);
-          if (std::holds_alternative<LeaveNow>(tell->note)) leaving.push_back(tell->member);
-          if (std::holds_alternative<StopNow>(tell->note)) stopping.push_back(tell->member);
+          if (std::holds_alternative<JoinNow>(tell->note)) joining.push_back(tell->worker);
+          if (std::holds_alternative<LeaveNow>(tell->note)) leaving.push_back(tell->worker);
+          if (std::holds_alternative<StopNow>(tell->note)) stopping.push_back(tell->worker);
         }
       }
     }
   }
-  // All of them are in a new view and say so.
-  void view(const std::vector<MemberId>& members, double pause_s = 0.001) {
-    epoch += 1;
-    for (const MemberId member : members)
-      roster.on(Report{member, epoch, 10 * epoch, 0, members, pause_s, false, true});
+  // All of them are in a new membership and say so.
+  void membership(const std::vector<WorkerId>& workers, double pause_s = 0.001) {
+    generation += 1;
+    for (const WorkerId worker : workers)
+      roster.on(Report{worker, generation, 10 * generation, 0, workers, pause_s, false, true});
     act();
   }
-  void ready(MemberId member) {
-    roster.on(Ready{member});
+  void ready(WorkerId worker) {
+    roster.on(Ready{worker});
     act();
   }
-  void end(MemberId member, const env::ProcessExit& exit) {
-    roster.ended(member, exit);
+  void end(WorkerId worker, const env::ProcessExit& exit) {
+    roster.ended(worker, exit);
     act();
   }
 };
 
-using Ids = std::vector<MemberId>;
+using Ids = std::vector<WorkerId>;
 
-Report fixed(MemberId member) {
-  return {.member = member, .epoch = 1, .step = 1, .members = {1, 2}, .has_committed = true, .is_fixed = true};
+Report fixed(WorkerId worker) {
+  return {.worker = worker, .generation = 1, .step = 1, .workers = {1, 2}, .has_committed = true, .is_fixed = true};
 }
 
 TEST(Roster, ATrainingThatCannotBeJoinedIsNotResized) {
@@ -78,30 +78,30 @@ TEST(Roster, ATrainingThatCannotBeJoinedIsNotResized) {
   EXPECT_EQ(book.ended, Ids{});
 }
 
-TEST(Roster, ATrainingThatCannotBeJoinedIsNotStartedWithSparesOrReplacements) {
+TEST(Roster, ATrainingThatCannotBeJoinedIsNotStartedWithStandbyWorkersOrRestarts) {
   for (const RosterOptions& how : {options(2, 4, 1), options(2, 4, 0, 3)}) {
     Book book(how);
     book.roster.on(fixed(1));
     book.act();
     EXPECT_EQ(std::set(book.ended.begin(), book.ended.end()), std::set(book.started.begin(), book.started.end()));
-    for (const MemberId member : book.started) book.end(member, kKilled);
+    for (const WorkerId worker : book.started) book.end(worker, kKilled);
     EXPECT_TRUE(book.roster.is_over());
     EXPECT_EQ(book.roster.exit_code(), 2);
   }
 }
 
-TEST(Roster, FoundersAndSparesAreStarted) {
+TEST(Roster, InitialAndStandbyWorkersAreStarted) {
   Book book(options(2, 4, 1));
   EXPECT_EQ(book.started, (Ids{1, 2, 3}));
-  ASSERT_EQ(book.roster.founders().size(), 2u);
-  EXPECT_EQ(book.roster.founders()[1], (MemberRecord{2, 0, 1}));
+  ASSERT_EQ(book.roster.initial_workers().size(), 2u);
+  EXPECT_EQ(book.roster.initial_workers()[1], (WorkerRecord{2, 0, 1}));
   book.ready(3);
   EXPECT_EQ(book.joining, Ids{});
 }
 
-TEST(Roster, GrowingTakesSparesFirstAndFillsThemUp) {
+TEST(Roster, GrowingTakesStandbyWorkersFirstAndFillsThemUp) {
   Book book(options(1, 4, 1));
-  book.view({1});
+  book.membership({1});
   book.ready(2);
   ASSERT_TRUE(book.roster.resize(3));
   book.act();
@@ -109,15 +109,15 @@ TEST(Roster, GrowingTakesSparesFirstAndFillsThemUp) {
   EXPECT_EQ(book.started, (Ids{1, 2, 3}));
   book.ready(3);
   EXPECT_EQ(book.joining, (Ids{2, 3}));
-  book.view({1, 2, 3});
+  book.membership({1, 2, 3});
   EXPECT_EQ(book.started, (Ids{1, 2, 3, 4}));
   book.ready(4);
   EXPECT_EQ(book.joining, (Ids{2, 3}));
 }
 
-TEST(Roster, ASpareThatIsNotReadyYetIsAskedWhenItIs) {
+TEST(Roster, AStandbyWorkerThatIsNotReadyYetIsAskedWhenItIs) {
   Book book(options(1, 2, 1));
-  book.view({1});
+  book.membership({1});
   ASSERT_TRUE(book.roster.resize(2));
   book.act();
   EXPECT_EQ(book.joining, Ids{});
@@ -130,11 +130,11 @@ TEST(Roster, ASpareThatIsNotReadyYetIsAskedWhenItIs) {
 
 TEST(Roster, ShrinkingAsksTheYoungestToLeave) {
   Book book(options(3, 3));
-  book.view({1, 2, 3});
+  book.membership({1, 2, 3});
   ASSERT_TRUE(book.roster.resize(1));
   book.act();
   EXPECT_EQ(book.leaving, (Ids{3, 2}));
-  book.view({1});
+  book.membership({1});
   book.end(3, kWell);
   book.end(2, kWell);
   EXPECT_FALSE(book.roster.is_over());
@@ -146,25 +146,25 @@ TEST(Roster, ShrinkingAsksTheYoungestToLeave) {
 
 TEST(Roster, TheDeadAreReplacedWhileReplacementsLast) {
   Book book(options(2, 2, 0, 1));
-  book.view({1, 2});
+  book.membership({1, 2});
   book.end(2, kKilled);
   EXPECT_EQ(book.started, (Ids{1, 2, 3}));
   book.ready(3);
-  book.view({1, 3});
+  book.membership({1, 3});
   book.end(3, kKilled);
   EXPECT_EQ(book.started, (Ids{1, 2, 3}));
   EXPECT_EQ(book.roster.status().size, 1u);
-  book.view({1});
+  book.membership({1});
   book.end(1, kWell);
   // Whoever was survived does not count.
   EXPECT_EQ(book.roster.exit_code(), 0);
   EXPECT_EQ(book.roster.summary(),
-            "test: ended well after step 40 with 1 members; 3 processes in all, 2 died, 1 replaced");
+            "test: ended well after step 40 with 1 workers; 3 processes in all, 2 died, 1 replaced");
 }
 
 TEST(Roster, ADeathAtTheEndCounts) {
   Book book(options(2, 2));
-  book.view({1, 2});
+  book.membership({1, 2});
   book.end(1, kWell);
   book.end(2, {.code = 5});
   EXPECT_TRUE(book.roster.is_over());
@@ -173,31 +173,31 @@ TEST(Roster, ADeathAtTheEndCounts) {
 
 TEST(Roster, AJobThatAllHaveLeftDidNotEndWell) {
   Book book(options(3, 3));
-  book.view({1, 2, 3});
+  book.membership({1, 2, 3});
   ASSERT_TRUE(book.roster.resize(1));
   // Told to leave as well, and killed before it is gone; those who were asked to leave have ended in order.
   book.roster.on(Report{1, 2, 20, 0, {1, 2, 3}, 0, true, true});
-  book.view({3});
+  book.membership({3});
   book.end(1, kKilled);
   book.end(2, kWell);
   book.end(3, kWell);
   // Came too late to get the model.
-  ASSERT_EQ(book.ended, (std::vector<MemberId>{4}));
+  ASSERT_EQ(book.ended, (std::vector<WorkerId>{4}));
   book.end(4, kKilled);
   EXPECT_TRUE(book.roster.is_over());
   EXPECT_EQ(book.roster.exit_code(), 137);
 
   Book left(options(1, 1));
-  left.view({1});
+  left.membership({1});
   left.roster.on(Report{1, 2, 20, 0, {1}, 0, true, true});  // told to leave
   left.act();
   left.end(1, kWell);
   EXPECT_EQ(left.roster.exit_code(), 1);
 }
 
-TEST(Roster, WithoutAnyoneWhoHasTheModelSparesAreEnded) {
+TEST(Roster, WithoutTheModelStandbyWorkersAreEnded) {
   Book book(options(1, 2, 2, 9));
-  book.view({1});
+  book.membership({1});
   book.ready(2);
   book.ready(3);
   book.end(1, kKilled);
@@ -210,25 +210,25 @@ TEST(Roster, WithoutAnyoneWhoHasTheModelSparesAreEnded) {
 
 TEST(Roster, OneThatLeavesByItselfIsNotReplacedUnlessTooFewAreLeft) {
   Book book(options(2, 2));
-  book.view({1, 2});
+  book.membership({1, 2});
   book.roster.on(Report{2, 2, 20, 0, {1, 2}, 0, true});
   book.act();
   book.end(2, kWell);
   EXPECT_EQ(book.started, (Ids{1, 2}));
-  book.view({1});
+  book.membership({1});
   book.roster.on(Report{1, 3, 30, 0, {1}, 0, true});
   book.act();
   EXPECT_EQ(book.started, (Ids{1, 2, 3}));
 }
 
-TEST(Roster, DrainingIsAskedForAgainUntilAllHaveEnded) {
+TEST(Roster, StoppingIsAskedForAgainUntilAllHaveEnded) {
   Book book(options(2, 2, 1));
-  book.view({1, 2});
-  book.roster.drain();
+  book.membership({1, 2});
+  book.roster.stop();
   book.act();
   EXPECT_EQ(book.stopping, (Ids{1, 2, 3}));
   EXPECT_EQ(book.ended, Ids{3});
-  book.view({1, 2});
+  book.membership({1, 2});
   EXPECT_EQ(book.stopping, (Ids{1, 2, 3, 1, 2}));
   EXPECT_FALSE(book.roster.resize(1));
   book.end(3, kKilled);
@@ -239,16 +239,16 @@ TEST(Roster, DrainingIsAskedForAgainUntilAllHaveEnded) {
   EXPECT_EQ(book.started.size(), 3u);
 }
 
-TEST(Roster, WrongWishesAreRefusedWithWhatIsPossible) {
+TEST(Roster, WrongRequestsAreRefusedWithWhatIsPossible) {
   Book book(options(2, 3, 1));
-  book.view({1, 2});
+  book.membership({1, 2});
   EXPECT_EQ(book.roster.resize(4).error().message(),
-            "job \"test\" can have 1 to 3 members, not 4; `orrery run --elastic` sets the bounds");
-  EXPECT_EQ(book.roster.drain(9).error().message(), "job \"test\" has no member 9; it has 1, 2");
-  EXPECT_EQ(book.roster.drain(3).error().message(), "process 3 is a spare, no member");
-  EXPECT_TRUE(book.roster.drain(2));
-  EXPECT_EQ(book.roster.drain(1).error().message(),
-            "job \"test\" needs at least 1 members; drain the whole job, or resize it first");
+            "job \"test\" can have 1 to 3 workers, not 4; `orrery run --elastic` sets the bounds");
+  EXPECT_EQ(book.roster.stop(9).error().message(), "job \"test\" has no worker 9; it has 1, 2");
+  EXPECT_EQ(book.roster.stop(3).error().message(), "process 3 is a standby, no worker");
+  EXPECT_TRUE(book.roster.stop(2));
+  EXPECT_EQ(book.roster.stop(1).error().message(),
+            "job \"test\" needs at least 1 workers; stop the whole job, or resize it first");
 }
 
 TEST(Roster, ImpossibleJobsAreRefused) {
@@ -260,7 +260,7 @@ TEST(Roster, ImpossibleJobsAreRefused) {
   EXPECT_FALSE(check(crowded));
 }
 
-// Any history of wishes, deaths and reports: never two living processes in a slot, never more than wanted asked to
+// Any history of requests, deaths and reports: never two living processes in a slot, never more than wanted asked to
 // stay, and when all have ended it is over.
 RC_GTEST_PROP(Roster, AnyHistoryKeepsTheBooksRight, ()) {
   Book book(options(2, 5, *rc::gen::inRange(0, 3), *rc::gen::inRange(0, 4)));
@@ -268,33 +268,33 @@ RC_GTEST_PROP(Roster, AnyHistoryKeepsTheBooksRight, ()) {
   for (int i = 0; i < events && !book.roster.is_over(); ++i) {
     const JobStatus status = book.roster.status();
     const auto pick = *rc::gen::inRange<std::size_t>(0, status.processes.size());
-    const MemberId member = status.processes[pick].member;
+    const WorkerId worker = status.processes[pick].worker;
     switch (*rc::gen::inRange(0, 5)) {
       case 0:
         (void)book.roster.resize(*rc::gen::inRange<std::uint64_t>(0, 7));
         break;
       case 1:
-        book.ready(member);
+        book.ready(worker);
         break;
       case 2:
-        book.view({member});
+        book.membership({worker});
         break;
       case 3:
-        book.end(member, *rc::gen::arbitrary<bool>() ? kWell : kKilled);
+        book.end(worker, *rc::gen::arbitrary<bool>() ? kWell : kKilled);
         break;
       default:
-        (void)book.roster.drain(member);
+        (void)book.roster.stop(worker);
     }
     book.act();
     std::uint64_t staying = 0;
     for (const ProcessStatus& process : book.roster.status().processes) {
-      staying += process.state == ProcessState::kMember || process.state == ProcessState::kJoining ? 1 : 0;
+      staying += process.state == ProcessState::kWorker || process.state == ProcessState::kJoining ? 1 : 0;
     }
-    RC_ASSERT(book.roster.status().is_draining || staying <= book.roster.status().size);
+    RC_ASSERT(book.roster.status().is_stopping || staying <= book.roster.status().size);
   }
   for (int left = 1000; !book.roster.is_over() && left > 0; --left) {
     const JobStatus status = book.roster.status();
-    book.end(status.processes.back().member, kKilled);
+    book.end(status.processes.back().worker, kKilled);
   }
   RC_ASSERT(book.roster.is_over());
 }
@@ -313,39 +313,39 @@ RosterOptions on_hosts(int hosts, int size, int size_max, int replacements) {
 TEST(Roster, StartsProcessesWhereTheFewestAre) {
   Book book(on_hosts(3, 5, 8, 0));
   std::vector<std::uint32_t> hosts;
-  for (const MemberRecord& founder : book.roster.founders()) hosts.push_back(founder.host);
+  for (const WorkerRecord& initial_worker : book.roster.initial_workers()) hosts.push_back(initial_worker.host);
   EXPECT_EQ(hosts, (std::vector<std::uint32_t>{0, 1, 2, 0, 1}));
-  EXPECT_EQ(book.roster.founders()[3], (MemberRecord{4, 0, 1, "10.0.0.0:7001"}));
+  EXPECT_EQ(book.roster.initial_workers()[3], (WorkerRecord{4, 0, 1, "10.0.0.0:7001"}));
 }
 
 TEST(Roster, ProcessesOfALostHostAreReplacedElsewhereAndNotTakenForDead) {
   Book book(on_hosts(3, 3, 4, 1));
-  book.view({1, 2, 3});
+  book.membership({1, 2, 3});
   book.roster.host_lost(2);
   for (const Action& action : book.roster.take_actions()) {
     const auto* const tell = std::get_if<Tell>(&action);
     EXPECT_FALSE(tell != nullptr && std::holds_alternative<Died>(tell->note));
     if (const auto* const start = std::get_if<StartProcess>(&action)) {
-      EXPECT_NE(start->member.host, 2u);
-      book.started.push_back(start->member.id);
+      EXPECT_NE(start->worker.host, 2u);
+      book.started.push_back(start->worker.id);
     }
   }
   EXPECT_EQ(book.started.back(), 4u);
   // It is heard of again: there is one too many, and the youngest has to go.
   book.roster.host_found(2);
-  book.view({1, 2, 3});
-  EXPECT_EQ(book.ended, (std::vector<MemberId>{4}));
+  book.membership({1, 2, 3});
+  EXPECT_EQ(book.ended, (std::vector<WorkerId>{4}));
 }
 
 TEST(Roster, WithoutReplacementsTheJobIsSmallerUntilTheHostIsBack) {
   Book book(on_hosts(2, 2, 2, 0));
-  book.view({1, 2});
+  book.membership({1, 2});
   book.roster.host_lost(1);
   book.act();
   EXPECT_EQ(book.roster.status().size, 1u);
   EXPECT_FALSE(book.roster.is_over());
   book.roster.host_found(1);
-  book.view({1, 2});
+  book.membership({1, 2});
   EXPECT_EQ(book.roster.status().size, 2u);
   // Lost for good: nobody waits for it.
   book.roster.host_lost(1);
@@ -356,7 +356,7 @@ TEST(Roster, WithoutReplacementsTheJobIsSmallerUntilTheHostIsBack) {
 
 TEST(Roster, ALauncherThatReachesNoHostDecidesNothing) {
   Book book(on_hosts(2, 2, 2, 0));
-  book.view({1, 2});
+  book.membership({1, 2});
   book.roster.host_lost(0);
   book.roster.host_lost(1);
   book.act();
@@ -364,7 +364,7 @@ TEST(Roster, ALauncherThatReachesNoHostDecidesNothing) {
   EXPECT_FALSE(book.roster.is_over());
   book.roster.host_found(0);
   book.roster.host_found(1);
-  book.view({1, 2});
+  book.membership({1, 2});
   EXPECT_EQ(book.roster.status().size, 2u);
   EXPECT_TRUE(book.stopping.empty());
 }

@@ -4,7 +4,7 @@
 //   mean = Σ decay^k x_(n-k) / Σ decay^k
 //
 // The divisor makes the first values count in full (bias correction; D. Kingma and J. Ba, "Adam", 2015, section 3).
-// Plain numbers, so that it can be handed to members that join.
+// Plain numbers, so that it can be handed to workers that join.
 
 #include <optional>
 

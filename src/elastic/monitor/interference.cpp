@@ -4,8 +4,8 @@
 
 namespace orrery::elastic {
 
-void Interference::add(std::uint64_t step, double exchange_s, double step_s, double members_now, double topology_now) {
-  if (members_now != members) *this = {.members = members_now, .topology = topology_now, .topology_step = step};
+void Interference::add(std::uint64_t step, double exchange_s, double step_s, double workers_now, double topology_now) {
+  if (workers_now != workers) *this = {.workers = workers_now, .topology = topology_now, .topology_step = step};
   if (topology_now != topology) {
     exchange = {.decay = exchange.decay};
     whole_step = {.decay = whole_step.decay};

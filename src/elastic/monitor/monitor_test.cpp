@@ -175,8 +175,8 @@ TEST(Interference, IsHowMuchLongerExchangesTakeThanTheyDid) {
   Interference watch;
   std::uint64_t step = 0;
   // Computing takes 60 ms, whatever the exchange does.
-  const auto exchange = [&](int steps, double seconds, double members, double topology) {
-    for (int i = 0; i < steps; ++i) watch.add(++step, seconds, seconds + 0.06, members, topology);
+  const auto exchange = [&](int steps, double seconds, double workers, double topology) {
+    for (int i = 0; i < steps; ++i) watch.add(++step, seconds, seconds + 0.06, workers, topology);
   };
   exchange(5, 0.01, 4, 0);
   EXPECT_FALSE(watch.index() || watch.slowdown()) << "too early";
@@ -193,7 +193,7 @@ TEST(Interference, IsHowMuchLongerExchangesTakeThanTheyDid) {
   EXPECT_NEAR(*watch.index(), 1.2, 0.01) << "the reference is that of before";
   EXPECT_NEAR(*watch.slowdown(), 0.072 / 0.07, 0.001);
   exchange(40, 0.05, 3, 1);
-  EXPECT_NEAR(*watch.index(), 1, 1e-9) << "other members have a time of their own";
+  EXPECT_NEAR(*watch.index(), 1, 1e-9) << "other workers have a time of their own";
 }
 
 }  // namespace

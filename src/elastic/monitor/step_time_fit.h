@@ -5,7 +5,7 @@
 //
 // fitted by weighted least squares of relative errors: a step of time T counts 1 / T², older ones less. What has not
 // been varied cannot be told apart, so a and c are pulled to 0 by a little: before other sizes were seen, all time is
-// computing. Plain numbers, so that it can be handed to members that join.
+// computing. Plain numbers, so that it can be handed to workers that join.
 
 #include <array>
 #include <optional>

@@ -3,8 +3,8 @@
 //
 // `seconds`: what a message takes over every link, [to · ranks + from]. A rank's work in a tree is what it sends, up to
 // its parent and down to its children, one after the other; the tree takes as long as its busiest rank, and a step's
-// latency per level. Tried are the star around every rank, and heap-shaped trees of two children per rank with every
-// root and then the ranks with the best links first. The fastest is taken; ties go to the one that comes first.
+// latency per level. Tried are the star around every rank, and work queue-shaped trees of two children per rank with
+// every root and then the ranks with the best links first. The fastest is taken; ties go to the one that comes first.
 
 #include <span>
 #include <vector>

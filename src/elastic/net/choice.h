@@ -7,8 +7,8 @@
 // sizes the time is interpolated, above the largest it is continued. An operation gets the fastest algorithm that can
 // do it; the all-reduce of an algorithm stands for its other collectives. Ties go to the one that comes first in
 // Algorithm. Tensors above the largest size go by the ring if it is at most a tenth slower, per byte of the busiest
-// rank: there a rank hears from one neighbour only, so what several send at once does not crowd at its door, and nobody
-// sends more than he must. Smaller tensors do not show either, because they fit into the buffers of a network.
+// rank: there a rank hears from one neighbour only, so what several send at once does not crowd at its listener, and
+// nobody sends more than he must. Smaller tensors do not show either, because they fit into the buffers of a network.
 //
 // The choice is a function of table and descriptor, so ranks with the same table choose alike.
 

@@ -13,9 +13,9 @@ namespace orrery::elastic::net {
 namespace {
 
 // Ranks and what is on its way between them.
-class World {
+class SimulatedJob {
  public:
-  World(Algorithm algorithm, const Plan& plan, const std::vector<TensorBytes>& inputs, std::uint64_t seed)
+  SimulatedJob(Algorithm algorithm, const Plan& plan, const std::vector<TensorBytes>& inputs, std::uint64_t seed)
       : random_(seed) {
     const auto ranks = static_cast<std::size_t>(plan.ranks);
     ranks_.reserve(ranks);
@@ -56,16 +56,16 @@ class World {
     std::span<const std::byte> bytes{};
   };
   struct Rank final : Executor::Outlet {
-    Rank(World& world_in, int rank_in) : world(world_in), rank(rank_in) {}
+    Rank(SimulatedJob& world_in, int rank_in) : job(world_in), rank(rank_in) {}
     void send(int to, std::uint32_t part, std::span<const std::byte> bytes) override {
-      world.events_[{rank, to}].push_back({part, bytes});
+      job.events_[{rank, to}].push_back({part, bytes});
     }
     bool send_early(int to, std::uint32_t part, std::span<const std::byte> bytes) override {
-      if (world.random_.below(2) == 0) return false;
+      if (job.random_.below(2) == 0) return false;
       send(to, part, bytes);
       return true;
     }
-    World& world;
+    SimulatedJob& job;
     int rank;
     TensorBytes memory, all;
     Schedule schedule;
@@ -108,7 +108,7 @@ std::vector<int> some_tree(int ranks) {
 }
 
 // Whether `rank` has what it must; `exact`: with the bits of the rank order.
-void expect_result(const World& world, const Descriptor& what, const std::vector<TensorBytes>& inputs, int rank,
+void expect_result(const SimulatedJob& job, const Descriptor& what, const std::vector<TensorBytes>& inputs, int rank,
                    bool exact, const std::string& text) {
   const auto ranks = static_cast<int>(inputs.size());
   const bool is_root = rank == what.root;
@@ -121,17 +121,17 @@ void expect_result(const World& world, const Descriptor& what, const std::vector
       return TensorBytes(bytes.begin() + static_cast<std::ptrdiff_t>(range.begin),
                          bytes.begin() + static_cast<std::ptrdiff_t>(range.end));
     };
-    EXPECT_TRUE(!exact || same_values(what.type, part(world.memory(rank)), part(expected))) << text;
+    EXPECT_TRUE(!exact || same_values(what.type, part(job.memory(rank)), part(expected))) << text;
     return;
   }
   if (what.collective == Collective::kBroadcast) {
-    EXPECT_EQ(world.memory(rank), inputs[what.root]) << text;
+    EXPECT_EQ(job.memory(rank), inputs[what.root]) << text;
     return;
   }
   if (what.collective == Collective::kGather && !is_root) return;
   TensorBytes joined;
   for (const TensorBytes& input : inputs) joined.insert(joined.end(), input.begin(), input.end());
-  EXPECT_EQ(world.all(rank), joined) << text;
+  EXPECT_EQ(job.all(rank), joined) << text;
 }
 
 constexpr Collective kMoving[] = {Collective::kAllReduce, Collective::kReduceScatter, Collective::kReduce,
@@ -161,9 +161,9 @@ TEST(NetExecutor, EveryAlgorithmOnEverySizeTypeAndNumberOfRanks) {
           const Plan plan = {what, 0, ranks, 1 << 10, parents};
           const std::string text =
               std::string(to_string(algorithm)) + ", " + to_string(what) + ", " + std::to_string(ranks) + " ranks";
-          World world(algorithm, plan, inputs, random.next());
-          ASSERT_TRUE(world.run()) << text;
-          for (int rank = 0; rank < ranks; ++rank) expect_result(world, what, inputs, rank, exact, text);
+          SimulatedJob job(algorithm, plan, inputs, random.next());
+          ASSERT_TRUE(job.run()) << text;
+          for (int rank = 0; rank < ranks; ++rank) expect_result(job, what, inputs, rank, exact, text);
         }
       }
     }
@@ -180,10 +180,10 @@ TEST(NetExecutor, EveryCountWithEveryAlgorithmOfAllReduce) {
         std::vector<TensorBytes> inputs;
         for (int rank = 0; rank < ranks; ++rank) inputs.push_back(random_tensor(random, what.type, count, false));
         const std::vector<int> parents = some_tree(ranks);
-        World world(algorithm, {what, 0, ranks, 1 << 10, parents}, inputs, random.next());
-        ASSERT_TRUE(world.run()) << to_string(algorithm) << " " << count;
+        SimulatedJob job(algorithm, {what, 0, ranks, 1 << 10, parents}, inputs, random.next());
+        ASSERT_TRUE(job.run()) << to_string(algorithm) << " " << count;
         for (int rank = 0; rank < ranks; ++rank) {
-          expect_result(world, what, inputs, rank, true, std::string(to_string(algorithm)));
+          expect_result(job, what, inputs, rank, true, std::string(to_string(algorithm)));
         }
       }
     }
@@ -201,8 +201,8 @@ TEST(NetExecutor, BitsDoNotDependOnTimingAndAreTheSameOnAllRanks) {
     for (int rank = 0; rank < ranks; ++rank) inputs.push_back(random_tensor(random, type, what.count, true));
     const std::vector<int> parents = some_tree(ranks);
     const Plan plan = {what, 0, ranks, 1 << 10, parents};
-    World first(algorithm, plan, inputs, 2 * static_cast<std::uint64_t>(round));
-    World second(algorithm, plan, inputs, 2 * static_cast<std::uint64_t>(round) + 1);
+    SimulatedJob first(algorithm, plan, inputs, 2 * static_cast<std::uint64_t>(round));
+    SimulatedJob second(algorithm, plan, inputs, 2 * static_cast<std::uint64_t>(round) + 1);
     ASSERT_TRUE(first.run());
     ASSERT_TRUE(second.run());
     for (int rank = 0; rank < ranks; ++rank) {
@@ -220,9 +220,9 @@ TEST(NetExecutor, ExchangeCliqueAndStarHaveTheBitsOfTheRankOrder) {
         const Descriptor what = {Collective::kAllReduce, type, op, 0, 777};
         std::vector<TensorBytes> inputs;
         for (int rank = 0; rank < 5; ++rank) inputs.push_back(random_tensor(random, type, what.count, true));
-        World world(algorithm, {what, 0, 5, 1 << 10, {}}, inputs, random.next());
-        ASSERT_TRUE(world.run());
-        EXPECT_TRUE(same_values(type, world.memory(3), combined(type, op, inputs)))
+        SimulatedJob job(algorithm, {what, 0, 5, 1 << 10, {}}, inputs, random.next());
+        ASSERT_TRUE(job.run());
+        EXPECT_TRUE(same_values(type, job.memory(3), combined(type, op, inputs)))
             << to_string(algorithm) << " " << to_string(what);
       }
     }

@@ -29,8 +29,8 @@ Nonce random_nonce() {
   return nonce;
 }
 
-Proof proof_of(const Hello& hello, Speaker speaker, const std::string& secret, const Nonce& challenge) {
-  Hello unproven = hello;
+Proof proof_of(const Handshake& handshake, Speaker speaker, const std::string& secret, const Nonce& challenge) {
+  Handshake unproven = handshake;
   unproven.proof = {};
   std::string said = speaker == Speaker::kConnects ? "connects" : "listens";
   said += text_of(encode(unproven));
@@ -41,8 +41,8 @@ Proof proof_of(const Hello& hello, Speaker speaker, const std::string& secret, c
   return proof;
 }
 
-bool is_proven(const Hello& hello, Speaker speaker, const std::string& secret, const Nonce& challenge) {
-  return is_same_secret(text_of(hello.proof), text_of(proof_of(hello, speaker, secret, challenge)));
+bool is_proven(const Handshake& handshake, Speaker speaker, const std::string& secret, const Nonce& challenge) {
+  return is_same_secret(text_of(handshake.proof), text_of(proof_of(handshake, speaker, secret, challenge)));
 }
 
 ReadState read_some(int socket, std::span<std::byte> bytes, std::size_t& read) {
@@ -63,33 +63,34 @@ Status write_at_once(int socket, std::span<const std::byte> bytes) {
   return env::posix_error(errno, "cannot shake hands");
 }
 
-Greeting::Greeting(std::string secret, const Hello& hello) : secret_(std::move(secret)), hello_(hello) {
-  hello_.nonce = random_nonce();
+OutgoingHandshake::OutgoingHandshake(std::string secret, const Handshake& handshake)
+    : secret_(std::move(secret)), handshake_(handshake) {
+  handshake_.nonce = random_nonce();
 }
 
-Greeting::State Greeting::hear_challenge(int socket) {
+OutgoingHandshake::State OutgoingHandshake::hear_challenge(int socket) {
   const ReadState heard = read_some(socket, challenge_bytes_, read_);
   if (heard != ReadState::kWhole) return heard == ReadState::kMore ? State::kWaits : State::kGone;
   const auto challenge = decode_challenge(challenge_bytes_);
   if (!challenge) return State::kGone;
   challenge_ = *challenge;
-  hello_.proof = proof_of(hello_, Speaker::kConnects, secret_, challenge_);
+  handshake_.proof = proof_of(handshake_, Speaker::kConnects, secret_, challenge_);
   read_ = 0;
-  return write_at_once(socket, encode(hello_)) ? State::kSaid : State::kGone;
+  return write_at_once(socket, encode(handshake_)) ? State::kSaid : State::kGone;
 }
 
-Greeting::State Greeting::hear_answer(int socket) {
+OutgoingHandshake::State OutgoingHandshake::hear_answer(int socket) {
   const ReadState heard = read_some(socket, answer_bytes_, read_);
   if (heard != ReadState::kWhole) return heard == ReadState::kMore ? State::kSaid : State::kGone;
-  const auto answer = decode_hello(answer_bytes_);
+  const auto answer = decode_handshake(answer_bytes_);
   if (!answer) return State::kGone;
   answer_ = *answer;
   if (answer_.verdict == Verdict::kWrongSecret) return State::kAnswered;
-  const bool is_ours = answer_.nonce == hello_.nonce && is_proven(answer_, Speaker::kListens, secret_, challenge_);
+  const bool is_ours = answer_.nonce == handshake_.nonce && is_proven(answer_, Speaker::kListens, secret_, challenge_);
   return is_ours ? State::kAnswered : State::kGone;
 }
 
-Greeting::State Greeting::move(int socket) {
+OutgoingHandshake::State OutgoingHandshake::move(int socket) {
   if (state_ == State::kWaits) state_ = hear_challenge(socket);
   if (state_ == State::kSaid) state_ = hear_answer(socket);
   return state_;

@@ -2,16 +2,16 @@
 // How the two ends of a new connection prove to each other that they know the secret of their job, before either
 // believes anything else:
 //
-//   connects                          listens (door.h)
+//   connects                          listens (listener.h)
 //                          <-------   challenge: random bytes
-//   hello: nonce, proof    ------->   is checked against the challenge
+//   handshake: nonce, proof    ------->   is checked against the challenge
 //                          <-------   answer: verdict, proof
 //
 // A proof is an HMAC-SHA-256 with the secret as its key, of which end speaks, all that it says, and the challenge. The
 // random bytes of both ends are in it, so no proof serves twice. Neither the secret nor a number made of it is ever
 // sent. A connection that does not prove it is told kWrongSecret and closed; everything else in that answer is zero.
 //
-// Zero bytes before a hello are heartbeats: they let the listener's machine answer while its process is busy.
+// Zero bytes before a handshake are heartbeats: they let the listener's machine answer while its process is busy.
 
 #include <cstdint>
 #include <span>
@@ -24,9 +24,9 @@ namespace orrery::elastic::net {
 Nonce random_nonce();
 
 enum class Speaker : std::uint8_t { kConnects, kListens };
-// `hello.proof` does not matter.
-Proof proof_of(const Hello& hello, Speaker speaker, const std::string& secret, const Nonce& challenge);
-bool is_proven(const Hello& hello, Speaker speaker, const std::string& secret, const Nonce& challenge);
+// `handshake.proof` does not matter.
+Proof proof_of(const Handshake& handshake, Speaker speaker, const std::string& secret, const Nonce& challenge);
+bool is_proven(const Handshake& handshake, Speaker speaker, const std::string& secret, const Nonce& challenge);
 
 enum class ReadState { kMore, kWhole, kGone };
 // Fills `bytes` from a socket, of which `read` are there already. Never waits.
@@ -35,35 +35,35 @@ ReadState read_some(int socket, std::span<std::byte> bytes, std::size_t& read);
 Status write_at_once(int socket, std::span<const std::byte> bytes);
 
 // The end that connects. Never waits.
-class Greeting {
+class OutgoingHandshake {
  public:
   enum class State {
     kWaits,     // for the challenge
-    kSaid,      // the hello
+    kSaid,      // the handshake
     kAnswered,  // see answer(); it was proven, or is kWrongSecret
     kGone,      // the other end has closed the connection, or does not keep to this
   };
 
-  // `hello` without nonce and proof.
-  Greeting(std::string secret, const Hello& hello);
+  // `handshake` without nonce and proof.
+  OutgoingHandshake(std::string secret, const Handshake& handshake);
 
   // Reads and writes what it can.
   State move(int socket);
   State state() const { return state_; }
-  const Hello& answer() const { return answer_; }
+  const Handshake& answer() const { return answer_; }
 
  private:
   State hear_challenge(int socket);
   State hear_answer(int socket);
 
   std::string secret_;
-  Hello hello_;
+  Handshake handshake_;
   State state_ = State::kWaits;
   Nonce challenge_{};
   ChallengeBytes challenge_bytes_{};
-  HelloBytes answer_bytes_{};
+  HandshakeBytes answer_bytes_{};
   std::size_t read_ = 0;
-  Hello answer_{};
+  Handshake answer_{};
 };
 
 }  // namespace orrery::elastic::net

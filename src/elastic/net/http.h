@@ -1,5 +1,5 @@
 #pragma once
-// As much of HTTP/1.1 (RFC 9112) as a status page and a few wishes need: one request without a body per connection,
+// As much of HTTP/1.1 (RFC 9112) as a status page and a few requests need: one request without a body per connection,
 // then one answer, then the end. Strict and bounded: what is not plainly right is refused. Pure.
 
 #include <map>

@@ -24,66 +24,67 @@ env::Address HttpServer::address() const {
 }
 
 void HttpServer::add_descriptors(std::vector<int>& descriptors) const {
-  // A full house has no door.
-  if (visitors_.size() < kVisitorsMax && !is_full_) descriptors.push_back(listener_.get());
-  for (const Visitor& visitor : visitors_) {
-    if (visitor.said.empty()) descriptors.push_back(visitor.socket.get());
+  // A full house has no listener.
+  if (pending_.size() < kPendingMax && !is_full_) descriptors.push_back(listener_.get());
+  for (const PendingConnection& pending : pending_) {
+    if (pending.said.empty()) descriptors.push_back(pending.socket.get());
   }
 }
 
 bool HttpServer::has_output() const {
-  return std::any_of(visitors_.begin(), visitors_.end(), [](const Visitor& visitor) { return !visitor.said.empty(); });
+  return std::any_of(pending_.begin(), pending_.end(),
+                     [](const PendingConnection& pending) { return !pending.said.empty(); });
 }
 
 void HttpServer::let_in() {
   is_full_ = false;
   const auto drop_oldest = [this] {
-    is_full_ = visitors_.empty();
-    if (!is_full_) visitors_.erase(visitors_.begin());
+    is_full_ = pending_.empty();
+    if (!is_full_) pending_.erase(pending_.begin());
     return !is_full_;
   };
-  while (visitors_.size() < kVisitorsMax) {
+  while (pending_.size() < kPendingMax) {
     auto socket = accept_or_drop(listener_.get(), drop_oldest);
     if (!socket || !*socket) return;
-    visitors_.push_back({.socket = std::move(**socket), .until = clock_.monotonic() + kVisitMax});
+    pending_.push_back({.socket = std::move(**socket), .until = clock_.monotonic() + kVisitMax});
   }
 }
 
-void HttpServer::hear(Visitor& visitor, const std::function<HttpAnswer(const HttpRequest&)>& answer) {
+void HttpServer::hear(PendingConnection& pending, const std::function<HttpAnswer(const HttpRequest&)>& answer) {
   std::array<char, 4096> buffer;
-  const ssize_t got = ::recv(visitor.socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  const ssize_t got = ::recv(pending.socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {
-    visitor.is_over = true;
+    pending.is_over = true;
     return;
   }
-  visitor.asked.append(buffer.data(), static_cast<std::size_t>(got));
-  HttpRead read = read_http(visitor.asked);
-  if (read.request) read.request->is_from_our_user = is_peer_our_user(visitor.socket.get());
-  if (read.request) visitor.said = to_bytes(answer(*read.request));
-  if (read.refusal) visitor.said = to_bytes(*read.refusal);
+  pending.asked.append(buffer.data(), static_cast<std::size_t>(got));
+  HttpRead read = read_http(pending.asked);
+  if (read.request) read.request->is_from_our_user = is_peer_our_user(pending.socket.get());
+  if (read.request) pending.said = to_bytes(answer(*read.request));
+  if (read.refusal) pending.said = to_bytes(*read.refusal);
 }
 
-void HttpServer::speak(Visitor& visitor) {
-  const std::size_t left = visitor.said.size() - visitor.written;
+void HttpServer::speak(PendingConnection& pending) {
+  const std::size_t left = pending.said.size() - pending.written;
   const ssize_t put =
-      ::send(visitor.socket.get(), visitor.said.data() + visitor.written, left, MSG_DONTWAIT | MSG_NOSIGNAL);
+      ::send(pending.socket.get(), pending.said.data() + pending.written, left, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (put < 0) {
-    visitor.is_over = errno != EAGAIN && errno != EINTR;
+    pending.is_over = errno != EAGAIN && errno != EINTR;
     return;
   }
-  visitor.written += static_cast<std::size_t>(put);
-  visitor.is_over = visitor.written == visitor.said.size();
+  pending.written += static_cast<std::size_t>(put);
+  pending.is_over = pending.written == pending.said.size();
 }
 
 void HttpServer::move(const std::function<HttpAnswer(const HttpRequest&)>& answer) {
   let_in();
-  for (Visitor& visitor : visitors_) {
-    if (visitor.said.empty()) hear(visitor, answer);
-    if (!visitor.said.empty()) speak(visitor);
-    visitor.is_over = visitor.is_over || clock_.monotonic() > visitor.until;
+  for (PendingConnection& pending : pending_) {
+    if (pending.said.empty()) hear(pending, answer);
+    if (!pending.said.empty()) speak(pending);
+    pending.is_over = pending.is_over || clock_.monotonic() > pending.until;
   }
-  std::erase_if(visitors_, [](const Visitor& visitor) { return visitor.is_over; });
+  std::erase_if(pending_, [](const PendingConnection& pending) { return pending.is_over; });
 }
 
 }  // namespace orrery::elastic::net

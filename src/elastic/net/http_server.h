@@ -1,6 +1,6 @@
 #pragma once
 // Answers HTTP requests (http.h) beside other work: nothing ever waits, there are no threads. A bounded number of
-// visitors at a time; whoever has not asked and read within `kVisitMax` is sent away.
+// pending at a time; whoever has not asked and read within `kVisitMax` is sent away.
 
 #include <functional>
 #include <vector>
@@ -15,7 +15,7 @@ namespace orrery::elastic::net {
 
 class HttpServer {
  public:
-  static constexpr std::size_t kVisitorsMax = 32;
+  static constexpr std::size_t kPendingMax = 32;
   static constexpr Seconds kVisitMax{5};
 
   static Result<std::unique_ptr<HttpServer>> listen(const env::Address& address, env::Clock& clock);
@@ -24,13 +24,13 @@ class HttpServer {
   // With the port that the machine chose, if it did.
   env::Address address() const;
   void add_descriptors(std::vector<int>& descriptors) const;
-  // Something waits to be read by a visitor: move() again soon.
+  // Something waits to be read by a pending: move() again soon.
   bool has_output() const;
   // Reads, answers and writes what can be. `answer` is called once for each request.
   void move(const std::function<HttpAnswer(const HttpRequest&)>& answer);
 
  private:
-  struct Visitor {
+  struct PendingConnection {
     env::FileDescriptor socket;
     Seconds until;
     std::string asked{}, said{};
@@ -40,13 +40,13 @@ class HttpServer {
 
   HttpServer(env::FileDescriptor listener, env::Clock& clock) : listener_(std::move(listener)), clock_(clock) {}
   void let_in();
-  void hear(Visitor& visitor, const std::function<HttpAnswer(const HttpRequest&)>& answer);
-  static void speak(Visitor& visitor);
+  void hear(PendingConnection& pending, const std::function<HttpAnswer(const HttpRequest&)>& answer);
+  static void speak(PendingConnection& pending);
 
   env::FileDescriptor listener_;
   env::Clock& clock_;
-  std::vector<Visitor> visitors_;  // the oldest first
-  bool is_full_ = false;           // no descriptor is left for a visitor: one that waits would wake us without end
+  std::vector<PendingConnection> pending_;  // the oldest first
+  bool is_full_ = false;  // no descriptor is left for a pending: one that waits would wake us without end
 };
 
 }  // namespace orrery::elastic::net

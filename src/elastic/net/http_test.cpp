@@ -57,7 +57,7 @@ RC_GTEST_PROP(Http, NobodyIsListenedToForEver, ()) {
 }
 
 RC_GTEST_PROP(Http, AnyBytesAreARequestOrRefusedOrNotEnough, ()) {
-  std::string bytes = "POST /drain?member=2 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\n\r\n";
+  std::string bytes = "POST /stop?worker=2 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\n\r\n";
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
     bytes[*rc::gen::inRange<std::size_t>(0, bytes.size())] = *rc::gen::arbitrary<char>();
   }

@@ -33,7 +33,7 @@ Link::Link(env::FileDescriptor socket, int peer, const WireLimits& limits, bool 
 
 // Adds what every frame carries: its length, the credit that is owed, the checksum.
 void Link::finish(Outgoing& frame, std::span<const std::byte> payload) {
-  frame.header.epoch = limits_.epoch;
+  frame.header.generation = limits_.generation;
   frame.header.length = static_cast<std::uint32_t>(payload.size());
   frame.header.credit = owed_;
   owed_ = 0;
@@ -202,7 +202,7 @@ Status Link::take_payload(Receiver& receiver) {
 
 Result<bool> Link::receive(Receiver& receiver) {
   std::size_t total = 0;
-  bool drained = false;
+  bool stopped = false;
   for (;;) {
     while (header_ ? payload_read_ == header_->length : stage_end_ - stage_begin_ >= kHeaderBytes) {
       if (header_) {
@@ -211,13 +211,13 @@ Result<bool> Link::receive(Receiver& receiver) {
         ORRERY_TRY_VOID(take_header(receiver));
       }
     }
-    if (drained || total >= kReadBytesPerCall) return total > 0;
+    if (stopped || total >= kReadBytesPerCall) return total > 0;
     const std::size_t room =
         (header_ ? header_->length - payload_read_ : 0) + stage_.size() - (header_ ? 0 : stage_end_ - stage_begin_);
     auto got = read_more();
     if (!got && left_) return total > 0;  // it has said goodbye before
     if (!got) return std::move(got).error();
-    drained = *got < room;
+    stopped = *got < room;
     total += *got;
     if (*got == 0) return total > 0;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// One connection to another rank in an epoch: frames out of a queue, frames in to a receiver, nothing ever waits.
+// One connection to another rank in an generation: frames out of a queue, frames in to a receiver, nothing ever waits.
 //
 // Payloads are written from where they lie and read to where they belong; the few bytes around headers are the only
 // ones that are copied. Frames that cannot wait behind tensors (credit, heartbeats, revocation) go before them.
@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "elastic/net/pulse.h"
+#include "elastic/net/heartbeat.h"
 #include "elastic/net/wire.h"
 #include "env/posix.h"
 
@@ -31,7 +31,7 @@ class Receiver {
   virtual ~Receiver() = default;
   // Where to put the payload of a tensor's frame: `header.length` bytes that stay until arrived().
   virtual Result<std::byte*> place(int from, const FrameHeader& header) = 0;
-  // The frame is complete. An error ends the epoch.
+  // The frame is complete. An error ends the generation.
   virtual Status arrived(int from, const FrameHeader& header, std::byte* payload) = 0;
 };
 
@@ -83,7 +83,7 @@ class Link {
   // Whether so much is owed that a frame of its own should bring it back.
   bool owes_much() const { return owed_ > limits_.early_bytes / 2; }
 
-  Pulse& pulse() { return pulse_; }
+  Heartbeat& heartbeat() { return heartbeat_; }
   std::uint64_t bytes_written() const { return bytes_written_; }
   std::uint64_t frames_read() const { return frames_read_; }
 
@@ -115,7 +115,7 @@ class Link {
   bool left_ = false;
   std::uint64_t frames_read_ = 0;
 
-  Pulse pulse_;
+  Heartbeat heartbeat_;
 };
 
 }  // namespace orrery::elastic::net

@@ -28,10 +28,10 @@ std::uint32_t settings_of(const MeshOptions& options) {
   return static_cast<std::uint32_t>(hash64(text));
 }
 
-Error refused(int rank, Verdict verdict, std::uint64_t epoch) {
+Error refused(int rank, Verdict verdict, std::uint64_t generation) {
   switch (verdict) {
-    case Verdict::kStaleEpoch:
-      return Error::unavailable(fmt::format("rank {} is in epoch {} already", rank, epoch));
+    case Verdict::kStaleGeneration:
+      return Error::unavailable(fmt::format("rank {} is in generation {} already", rank, generation));
     case Verdict::kWrongSettings:
       return Error::invalid(fmt::format("rank {} has other settings of the network", rank));
     default:
@@ -41,32 +41,32 @@ Error refused(int rank, Verdict verdict, std::uint64_t epoch) {
 
 }  // namespace
 
-// The rendezvous of one epoch.
+// The rendezvous of one generation.
 class Mesh::Opening {
  public:
   Opening(Mesh& mesh, const MeshOptions& options)
       : mesh_(mesh),
         options_(options),
-        own_{.epoch = options.epoch,
+        own_{.generation = options.generation,
              .rank = static_cast<std::uint16_t>(options.rank),
              .ranks = static_cast<std::uint16_t>(options.addresses.size()),
              .settings = settings_of(options)} {}
 
   Status run() {
     for (int to = 0; to < options_.rank; ++to) {
-      ORRERY_TRY(const Endpoint endpoint, resolve(options_.addresses[static_cast<std::size_t>(to)]));
-      calls_.push_back({.to = to, .endpoint = endpoint});
+      ORRERY_TRY(const ResolvedAddress resolved, resolve(options_.addresses[static_cast<std::size_t>(to)]));
+      calls_.push_back({.to = to, .resolved = resolved});
     }
     const Seconds end = mesh_.now() + options_.open_max;
     for (int looks = 0;; ++looks) {
-      ORRERY_TRY_VOID(mesh_.door_.attend(options_.epoch));
-      ORRERY_TRY_VOID(welcome_visitors());
+      ORRERY_TRY_VOID(mesh_.listener_.attend(options_.generation));
+      ORRERY_TRY_VOID(welcome_pending());
       for (Call& call : calls_) ORRERY_TRY_VOID(move(call));
       std::erase_if(calls_, [](const Call& call) { return call.is_done; });
       if (std::vector<int> missing = missing_ranks(); missing.empty()) {
         return {};
       } else if (mesh_.now() > end) {
-        return Error::unavailable(fmt::format("epoch {}: rank {} did not come within {} s{}", options_.epoch,
+        return Error::unavailable(fmt::format("generation {}: rank {} did not come within {} s{}", options_.generation,
                                               fmt::join(missing, ", "), options_.open_max.value(), strangers()));
       }
       if (options_.meanwhile && looks % 4 == 3) ORRERY_TRY_VOID(options_.meanwhile());
@@ -78,9 +78,9 @@ class Mesh::Opening {
   // To a rank before us.
   struct Call {
     int to = 0;
-    Endpoint endpoint{};
+    ResolvedAddress resolved{};
     env::FileDescriptor socket{};
-    std::optional<Greeting> greeting{};  // since it is connected
+    std::optional<OutgoingHandshake> handshake{};  // since it is connected
     bool is_done = false, is_stranger = false;
     Seconds next_try{0};
   };
@@ -107,24 +107,24 @@ class Mesh::Opening {
     return missing;
   }
 
-  Status welcome_visitors() {
-    for (Door::Visitor& visitor : mesh_.door_.visitors_of(options_.epoch)) {
-      const int from = visitor.hello.rank;
+  Status welcome_pending() {
+    for (Listener::PendingConnection& pending : mesh_.listener_.pending_of(options_.generation)) {
+      const int from = pending.handshake.rank;
       Verdict verdict = Verdict::kWelcome;
-      if (visitor.hello.settings != own_.settings) verdict = Verdict::kWrongSettings;
-      if (visitor.hello.ranks != own_.ranks || from <= own_.rank || mesh_.link(from) != nullptr) {
+      if (pending.handshake.settings != own_.settings) verdict = Verdict::kWrongSettings;
+      if (pending.handshake.ranks != own_.ranks || from <= own_.rank || mesh_.link(from) != nullptr) {
         verdict = Verdict::kWrongRank;
       }
       // One that is gone again will be missing, and the waiting for it ends in time.
-      const bool told = mesh_.door_.answer(visitor, own_, verdict).has_value();
-      if (told && verdict == Verdict::kWelcome) connect(from, std::move(visitor.socket));
+      const bool told = mesh_.listener_.answer(pending, own_, verdict).has_value();
+      if (told && verdict == Verdict::kWelcome) connect(from, std::move(pending.socket));
     }
     return {};
   }
 
   void try_again(Call& call) {
     call.socket.close();
-    call.greeting.reset();
+    call.handshake.reset();
     call.next_try = mesh_.now() + kRetryAfter;
   }
 
@@ -132,36 +132,36 @@ class Mesh::Opening {
   bool is_connected(Call& call) {
     if (!call.socket.open()) {
       if (mesh_.now() < call.next_try) return false;
-      auto socket = begin_connect(call.endpoint);
+      auto socket = begin_connect(call.resolved);
       if (!socket) {
         try_again(call);
         return false;
       }
       call.socket = std::move(*socket);
     }
-    if (call.greeting) return true;
+    if (call.handshake) return true;
     pollfd look{call.socket.get(), POLLOUT, 0};
     if (::poll(&look, 1, 0) == 0) return false;
     if (!connected(call.socket.get())) {
       try_again(call);
       return false;
     }
-    call.greeting.emplace(mesh_.door_.secret(), own_);
+    call.handshake.emplace(mesh_.listener_.secret(), own_);
     return true;
   }
 
   Status move(Call& call) {
     if (!is_connected(call)) return {};
-    const Greeting::State state = call.greeting->move(call.socket.get());
-    if (state == Greeting::State::kWaits || state == Greeting::State::kSaid) return {};
-    const Hello answer = call.greeting->answer();
-    call.is_stranger = state == Greeting::State::kAnswered && answer.verdict == Verdict::kWrongSecret;
+    const OutgoingHandshake::State state = call.handshake->move(call.socket.get());
+    if (state == OutgoingHandshake::State::kWaits || state == OutgoingHandshake::State::kSaid) return {};
+    const Handshake answer = call.handshake->answer();
+    call.is_stranger = state == OutgoingHandshake::State::kAnswered && answer.verdict == Verdict::kWrongSecret;
     // What is not proven is no reason to give up.
-    if (state == Greeting::State::kGone || call.is_stranger) {
+    if (state == OutgoingHandshake::State::kGone || call.is_stranger) {
       try_again(call);
       return {};
     }
-    if (answer.verdict != Verdict::kWelcome) return refused(call.to, answer.verdict, answer.epoch);
+    if (answer.verdict != Verdict::kWelcome) return refused(call.to, answer.verdict, answer.generation);
     if (answer.rank != call.to) {
       return Error::invalid(fmt::format("rank {} answers at the address of rank {}", answer.rank, call.to));
     }
@@ -172,10 +172,10 @@ class Mesh::Opening {
 
   // A moment; an error if someone who was there is gone.
   Status wait() {
-    std::vector<pollfd> looks = {{mesh_.door_.descriptor(), POLLIN, 0}};
+    std::vector<pollfd> looks = {{mesh_.listener_.descriptor(), POLLIN, 0}};
     for (const Call& call : calls_) {
       if (call.socket.open()) {
-        looks.push_back({call.socket.get(), static_cast<short>(call.greeting ? POLLIN : POLLOUT), 0});
+        looks.push_back({call.socket.get(), static_cast<short>(call.handshake ? POLLIN : POLLOUT), 0});
       }
     }
     const std::size_t links = looks.size();
@@ -185,7 +185,7 @@ class Mesh::Opening {
     ::poll(looks.data(), looks.size(), 5);
     for (std::size_t i = links; i < looks.size(); ++i) {
       if ((looks[i].revents & (POLLRDHUP | POLLERR | POLLHUP)) != 0) {
-        return Error::unavailable(fmt::format("epoch {}: a rank came and went", options_.epoch));
+        return Error::unavailable(fmt::format("generation {}: a rank came and went", options_.generation));
       }
     }
     return {};
@@ -193,28 +193,28 @@ class Mesh::Opening {
 
   Mesh& mesh_;
   const MeshOptions& options_;
-  Hello own_;
+  Handshake own_;
   std::vector<Call> calls_;
 };
 
-Mesh::Mesh(Door& door, const MeshOptions& options)
-    : door_(door),
-      limits_{options.epoch, static_cast<int>(options.addresses.size()), options.data_bytes, options.early_bytes},
+Mesh::Mesh(Listener& listener, const MeshOptions& options)
+    : listener_(listener),
+      limits_{options.generation, static_cast<int>(options.addresses.size()), options.data_bytes, options.early_bytes},
       rank_(options.rank),
       checksum_(options.checksum),
-      patience_(options.ranks_here, available_cores()),
+      backoff_(options.ranks_here, available_cores()),
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
       links_(options.addresses.size()),
       left_(options.addresses.size()),
       wants_room_(options.addresses.size()),
       lives_(options.addresses.size()) {}
 
-Result<std::unique_ptr<Mesh>> Mesh::open(Door& door, const MeshOptions& options) {
+Result<std::unique_ptr<Mesh>> Mesh::open(Listener& listener, const MeshOptions& options) {
   const auto ranks = static_cast<int>(options.addresses.size());
   if (ranks < 1 || ranks > kRanksMax || options.rank < 0 || options.rank >= ranks) {
     return Error::invalid(fmt::format("rank {} of {}; at most {} ranks", options.rank, ranks, kRanksMax));
   }
-  std::unique_ptr<Mesh> mesh(new Mesh(door, options));
+  std::unique_ptr<Mesh> mesh(new Mesh(listener, options));
   if (!mesh->poll_.open()) return env::posix_error(errno, "cannot watch sockets");
   if (auto opened = Opening(*mesh, options).run(); !opened) {
     for (auto& link : mesh->links_) link.reset();  // without goodbye: the others shall not go on
@@ -225,7 +225,7 @@ Result<std::unique_ptr<Mesh>> Mesh::open(Door& door, const MeshOptions& options)
   }
   const Seconds now = mesh->now();
   for (Life& life : mesh->lives_) life.heard = now;
-  mesh->next_beat_ = now + Pulse::kInterval;
+  mesh->next_beat_ = now + Heartbeat::kInterval;
   return mesh;
 }
 
@@ -248,10 +248,10 @@ void Mesh::take_leave() {
       all_written = all_written && (link == nullptr || !link->has_output());
     }
     if (all_written || now() > end) break;
-    door_.clock().sleep(microseconds(50));
+    listener_.clock().sleep(microseconds(50));
   }
   for (auto& link : links_) {
-    if (link != nullptr) door_.see_off(link->take_socket());
+    if (link != nullptr) listener_.see_off(link->take_socket());
   }
 }
 
@@ -349,8 +349,8 @@ bool Mesh::progress(Receiver& receiver) {
 
 void Mesh::beat() {
   const Seconds time = now();
-  next_beat_ = time + Pulse::kInterval;
-  (void)door_.attend(epoch());
+  next_beat_ = time + Heartbeat::kInterval;
+  (void)listener_.attend(generation());
   for (int rank = 0; rank < size(); ++rank) {
     Link* const to = link(rank);
     if (to == nullptr) continue;
@@ -358,15 +358,16 @@ void Mesh::beat() {
     if (to->frames_read() != life.read) life.heard = time;
     life.read = to->frames_read();
     const PathState path = path_state(to->socket());
-    to->pulse().look(time, path.in_flight, path.since_answer);
-    if (to->pulse().is_silent()) {
+    to->heartbeat().look(time, path.in_flight, path.since_answer);
+    if (to->heartbeat().is_silent()) {
       revoke(fmt::format("the machine of rank {} has not answered for {:.0f} ms", rank,
-                         1e3 * to->pulse().silence().value()),
+                         1e3 * to->heartbeat().silence().value()),
              static_cast<std::uint16_t>(rank));
       return;
     }
     const bool seldom = time - life.heard > kQuietLong;
-    const bool due = !seldom || static_cast<std::uint64_t>(time.value() / Pulse::kInterval.value()) % kBeatsSeldom == 0;
+    const bool due =
+        !seldom || static_cast<std::uint64_t>(time.value() / Heartbeat::kInterval.value()) % kBeatsSeldom == 0;
     if (to->bytes_written() == life.written && !to->has_output() && due) {
       FrameHeader heartbeat;
       heartbeat.kind = FrameKind::kHeartbeat;
@@ -383,11 +384,11 @@ Seconds Mesh::quiet(int rank) const {
 }
 
 void Mesh::rest(std::uint32_t looks) {
-  rest_at_most(looks, Pulse::kInterval);
+  rest_at_most(looks, Heartbeat::kInterval);
 }
 
 void Mesh::rest_at_most(std::uint32_t looks, Seconds longest) {
-  if (!patience_.is_over(looks * kLooksPerPoll)) return patience_.spend(looks * kLooksPerPoll);
+  if (!backoff_.is_over(looks * kLooksPerPoll)) return backoff_.spend(looks * kLooksPerPoll);
   const Seconds left = std::min(longest, next_beat_ - now());
   const int milliseconds = static_cast<int>(1e3 * left.value()) + 1;
   if (left <= Seconds(0)) return;
@@ -414,7 +415,7 @@ void Mesh::revoke(const std::string& reason, std::uint16_t because_of) {
 }
 
 Error Mesh::revoked_error() const {
-  return Error::unavailable(fmt::format("epoch {} was revoked: {}", epoch(), reason_));
+  return Error::unavailable(fmt::format("generation {} was revoked: {}", generation(), reason_));
 }
 
 std::uint64_t Mesh::bytes_written() const {

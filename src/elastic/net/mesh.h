@@ -1,35 +1,36 @@
 #pragma once
-// One rank's connections to all other ranks of an epoch, and whether everyone is still there: what Port (host/port.h)
-// is on one host, between hosts.
+// One rank's connections to all other ranks of an generation, and whether everyone is still there: what Port
+// (host/port.h) is on one host, between hosts.
 //
 // Opening is a rendezvous: rank i connects to every rank j < i and is connected to by all others; it returns when all
-// connections of this rank stand. Every epoch has connections of its own, so nothing that was sent in one can be read
-// in another: bytes of an older epoch go with their connections, those of a newer one wait at the door (door.h).
+// connections of this rank stand. Every generation has connections of its own, so nothing that was sent in one can be
+// read in another: bytes of an older generation go with their connections, those of a newer one wait at the listener
+// (listener.h).
 //
 // All work is done inside calls, by one look at the sockets after the other; there are no threads.
 //
 // How the end of a rank is noticed:
 //   - its process ends: its machine closes the connections, at once
-//   - its machine is silent: heartbeats are not acknowledged in time (pulse.h)
+//   - its machine is silent: heartbeats are not acknowledged in time (heartbeat.h)
 //   - someone else has noticed: a revocation arrives
-// Whoever notices first revokes the epoch: it tells everyone and closes its connections, which tells those whom the
-// word does not reach. A process that is busy or stopped is not silent, because its machine answers; quiet() tells how
-// long nothing has come from it.
+// Whoever notices first revokes the generation: it tells everyone and closes its connections, which tells those whom
+// the word does not reach. A process that is busy or stopped is not silent, because its machine answers; quiet() tells
+// how long nothing has come from it.
 
 #include <functional>
 #include <memory>
 #include <vector>
 
-#include "elastic/host/patience.h"
-#include "elastic/net/door.h"
+#include "elastic/host/backoff.h"
 #include "elastic/net/link.h"
+#include "elastic/net/listener.h"
 
 namespace orrery::elastic::net {
 
 struct MeshOptions {
-  std::uint64_t epoch = 1;              // above every earlier one
+  std::uint64_t generation = 1;         // above every earlier one
   int rank = 0;                         // ours
-  std::vector<env::Address> addresses;  // of the doors of all ranks; ours may be empty
+  std::vector<env::Address> addresses;  // of the listeners of all ranks; ours may be empty
   Seconds open_max{30};                 // the longest time to wait for the others
   std::function<Status()> meanwhile{};  // called now and then while waiting for them; its error ends the waiting
   int ranks_here = 1;                   // that share the cores of this host; decides how to wait
@@ -48,21 +49,22 @@ struct MeshOptions {
 
 class Mesh {
  public:
-  // kUnavailable if not everyone has come in time, or the epoch is over already; kInvalidArgument if settings differ.
-  static Result<std::unique_ptr<Mesh>> open(Door& door, const MeshOptions& options);
-  // Says goodbye. The door sees to it that everything that was sent arrives.
+  // kUnavailable if not everyone has come in time, or the generation is over already; kInvalidArgument if settings
+  // differ.
+  static Result<std::unique_ptr<Mesh>> open(Listener& listener, const MeshOptions& options);
+  // Says goodbye. The listener sees to it that everything that was sent arrives.
   ~Mesh();
   Mesh(const Mesh&) = delete;
   Mesh& operator=(const Mesh&) = delete;
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(links_.size()); }
-  std::uint64_t epoch() const { return limits_.epoch; }
+  std::uint64_t generation() const { return limits_.generation; }
   const WireLimits& limits() const { return limits_; }
-  Seconds now() const { return door_.clock().monotonic(); }
+  Seconds now() const { return listener_.clock().monotonic(); }
 
   // Puts a frame into the queue to a rank; flush() or progress() sends it, long ones leave at once. Nothing happens if
-  // the rank has left or the epoch is over.
+  // the rank has left or the generation is over.
   void post(int to, const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner,
             std::shared_ptr<const void> keeper = nullptr);
   void post_copy(int to, const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner);
@@ -79,7 +81,7 @@ class Mesh {
   void rest_at_most(std::uint32_t looks, Seconds longest);
 
   bool revoked() const { return revoked_; }
-  // Ends the epoch for everyone. `because_of`: a rank, or kRankUnknown.
+  // Ends the generation for everyone. `because_of`: a rank, or kRankUnknown.
   void revoke(const std::string& reason, std::uint16_t because_of = kRankUnknown);
   Error revoked_error() const;
   // It has closed its mesh in order; what it has sent before was handed out.
@@ -94,7 +96,7 @@ class Mesh {
  private:
   class Opening;
 
-  Mesh(Door& door, const MeshOptions& options);
+  Mesh(Listener& listener, const MeshOptions& options);
   Link* link(int rank) const { return links_[static_cast<std::size_t>(rank)].get(); }
   void watch(int rank);
   void want_room(int rank, bool wanted);
@@ -104,11 +106,11 @@ class Mesh {
   void beat();
   void take_leave();
 
-  Door& door_;
+  Listener& listener_;
   WireLimits limits_;
   int rank_;
   bool checksum_;
-  Patience patience_;
+  Backoff backoff_;
   env::FileDescriptor poll_;
   std::vector<std::unique_ptr<Link>> links_;  // by rank; none for ourselves and for those who left
   std::vector<bool> left_;

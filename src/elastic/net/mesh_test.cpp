@@ -12,14 +12,14 @@
 namespace orrery::elastic::net {
 namespace {
 
-constexpr const char* kSecret = "test";  // of Doors
+constexpr const char* kSecret = "test";  // of Listeners
 
 // A connection by hand: what is sent over it is up to the test.
 class Stranger {
  public:
-  explicit Stranger(const env::Address& door) {
-    auto endpoint = resolve(door);
-    auto socket = begin_connect(*endpoint);
+  explicit Stranger(const env::Address& listener) {
+    auto resolved = resolve(listener);
+    auto socket = begin_connect(*resolved);
     EXPECT_TRUE(socket);
     socket_ = std::move(*socket);
     pollfd look{socket_.get(), POLLOUT, 0};
@@ -28,7 +28,7 @@ class Stranger {
   void say(std::span<const std::byte> bytes) const {
     EXPECT_EQ(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   }
-  // The next bytes of the door; false if it closes before.
+  // The next bytes of the listener; false if it closes before.
   bool hear(std::span<std::byte> bytes) const {
     std::size_t read = 0;
     for (;;) {
@@ -38,20 +38,20 @@ class Stranger {
       if (::poll(&look, 1, 10'000) != 1) return false;
     }
   }
-  // Says a hello that answers the challenge, with a proof by `secret`.
-  void shake(Hello hello, const std::string& secret = kSecret) {
+  // Says a handshake that answers the challenge, with a proof by `secret`.
+  void shake(Handshake handshake, const std::string& secret = kSecret) {
     ChallengeBytes challenge{};
     ASSERT_TRUE(hear(challenge));
     challenge_ = *decode_challenge(challenge);
-    hello.proof = proof_of(hello, Speaker::kConnects, secret, challenge_);
-    say(encode(hello));
+    handshake.proof = proof_of(handshake, Speaker::kConnects, secret, challenge_);
+    say(encode(handshake));
   }
-  // What the door answers; nothing if it closes without a word.
-  std::optional<Hello> answer() const {
-    HelloBytes bytes{};
+  // What the listener answers; nothing if it closes without a word.
+  std::optional<Handshake> answer() const {
+    HandshakeBytes bytes{};
     if (!hear(bytes)) return std::nullopt;
-    auto hello = decode_hello(bytes);
-    return hello ? std::optional(*hello) : std::nullopt;
+    auto handshake = decode_handshake(bytes);
+    return handshake ? std::optional(*handshake) : std::nullopt;
   }
   const Nonce& challenge() const { return challenge_; }
   // Until the other side has closed the connection.
@@ -70,165 +70,165 @@ class Stranger {
   Nonce challenge_{};
 };
 
-SessionOptions options_for(const Doors& doors, int rank, std::uint64_t epoch) {
+SessionOptions options_for(const Listeners& listeners, int rank, std::uint64_t generation) {
   SessionOptions options = tight_options();
-  options.mesh.epoch = epoch;
+  options.mesh.generation = generation;
   options.mesh.rank = rank;
-  options.mesh.addresses = doors.addresses;
+  options.mesh.addresses = listeners.addresses;
   options.mesh.checksum = false;
   return options;
 }
 
-// The hello that a rank with these options says, overheard.
-Hello overhear_hello(const SessionOptions& like) {
-  Doors doors(2);
+// The handshake that a rank with these options says, overheard.
+Handshake overhear_handshake(const SessionOptions& like) {
+  Listeners listeners(2);
   SessionOptions options = like;
-  options.mesh.addresses = doors.addresses;
+  options.mesh.addresses = listeners.addresses;
   options.mesh.rank = 1;
   options.mesh.open_max = Seconds(0.2);
-  std::thread rank_1([&] { EXPECT_FALSE(Session::open(doors.of(1), options)); });
-  std::vector<Door::Visitor> visitors;
-  while (visitors.empty()) {
-    EXPECT_TRUE(doors.of(0).attend(options.mesh.epoch));
-    visitors = doors.of(0).visitors_of(options.mesh.epoch);
+  std::thread rank_1([&] { EXPECT_FALSE(Session::open(listeners.of(1), options)); });
+  std::vector<Listener::PendingConnection> pending;
+  while (pending.empty()) {
+    EXPECT_TRUE(listeners.of(0).attend(options.mesh.generation));
+    pending = listeners.of(0).pending_of(options.mesh.generation);
   }
   rank_1.join();
-  return visitors.front().hello;
+  return pending.front().handshake;
 }
 
 // Comes to the session and waits there for all others.
-void meet(Door& door, const SessionOptions& options) {
-  auto session = Session::open(door, options);
+void meet(Listener& listener, const SessionOptions& options) {
+  auto session = Session::open(listener, options);
   ASSERT_TRUE(session) << session.error().to_string();
   ASSERT_TRUE((*session)->wait(*(*session)->barrier("b")));
 }
 
-TEST(NetMesh, WrongVisitorsAreToldWhyAndTheRightOneIsLetIn) {
-  Doors doors(2);
-  const SessionOptions options = options_for(doors, 0, 5);
-  const Hello right = overhear_hello(options);
-  std::thread rank_0([&] { meet(doors.of(0), options); });
-  const auto verdict_on = [&](const std::function<void(Hello&)>& change) {
-    Hello hello = right;
-    change(hello);
-    Stranger stranger(doors.addresses[0]);
-    stranger.shake(hello);
+TEST(NetMesh, WrongConnectionsAreToldWhyAndTheRightOneIsLetIn) {
+  Listeners listeners(2);
+  const SessionOptions options = options_for(listeners, 0, 5);
+  const Handshake right = overhear_handshake(options);
+  std::thread rank_0([&] { meet(listeners.of(0), options); });
+  const auto verdict_on = [&](const std::function<void(Handshake&)>& change) {
+    Handshake handshake = right;
+    change(handshake);
+    Stranger stranger(listeners.addresses[0]);
+    stranger.shake(handshake);
     const auto answer = stranger.answer();
     EXPECT_TRUE(answer && is_proven(*answer, Speaker::kListens, kSecret, stranger.challenge()));
-    return answer ? answer->verdict : Verdict::kHello;
+    return answer ? answer->verdict : Verdict::kHandshake;
   };
-  EXPECT_EQ(verdict_on([](Hello& hello) { hello.epoch = 4; }), Verdict::kStaleEpoch);
-  EXPECT_EQ(verdict_on([](Hello& hello) { hello.rank = 0; }), Verdict::kWrongRank);
-  EXPECT_EQ(verdict_on([](Hello& hello) { hello.ranks = 3; }), Verdict::kWrongRank);
-  EXPECT_EQ(verdict_on([](Hello& hello) { hello.settings ^= 1; }), Verdict::kWrongSettings);
-  const Stranger garbage(doors.addresses[0]);
+  EXPECT_EQ(verdict_on([](Handshake& handshake) { handshake.generation = 4; }), Verdict::kStaleGeneration);
+  EXPECT_EQ(verdict_on([](Handshake& handshake) { handshake.rank = 0; }), Verdict::kWrongRank);
+  EXPECT_EQ(verdict_on([](Handshake& handshake) { handshake.ranks = 3; }), Verdict::kWrongRank);
+  EXPECT_EQ(verdict_on([](Handshake& handshake) { handshake.settings ^= 1; }), Verdict::kWrongSettings);
+  const Stranger garbage(listeners.addresses[0]);
   garbage.say(std::vector<std::byte>(100, std::byte{0x47}));
   EXPECT_TRUE(garbage.is_closed());
-  Stranger newer(doors.addresses[0]);  // waits at the door, in no rank's way
-  Hello early = right;
-  early.epoch = 6;
+  Stranger newer(listeners.addresses[0]);  // waits at the listener, in no rank's way
+  Handshake early = right;
+  early.generation = 6;
   newer.shake(early);
-  meet(doors.of(1), options_for(doors, 1, 5));
+  meet(listeners.of(1), options_for(listeners, 1, 5));
   rank_0.join();
 }
 
 TEST(NetMesh, AStrangerLearnsNothingThatServesIt) {
-  Doors doors(2);
-  const SessionOptions options = options_for(doors, 0, 5);
-  const Hello right = overhear_hello(options);
-  std::thread rank_0([&] { meet(doors.of(0), options); });
-  for (const Verdict kind : {Verdict::kHello, Verdict::kMail}) {
-    for (const std::uint64_t epoch : {0, 4, 5, 1000}) {
-      Hello hello = right;
-      hello.verdict = kind;
-      hello.epoch = epoch;
-      Stranger guessing(doors.addresses[0]);
-      guessing.shake(hello, "a guess");
+  Listeners listeners(2);
+  const SessionOptions options = options_for(listeners, 0, 5);
+  const Handshake right = overhear_handshake(options);
+  std::thread rank_0([&] { meet(listeners.of(0), options); });
+  for (const Verdict kind : {Verdict::kHandshake, Verdict::kPeerMessages}) {
+    for (const std::uint64_t generation : {0, 4, 5, 1000}) {
+      Handshake handshake = right;
+      handshake.verdict = kind;
+      handshake.generation = generation;
+      Stranger guessing(listeners.addresses[0]);
+      guessing.shake(handshake, "a guess");
       const auto refusal = guessing.answer();
       ASSERT_TRUE(refusal);
-      EXPECT_EQ(*refusal, Hello{.verdict = Verdict::kWrongSecret});  // and all else is what it is by default
+      EXPECT_EQ(*refusal, Handshake{.verdict = Verdict::kWrongSecret});  // and all else is what it is by default
       EXPECT_TRUE(guessing.is_closed());
     }
   }
   // A proof that was overheard answers another challenge.
-  const Stranger repeating(doors.addresses[0]);
+  const Stranger repeating(listeners.addresses[0]);
   repeating.say(encode(right));
   ChallengeBytes challenge{};
   EXPECT_TRUE(repeating.hear(challenge));
-  EXPECT_EQ(*repeating.answer(), Hello{.verdict = Verdict::kWrongSecret});
-  meet(doors.of(1), options_for(doors, 1, 5));
+  EXPECT_EQ(*repeating.answer(), Handshake{.verdict = Verdict::kWrongSecret});
+  meet(listeners.of(1), options_for(listeners, 1, 5));
   rank_0.join();
 }
 
 TEST(NetMesh, ListenersThatDoNotKnowTheSecretAreNotBelieved) {
-  Doors doors(2), strangers(1, "another job");
-  SessionOptions options = options_for(doors, 1, 5);
+  Listeners listeners(2), strangers(1, "another job");
+  SessionOptions options = options_for(listeners, 1, 5);
   options.mesh.addresses[0] = strangers.addresses[0];
   options.mesh.open_max = Seconds(0.2);
   std::atomic<bool> over = false;
   std::thread stranger([&] {
     while (!over) EXPECT_TRUE(strangers.of(0).attend(5));
   });
-  const auto session = Session::open(doors.of(1), options);
+  const auto session = Session::open(listeners.of(1), options);
   over = true;
   stranger.join();
   ASSERT_FALSE(session);
   EXPECT_EQ(session.error().message(),
-            "epoch 5: rank 0 did not come within 0.2 s; at the address of rank 0 another job answers");
+            "generation 5: rank 0 did not come within 0.2 s; at the address of rank 0 another job answers");
 }
 
-TEST(Door, ThoseThatHangUpOrNeverProveAnythingKeepNoRankOut) {
-  Doors doors(1);
-  Door& door = doors.of(0);
-  ASSERT_TRUE(door.attend(1));
+TEST(Listener, ThoseThatHangUpOrNeverProveAnythingKeepNoRankOut) {
+  Listeners listeners(1);
+  Listener& listener = listeners.of(0);
+  ASSERT_TRUE(listener.attend(1));
   {
     // Of a generation that will never come: they wait, hang up, and are gone.
     std::vector<std::unique_ptr<Stranger>> far;
     for (int i = 0; i < 200; ++i) {
-      far.push_back(std::make_unique<Stranger>(doors.addresses[0]));
-      ASSERT_TRUE(door.attend(1));
-      far.back()->shake({.epoch = 1'000'000, .rank = 1, .ranks = 2});
-      ASSERT_TRUE(door.attend(1));
+      far.push_back(std::make_unique<Stranger>(listeners.addresses[0]));
+      ASSERT_TRUE(listener.attend(1));
+      far.back()->shake({.generation = 1'000'000, .rank = 1, .ranks = 2});
+      ASSERT_TRUE(listener.attend(1));
     }
-    EXPECT_TRUE(door.has_visitors());
+    EXPECT_TRUE(listener.has_pending());
   }
-  ASSERT_TRUE(door.attend(1));
-  EXPECT_FALSE(door.has_visitors());
+  ASSERT_TRUE(listener.attend(1));
+  EXPECT_FALSE(listener.has_pending());
   std::vector<std::unique_ptr<Stranger>> far, silent;
   for (int i = 0; i < 200; ++i) {
-    far.push_back(std::make_unique<Stranger>(doors.addresses[0]));
-    ASSERT_TRUE(door.attend(1));
-    far.back()->shake({.epoch = 1'000'000, .rank = 1, .ranks = 2});
-    silent.push_back(std::make_unique<Stranger>(doors.addresses[0]));
-    ASSERT_TRUE(door.attend(1));
+    far.push_back(std::make_unique<Stranger>(listeners.addresses[0]));
+    ASSERT_TRUE(listener.attend(1));
+    far.back()->shake({.generation = 1'000'000, .rank = 1, .ranks = 2});
+    silent.push_back(std::make_unique<Stranger>(listeners.addresses[0]));
+    ASSERT_TRUE(listener.attend(1));
   }
-  Stranger right(doors.addresses[0]);
-  ASSERT_TRUE(door.attend(1));
-  right.shake({.epoch = 1, .rank = 1, .ranks = 2});
-  ASSERT_TRUE(door.attend(1));
-  EXPECT_EQ(door.visitors_of(1).size(), 1u);
+  Stranger right(listeners.addresses[0]);
+  ASSERT_TRUE(listener.attend(1));
+  right.shake({.generation = 1, .rank = 1, .ranks = 2});
+  ASSERT_TRUE(listener.attend(1));
+  EXPECT_EQ(listener.pending_of(1).size(), 1u);
 }
 
-TEST(NetMesh, ARankOfAnOldEpochIsTurnedAwayFromARunningOne) {
-  Doors doors(2);
+TEST(NetMesh, ARankOfAnOldGenerationIsTurnedAwayFromARunningOne) {
+  Listeners listeners(2);
   std::atomic<bool> over = false;
   std::thread rank_0([&] {
-    auto session = Session::open(doors.of(0), options_for(doors, 0, 5));
+    auto session = Session::open(listeners.of(0), options_for(listeners, 0, 5));
     ASSERT_TRUE(session);
     while (!over) {
       ASSERT_TRUE((*session)->progress());
       (*session)->rest(1000, Seconds(0.01));
     }
   });
-  auto session = Session::open(doors.of(1), options_for(doors, 1, 5));
+  auto session = Session::open(listeners.of(1), options_for(listeners, 1, 5));
   ASSERT_TRUE(session);
-  Doors late(2);
+  Listeners late(2);
   SessionOptions options = options_for(late, 1, 4);
-  options.mesh.addresses[0] = doors.addresses[0];
+  options.mesh.addresses[0] = listeners.addresses[0];
   const auto refused = Session::open(late.of(1), options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
-  EXPECT_EQ(refused.error().message(), "rank 0 is in epoch 5 already");
+  EXPECT_EQ(refused.error().message(), "rank 0 is in generation 5 already");
   over = true;
   rank_0.join();
 }
@@ -240,15 +240,15 @@ TEST(NetMesh, RanksWithOtherSettingsRefuseEachOther) {
       [](SessionOptions& options) { options.mesh.checksum = true; },
   };
   for (const auto& change : changes) {
-    Doors doors(2);
+    Listeners listeners(2);
     std::thread rank_0([&] {
-      SessionOptions options = options_for(doors, 0, 1);
+      SessionOptions options = options_for(listeners, 0, 1);
       options.mesh.open_max = Seconds(0.2);
-      EXPECT_FALSE(Session::open(doors.of(0), options));
+      EXPECT_FALSE(Session::open(listeners.of(0), options));
     });
-    SessionOptions options = options_for(doors, 1, 1);
+    SessionOptions options = options_for(listeners, 1, 1);
     change(options);
-    const auto session = Session::open(doors.of(1), options);
+    const auto session = Session::open(listeners.of(1), options);
     ASSERT_FALSE(session);
     EXPECT_EQ(session.error().message(), "rank 0 has other settings of the network");
     rank_0.join();
@@ -256,30 +256,30 @@ TEST(NetMesh, RanksWithOtherSettingsRefuseEachOther) {
 }
 
 TEST(NetMesh, WhoDoesNotComeIsNamed) {
-  Doors doors(3);
-  SessionOptions options = options_for(doors, 0, 1);
+  Listeners listeners(3);
+  SessionOptions options = options_for(listeners, 0, 1);
   options.mesh.open_max = Seconds(0.05);
-  const auto session = Session::open(doors.of(0), options);
+  const auto session = Session::open(listeners.of(0), options);
   ASSERT_FALSE(session);
   EXPECT_EQ(session.error().code(), ErrorCode::kUnavailable);
-  EXPECT_EQ(session.error().message(), "epoch 1: rank 1, 2 did not come within 0.05 s");
+  EXPECT_EQ(session.error().message(), "generation 1: rank 1, 2 did not come within 0.05 s");
 }
 
 // A rank 1 that shakes hands and then sends `bytes`; how the waiting of rank 0 ends.
 Status wait_beside(std::span<const std::byte> bytes, bool closes) {
-  Doors doors(2);
-  const SessionOptions options = options_for(doors, 0, 5);
-  const Hello hello = overhear_hello(options);
+  Listeners listeners(2);
+  const SessionOptions options = options_for(listeners, 0, 5);
+  const Handshake handshake = overhear_handshake(options);
   Status outcome{};
   std::thread rank_0([&] {
-    auto session = Session::open(doors.of(0), options);
+    auto session = Session::open(listeners.of(0), options);
     ASSERT_TRUE(session) << session.error().to_string();
     const auto ticket = (*session)->barrier("b");
     outcome = ticket ? (*session)->wait(*ticket) : Status(ticket.error());
     EXPECT_TRUE((*session)->revoked());
   });
-  Stranger stranger(doors.addresses[0]);
-  stranger.shake(hello);
+  Stranger stranger(listeners.addresses[0]);
+  stranger.shake(handshake);
   EXPECT_TRUE(stranger.answer());
   if (!bytes.empty()) stranger.say(bytes);
   if (closes) stranger.close();
@@ -288,7 +288,7 @@ Status wait_beside(std::span<const std::byte> bytes, bool closes) {
 }
 
 std::vector<std::byte> bytes_of(FrameHeader header, std::size_t payload) {
-  header.epoch = 5;
+  header.generation = 5;
   std::vector<std::byte> bytes(kHeaderBytes + payload);
   std::memcpy(bytes.data(), &header, kHeaderBytes);
   return bytes;
@@ -343,11 +343,11 @@ TEST(NetMesh, APeerThatEndsInTheMiddleOfAFrameIsGone) {
 }
 
 TEST(NetMesh, ADamagedFrameIsNoticedByItsChecksum) {
-  Doors doors(2);
+  Listeners listeners(2);
   FrameHeader announce;
   announce.kind = FrameKind::kAnnounce;
   announce.length = kAnnouncementBytes;
-  announce.epoch = 5;
+  announce.generation = 5;
   announce.flags = kFlagChecksum;
   std::vector<std::byte> bytes(kHeaderBytes + kAnnouncementBytes);
   announce.checksum = checksum_of(announce, std::span(bytes).subspan(kHeaderBytes));

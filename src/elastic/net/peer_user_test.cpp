@@ -60,11 +60,11 @@ TEST(PeerUser, AnotherUserIsNotOurs) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
   auto listener = listen_on({"127.0.0.1", 0});
   ASSERT_TRUE(listener);
-  const auto endpoint = *resolve(local_address(listener->get()));
+  const auto resolved = *resolve(local_address(listener->get()));
   const pid_t child = ::fork();
   if (child == 0) {
     if (::setuid(65534) != 0) ::_exit(1);
-    auto client = begin_connect(endpoint);
+    auto client = begin_connect(resolved);
     char byte = 0;
     (void)!::read(client->get(), &byte, 1);
     pollfd look{client->get(), POLLIN, 0};

@@ -20,14 +20,14 @@ Session::Session(std::unique_ptr<Mesh> mesh, const SessionOptions& options)
       incoming_(static_cast<std::size_t>(mesh_->size())),
       ahead_(static_cast<std::size_t>(mesh_->size())) {}
 
-Result<std::unique_ptr<Session>> Session::open(Door& door, const SessionOptions& options) {
+Result<std::unique_ptr<Session>> Session::open(Listener& listener, const SessionOptions& options) {
   if (options.chunk_bytes < 64 || options.chunk_bytes > options.mesh.data_bytes) {
     return Error::invalid(
         fmt::format("chunks of {} bytes; expected 64 to {}", options.chunk_bytes, options.mesh.data_bytes));
   }
   MeshOptions own = options.mesh;
   own.others = mix64(options.mesh.others ^ options.chunk_bytes);
-  ORRERY_TRY(std::unique_ptr<Mesh> mesh, Mesh::open(door, own));
+  ORRERY_TRY(std::unique_ptr<Mesh> mesh, Mesh::open(listener, own));
   return std::unique_ptr<Session>(new Session(std::move(mesh), options));
 }
 
@@ -96,12 +96,12 @@ void Session::forget_if_over(Operation& operation) {
       !operation.all_announced()) {
     return;
   }
-  constexpr std::size_t kSpareMax = 256;
+  constexpr std::size_t kStandbyMax = 256;
   const auto entry = operations_.find(operation.key());
   std::unique_ptr<Operation> over = std::move(entry->second);
   operations_.erase(entry);
   over->reset({});
-  if (spare_.size() < kSpareMax) spare_.push_back(std::move(over));
+  if (spare_.size() < kStandbyMax) spare_.push_back(std::move(over));
 }
 
 Status Session::advance_queued() {

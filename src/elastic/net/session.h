@@ -1,11 +1,12 @@
 #pragma once
-// Collective operations among the ranks of one membership epoch on several hosts, over TCP: the interface and the
+// Collective operations among the ranks of one membership generation on several hosts, over TCP: the interface and the
 // guarantees of elastic::Session (elastic/session.h), which says more about both.
 //
 //   - Operations are named. Each rank starts them in any order, as many as it likes, and waits in any order; nobody
 //     coordinates. An operation ends nowhere before every rank has started it.
 //   - Ranks that describe an operation differently all get kInvalidArgument; later operations are not affected.
-//   - If a rank dies, leaves with operations of others unfinished, or its machine falls silent (mesh.h), the epoch is
+//   - If a rank dies, leaves with operations of others unfinished, or its machine falls silent (mesh.h), the generation
+//   is
 //     revoked: every unfinished operation ends with kUnavailable on every rank.
 //   - Results do not depend on timing, and all ranks have the same bits. The order in which tensors are combined is the
 //     algorithm's (algorithms/); exchange, clique and star combine in rank order with one rounding, as on one host.
@@ -37,14 +38,14 @@ struct SessionOptions {
 
 class Session final : public Collectives, private Receiver {
  public:
-  // Returns when every rank has opened the same epoch.
-  static Result<std::unique_ptr<Session>> open(Door& door, const SessionOptions& options);
-  // Revokes the epoch if operations are unfinished.
+  // Returns when every rank has opened the same generation.
+  static Result<std::unique_ptr<Session>> open(Listener& listener, const SessionOptions& options);
+  // Revokes the generation if operations are unfinished.
   ~Session() override;
 
   int rank() const override { return mesh_->rank(); }
   int size() const override { return mesh_->size(); }
-  std::uint64_t epoch() const override { return mesh_->epoch(); }
+  std::uint64_t generation() const override { return mesh_->generation(); }
 
   // At most this many tickets may be out at a time; more is kInfeasible.
   static constexpr std::size_t kTicketsMax = 16384;

@@ -1,5 +1,5 @@
 // Real processes over loopback connections that are killed or stopped in the middle of collectives. Whatever is cut
-// where, everyone else gets kUnavailable, nobody hangs, and the survivors go on in a new epoch.
+// where, everyone else gets kUnavailable, nobody hangs, and the survivors go on in a new generation.
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace orrery::elastic::net {
 namespace {
 
-constexpr int kWentOn = 0;  // saw the end of epoch 1, and epoch 2 works
+constexpr int kWentOn = 0;  // saw the end of generation 1, and generation 2 works
 constexpr unsigned kHangSeconds = 60;
 constexpr std::size_t kCount = 30'000;
 
@@ -23,32 +23,33 @@ Status all_reduce_ones(Session& session, std::vector<float>& data, float expecte
 }
 
 // Calls all-reduce until it fails. Exit codes other than kWentOn say where expectations were not met.
-int live_through(Doors& doors, int self, const std::vector<int>& survivors, Algorithm algorithm, const Probe& probe) {
+int live_through(Listeners& listeners, int self, const std::vector<int>& survivors, Algorithm algorithm,
+                 const Probe& probe) {
   ::alarm(kHangSeconds);
-  doors.keep_only(self);
+  listeners.keep_only(self);
   std::vector<float> data(kCount);
   SessionOptions options = tight_options();
   options.chunk_bytes = 16 << 10;
   options.probe = probe;
   options.mesh.rank = self;
-  options.mesh.addresses = doors.addresses;
+  options.mesh.addresses = listeners.addresses;
   {
-    // A rank that dies while others still open the epoch ends it for them before it has begun.
-    auto session = Session::open(doors.of(self), options);
+    // A rank that dies while others still open the generation ends it for them before it has begun.
+    auto session = Session::open(listeners.of(self), options);
     if (!session && session.error().code() != ErrorCode::kUnavailable) return 13;
     Status status = session ? (*session)->set_algorithm(algorithm) : Status(session.error());
-    while (status) status = all_reduce_ones(**session, data, static_cast<float>(doors.addresses.size()));
+    while (status) status = all_reduce_ones(**session, data, static_cast<float>(listeners.addresses.size()));
     if (status.error().code() != ErrorCode::kUnavailable) return 14;
     if (session && (!(*session)->revoked() || (*session)->barrier("late"))) return 16;
   }
   options.probe = {};
-  options.mesh.epoch = 2;
+  options.mesh.generation = 2;
   options.mesh.rank = static_cast<int>(std::find(survivors.begin(), survivors.end(), self) - survivors.begin());
   options.mesh.addresses.clear();
-  for (const int member : survivors) {
-    options.mesh.addresses.push_back(doors.addresses[static_cast<std::size_t>(member)]);
+  for (const int worker : survivors) {
+    options.mesh.addresses.push_back(listeners.addresses[static_cast<std::size_t>(worker)]);
   }
-  auto session = Session::open(doors.of(self), options);
+  auto session = Session::open(listeners.of(self), options);
   if (!session) return 17;
   for (int i = 0; i < 3; ++i) {
     if (!all_reduce_ones(**session, data, static_cast<float>(survivors.size()))) return 18;
@@ -57,16 +58,16 @@ int live_through(Doors& doors, int self, const std::vector<int>& survivors, Algo
 }
 
 std::vector<int> all_but(int ranks, int gone) {
-  std::vector<int> members;
+  std::vector<int> workers;
   for (int rank = 0; rank < ranks; ++rank) {
-    if (rank != gone) members.push_back(rank);
+    if (rank != gone) workers.push_back(rank);
   }
-  return members;
+  return workers;
 }
 
 // Rank `victim` kills itself the `times`-th time it passes the moment.
 void expect_survival(int ranks, int victim, Algorithm algorithm, Moment moment, int times) {
-  Doors doors(ranks);
+  Listeners listeners(ranks);
   std::vector<ChildRank> children;
   for (int rank = 0; rank < ranks; ++rank) {
     children.emplace_back([&] {
@@ -74,10 +75,10 @@ void expect_survival(int ranks, int victim, Algorithm algorithm, Moment moment, 
       const auto probe = [&](Moment at) {
         if (rank == victim && at == moment && --left == 0) ::raise(SIGKILL);
       };
-      return live_through(doors, rank, all_but(ranks, victim), algorithm, probe);
+      return live_through(listeners, rank, all_but(ranks, victim), algorithm, probe);
     });
   }
-  doors.keep_only(-1);
+  listeners.keep_only(-1);
   for (int rank = 0; rank < ranks; ++rank) {
     EXPECT_EQ(children[static_cast<std::size_t>(rank)].wait(), rank == victim ? -SIGKILL : kWentOn)
         << "rank " << rank << " of " << ranks << ", " << to_string(algorithm) << ", moment " << static_cast<int>(moment)
@@ -115,12 +116,12 @@ TEST(NetSessionKill, AtAnyMomentFromOutside) {
     const int ranks = 2 + static_cast<int>(random.below(4));
     const int victim = static_cast<int>(random.below(static_cast<std::uint64_t>(ranks)));
     const auto algorithm = static_cast<Algorithm>(random.below(kAlgorithms - 1));
-    Doors doors(ranks);
+    Listeners listeners(ranks);
     std::vector<ChildRank> children;
     for (int rank = 0; rank < ranks; ++rank) {
-      children.emplace_back([&] { return live_through(doors, rank, all_but(ranks, victim), algorithm, {}); });
+      children.emplace_back([&] { return live_through(listeners, rank, all_but(ranks, victim), algorithm, {}); });
     }
-    doors.keep_only(-1);
+    listeners.keep_only(-1);
     ::usleep(20'000 + static_cast<useconds_t>(random.below(30'000)));
     children[static_cast<std::size_t>(victim)].kill(SIGKILL);
     for (int rank = 0; rank < ranks; ++rank) {
@@ -133,16 +134,16 @@ TEST(NetSessionKill, AtAnyMomentFromOutside) {
 // A process that is stopped does not read and does not send, but its machine answers: it is waited for, for much longer
 // than any deadline, and quiet() names it.
 TEST(NetSessionKill, WhoIsStoppedIsReportedAndWaitedFor) {
-  Doors doors(3);
+  Listeners listeners(3);
   std::vector<ChildRank> children;
   for (int rank = 0; rank < 3; ++rank) {
     children.emplace_back([&] {
       ::alarm(kHangSeconds);
-      doors.keep_only(rank);
+      listeners.keep_only(rank);
       SessionOptions options = tight_options();
       options.mesh.rank = rank;
-      options.mesh.addresses = doors.addresses;
-      auto session = Session::open(doors.of(rank), options);
+      options.mesh.addresses = listeners.addresses;
+      auto session = Session::open(listeners.of(rank), options);
       if (!session) return 1;
       std::vector<float> data(kCount);
       const Seconds begin = test_clock().monotonic();
@@ -168,7 +169,7 @@ TEST(NetSessionKill, WhoIsStoppedIsReportedAndWaitedFor) {
       return rank == 1 || longest_quiet > 1.0 ? 0 : 6;
     });
   }
-  doors.keep_only(-1);
+  listeners.keep_only(-1);
   ::usleep(200'000);
   children[1].kill(SIGSTOP);
   ::usleep(2'500'000);

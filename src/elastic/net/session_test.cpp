@@ -245,7 +245,7 @@ TEST(NetSession, AnOperationTheOthersNeverStartEndsAtALimit) {
   run_threads(2, tight_options(), [&](Session& session) {
     if (session.rank() == 1) {
       while (!over) {
-        // The other leaves, which ends the epoch, as soon as it has said that it is over.
+        // The other leaves, which ends the generation, as soon as it has said that it is over.
         const auto moved = session.progress();
         ASSERT_TRUE(moved || over) << moved.error().to_string();
       }
@@ -267,7 +267,7 @@ TEST(NetSession, AnOperationTheOthersNeverStartEndsAtALimit) {
   });
 }
 
-TEST(NetSession, WhoLeavesWithWorkUnfinishedRevokesTheEpoch) {
+TEST(NetSession, WhoLeavesWithWorkUnfinishedRevokesTheGeneration) {
   std::atomic<int> through = 0;
   run_threads(3, tight_options(), [&](Session& session) {
     std::vector<float> data(10);
@@ -314,29 +314,29 @@ TEST(NetSession, MissingNamesTheRanksThatEverybodyWaitsFor) {
   });
 }
 
-TEST(NetSession, EpochsFollowEachOtherWithOtherMembers) {
-  Doors doors(4);
+TEST(NetSession, GenerationsFollowEachOtherWithOtherWorkers) {
+  Listeners listeners(4);
   std::vector<std::thread> threads;
   for (int self = 0; self < 4; ++self) {
     threads.emplace_back([&, self] {
       // Everyone; then without 1; then in another order; then everyone again. Nobody waits for anybody in between, so
-      // some knock for an epoch that others have not begun.
-      const std::vector<std::vector<int>> views = {{0, 1, 2, 3}, {0, 2, 3}, {3, 2, 0}, {0, 1, 2, 3}};
-      for (std::size_t i = 0; i < views.size(); ++i) {
-        const auto mine = std::find(views[i].begin(), views[i].end(), self);
-        if (mine == views[i].end()) continue;
+      // some knock for an generation that others have not begun.
+      const std::vector<std::vector<int>> memberships = {{0, 1, 2, 3}, {0, 2, 3}, {3, 2, 0}, {0, 1, 2, 3}};
+      for (std::size_t i = 0; i < memberships.size(); ++i) {
+        const auto mine = std::find(memberships[i].begin(), memberships[i].end(), self);
+        if (mine == memberships[i].end()) continue;
         SessionOptions options = tight_options();
-        options.mesh.epoch = 10 + i;
-        options.mesh.rank = static_cast<int>(mine - views[i].begin());
-        for (const int member : views[i]) {
-          options.mesh.addresses.push_back(doors.addresses[static_cast<std::size_t>(member)]);
+        options.mesh.generation = 10 + i;
+        options.mesh.rank = static_cast<int>(mine - memberships[i].begin());
+        for (const int worker : memberships[i]) {
+          options.mesh.addresses.push_back(listeners.addresses[static_cast<std::size_t>(worker)]);
         }
-        auto session = Session::open(doors.of(self), options);
+        auto session = Session::open(listeners.of(self), options);
         ASSERT_TRUE(session) << session.error().to_string();
         std::vector<std::int32_t> data(3000, 1);
         ASSERT_TRUE(
             (*session)->wait(*(*session)->all_reduce("x", {data.data(), data.size(), DataType::kI32}, ReduceOp::kSum)));
-        EXPECT_EQ(data[2999], static_cast<std::int32_t>(views[i].size()));
+        EXPECT_EQ(data[2999], static_cast<std::int32_t>(memberships[i].size()));
       }
     });
   }

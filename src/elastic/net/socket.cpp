@@ -21,7 +21,7 @@ namespace orrery::elastic::net {
 
 namespace {
 
-Result<Endpoint> look_up(const env::Address& address, int flags) {
+Result<ResolvedAddress> look_up(const env::Address& address, int flags) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags | AI_NUMERICSERV;
@@ -33,19 +33,19 @@ Result<Endpoint> look_up(const env::Address& address, int flags) {
     return failed == EAI_AGAIN ? Error::unavailable(text) : Error::invalid(text);
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> list(found, &::freeaddrinfo);
-  Endpoint endpoint;
-  std::memcpy(&endpoint.address, list->ai_addr, list->ai_addrlen);
-  endpoint.length = list->ai_addrlen;
-  return endpoint;
+  ResolvedAddress resolved;
+  std::memcpy(&resolved.address, list->ai_addr, list->ai_addrlen);
+  resolved.length = list->ai_addrlen;
+  return resolved;
 }
 
-env::FileDescriptor new_socket(const Endpoint& endpoint) {
-  return env::FileDescriptor(::socket(endpoint.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+env::FileDescriptor new_socket(const ResolvedAddress& resolved) {
+  return env::FileDescriptor(::socket(resolved.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
 }  // namespace
 
-Result<Endpoint> resolve(const env::Address& address) {
+Result<ResolvedAddress> resolve(const env::Address& address) {
   return look_up(address, 0);
 }
 
@@ -65,13 +65,13 @@ namespace {
 
 Result<env::FileDescriptor> bind_to(const env::Address& address, bool is_reserved) {
   const std::string what = "cannot listen on " + env::to_string(address);
-  ORRERY_TRY(const Endpoint endpoint, look_up(address, AI_PASSIVE));
-  env::FileDescriptor socket = new_socket(endpoint);
+  ORRERY_TRY(const ResolvedAddress resolved, look_up(address, AI_PASSIVE));
+  env::FileDescriptor socket = new_socket(resolved);
   if (!socket.open()) return env::posix_error(errno, what);
   const int on = 1;  // a restarted process gets its port back at once
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (is_reserved) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&endpoint.address), endpoint.length) != 0) {
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&resolved.address), resolved.length) != 0) {
     return env::posix_error(errno, what);
   }
   return socket;
@@ -122,10 +122,10 @@ Result<std::optional<env::FileDescriptor>> accept_or_drop(int listener, const st
   }
 }
 
-Result<env::FileDescriptor> begin_connect(const Endpoint& endpoint) {
-  env::FileDescriptor socket = new_socket(endpoint);
+Result<env::FileDescriptor> begin_connect(const ResolvedAddress& resolved) {
+  env::FileDescriptor socket = new_socket(resolved);
   if (!socket.open()) return env::posix_error(errno, "cannot open a socket");
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&endpoint.address), endpoint.length) == 0 ||
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&resolved.address), resolved.length) == 0 ||
       errno == EINPROGRESS || errno == EINTR) {
     return socket;
   }

@@ -14,12 +14,12 @@
 namespace orrery::elastic::net {
 
 // Where to connect to, looked up.
-struct Endpoint {
+struct ResolvedAddress {
   sockaddr_storage address{};
   socklen_t length = 0;
 };
 // May wait for a name server unless the host is numeric or "localhost".
-Result<Endpoint> resolve(const env::Address& address);
+Result<ResolvedAddress> resolve(const env::Address& address);
 
 // "10.0.0.1:7000", "host:7000".
 Result<env::Address> parse_address(std::string_view text);
@@ -37,7 +37,7 @@ Result<std::optional<env::FileDescriptor>> accept_from(int listener);
 Result<std::optional<env::FileDescriptor>> accept_or_drop(int listener, const std::function<bool()>& drop_one);
 
 // Begins to connect; poll for writing, then ask connected().
-Result<env::FileDescriptor> begin_connect(const Endpoint& endpoint);
+Result<env::FileDescriptor> begin_connect(const ResolvedAddress& resolved);
 Status connected(int socket);
 // Small frames leave at once; at most `send_buffer_bytes` wait in the machine, if that is not 0.
 void prepare(int socket, std::uint32_t send_buffer_bytes);

@@ -16,26 +16,26 @@ inline env::RealClock& test_clock() {
   return clock;
 }
 
-// The doors of all ranks of a job.
-struct Doors {
-  std::vector<std::unique_ptr<Door>> doors;
+// The listeners of all ranks of a job.
+struct Listeners {
+  std::vector<std::unique_ptr<Listener>> listeners;
   std::vector<env::Address> addresses;
 
-  explicit Doors(int ranks, const std::string& job = "test") {
+  explicit Listeners(int ranks, const std::string& job = "test") {
     for (int rank = 0; rank < ranks; ++rank) {
-      auto door = Door::open(job, {"127.0.0.1", 0}, test_clock());
-      if (!door) std::abort();
-      addresses.push_back((*door)->address());
-      doors.push_back(std::move(*door));
+      auto listener = Listener::open(job, {"127.0.0.1", 0}, test_clock());
+      if (!listener) std::abort();
+      addresses.push_back((*listener)->address());
+      listeners.push_back(std::move(*listener));
     }
   }
   // For a process that is one of the ranks.
   void keep_only(int rank) {
-    for (std::size_t i = 0; i < doors.size(); ++i) {
-      if (static_cast<int>(i) != rank) doors[i].reset();
+    for (std::size_t i = 0; i < listeners.size(); ++i) {
+      if (static_cast<int>(i) != rank) listeners[i].reset();
     }
   }
-  Door& of(int rank) { return *doors[static_cast<std::size_t>(rank)]; }
+  Listener& of(int rank) { return *listeners[static_cast<std::size_t>(rank)]; }
 };
 
 // Small parts and little credit, so that short tests meet every limit.
@@ -50,16 +50,16 @@ inline SessionOptions tight_options() {
   return options;
 }
 
-// Runs `work` on `ranks` threads, each with a session of epoch 1.
+// Runs `work` on `ranks` threads, each with a session of generation 1.
 inline void run_threads(int ranks, const SessionOptions& options, const std::function<void(Session& session)>& work) {
-  Doors doors(ranks);
+  Listeners listeners(ranks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       SessionOptions own = options;
       own.mesh.rank = rank;
-      own.mesh.addresses = doors.addresses;
-      auto session = Session::open(doors.of(rank), own);
+      own.mesh.addresses = listeners.addresses;
+      auto session = Session::open(listeners.of(rank), own);
       ASSERT_TRUE(session) << session.error().to_string();
       work(**session);
     });

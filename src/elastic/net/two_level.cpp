@@ -93,7 +93,7 @@ Result<Ticket> TwoLevel::start(std::string_view name, const Descriptor& descript
 Status TwoLevel::begin(Operation& operation) {
   operation.stage = Stage::kUp;
   ORRERY_TRY(operation.up, start_up(operation));
-  // What comes down cannot come before everyone's part has gone up, so a member waits for both at once.
+  // What comes down cannot come before everyone's part has gone up, so a worker waits for both at once.
   if (!leads()) {
     ORRERY_TRY(operation.down, start_down(operation));
   }
@@ -151,7 +151,7 @@ Result<Ticket> TwoLevel::start_down(Operation& operation) {
   }
 }
 
-// An epoch that is over somewhere is over everywhere.
+// An generation that is over somewhere is over everywhere.
 Error TwoLevel::give_up(const Error& error) {
   if (leads() && !between_->revoked()) between_->revoke("a process of a host is gone: " + error.message());
   if (!local_->revoked()) local_->revoke();
@@ -302,7 +302,7 @@ void TwoLevel::limit(std::optional<Seconds> longest) {
 
 Status TwoLevel::drive(Operation& operation, Ticket ticket) {
   std::optional<env::Deadline> since;
-  // A member with nothing but simple operations has nothing to do between their parts.
+  // A worker with nothing but simple operations has nothing to do between their parts.
   const bool is_simple = !leads() && std::none_of(operations_.begin(), operations_.end(),
                                                   [](const auto& one) { return one.second.then.has_value(); });
   for (std::uint32_t looks = 0; operation.stage != Stage::kOver;) {

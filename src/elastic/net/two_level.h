@@ -15,9 +15,9 @@
 // Tensors are combined in rank order inside a host, and between hosts as the leaders' algorithm does; 16-bit floats are
 // rounded once per host and once more between them.
 //
-// The guarantees of elastic::Session hold over all hosts: disagreements are kInvalidArgument everywhere, and an epoch
-// that is revoked in one host or between them is revoked in all. Work is done inside calls; it belongs to the thread of
-// the seat.
+// The guarantees of elastic::Session hold over all hosts: disagreements are kInvalidArgument everywhere, and an
+// generation that is revoked in one host or between them is revoked in all. Work is done inside calls; it belongs to
+// the thread of the lease.
 
 #include <array>
 #include <map>
@@ -49,7 +49,7 @@ class TwoLevel final : public Collectives {
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(layout_.host_of.size()); }
-  std::uint64_t epoch() const override { return local_->epoch(); }
+  std::uint64_t generation() const override { return local_->generation(); }
 
   Status wait(Ticket ticket) override;
   void limit(std::optional<Seconds> longest) override;

@@ -14,7 +14,7 @@ namespace {
 // `hosts` says where each rank is.
 void run_ranks(const std::vector<std::uint32_t>& hosts, const std::function<void(TwoLevel& span)>& work) {
   const HostLayout layout = HostLayout::from(hosts);
-  Doors doors(static_cast<int>(layout.hosts.size()));
+  Listeners listeners(static_cast<int>(layout.hosts.size()));
   std::vector<std::shared_ptr<Segment>> segments;
   for (const auto& ranks : layout.hosts)
     segments.push_back(*Segment::create(tight_segment(static_cast<int>(ranks.size()))));
@@ -23,16 +23,16 @@ void run_ranks(const std::vector<std::uint32_t>& hosts, const std::function<void
     threads.emplace_back([&, rank] {
       const int host = layout.host_of[static_cast<std::size_t>(rank)];
       const auto here = static_cast<int>(layout.hosts[static_cast<std::size_t>(host)].size());
-      auto seat = Seat::take(segments[static_cast<std::size_t>(host)], layout.local_rank(rank));
-      ASSERT_TRUE(seat);
-      auto local = elastic::Session::open(**seat, {.port = {.epoch = 1, .members = first_slots(here)}});
+      auto lease = SlotLease::take(segments[static_cast<std::size_t>(host)], layout.local_rank(rank));
+      ASSERT_TRUE(lease);
+      auto local = elastic::Session::open(**lease, {.port = {.generation = 1, .workers = first_slots(here)}});
       ASSERT_TRUE(local);
       std::unique_ptr<Session> between;
       if (layout.leads(rank)) {
         SessionOptions options = tight_options();
         options.mesh.rank = host;
-        options.mesh.addresses = doors.addresses;
-        auto opened = Session::open(doors.of(host), options);
+        options.mesh.addresses = listeners.addresses;
+        auto opened = Session::open(listeners.of(host), options);
         ASSERT_TRUE(opened) << opened.error().to_string();
         between = std::move(*opened);
       }
@@ -105,7 +105,7 @@ TEST(TwoLevel, ADisagreementAnywhereIsAnErrorEverywhere) {
       const Status status = span.wait(*ticket);
       ASSERT_FALSE(status);
       EXPECT_EQ(status.error().code(), ErrorCode::kInvalidArgument) << status.error().to_string();
-      // The epoch goes on.
+      // The generation goes on.
       std::fill(data.begin(), data.end(), 1.0f);
       const Status next = span.wait(*span.all_reduce("x", {data.data(), 2000, DataType::kF32}, ReduceOp::kSum));
       ASSERT_TRUE(next) << next.error().to_string();
@@ -240,7 +240,7 @@ TEST(TwoLevel, DifferentOperationsOfOneNameAreAnErrorEverywhere) {
   }
 }
 
-TEST(TwoLevel, WhoLeavesOneHostEndsTheEpochOnAll) {
+TEST(TwoLevel, WhoLeavesOneHostEndsTheGenerationOnAll) {
   std::atomic<int> through = 0;
   run_ranks({0, 1, 1, 0}, [&](TwoLevel& span) {
     std::vector<float> data(2000, 1.0f);

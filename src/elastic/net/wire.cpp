@@ -10,7 +10,7 @@ namespace orrery::elastic::net {
 
 namespace {
 
-constexpr std::uint64_t kHelloMagic = 0x0259'5245'5252'4f0a;  // "\nORREY" and a version
+constexpr std::uint64_t kHandshakeMagic = 0x0259'5245'5252'4f0a;  // "\nORREY" and a version
 constexpr std::uint64_t kChallengeMagic = 0x0259'5245'5252'4f0b;
 
 // Values one after the other, in and out of bytes.
@@ -66,48 +66,49 @@ Result<Nonce> decode_challenge(const ChallengeBytes& bytes) {
   return challenge;
 }
 
-HelloBytes encode(const Hello& hello) {
-  HelloBytes bytes{};
+HandshakeBytes encode(const Handshake& handshake) {
+  HandshakeBytes bytes{};
   Packer(bytes)
-      .put(kHelloMagic)
-      .put(hello.epoch)
-      .put(hello.rank)
-      .put(hello.ranks)
-      .put(hello.settings)
-      .put(hello.verdict)
-      .put(hello.nonce)
-      .put(hello.proof);
+      .put(kHandshakeMagic)
+      .put(handshake.generation)
+      .put(handshake.rank)
+      .put(handshake.ranks)
+      .put(handshake.settings)
+      .put(handshake.verdict)
+      .put(handshake.nonce)
+      .put(handshake.proof);
   return bytes;
 }
 
-Result<Hello> decode_hello(const HelloBytes& bytes) {
-  Hello hello;
+Result<Handshake> decode_handshake(const HandshakeBytes& bytes) {
+  Handshake handshake;
   std::uint64_t magic = 0;
   std::uint32_t verdict = 0;
   Unpacker(bytes)
       .get(magic)
-      .get(hello.epoch)
-      .get(hello.rank)
-      .get(hello.ranks)
-      .get(hello.settings)
+      .get(handshake.generation)
+      .get(handshake.rank)
+      .get(handshake.ranks)
+      .get(handshake.settings)
       .get(verdict)
-      .get(hello.nonce)
-      .get(hello.proof);
-  if (magic != kHelloMagic) return Error::invalid("not a hello of this version");
-  if (verdict > static_cast<std::uint32_t>(Verdict::kMail)) {
-    return Error::invalid(fmt::format("a hello with the unknown verdict {}", verdict));
+      .get(handshake.nonce)
+      .get(handshake.proof);
+  if (magic != kHandshakeMagic) return Error::invalid("not a handshake of this version");
+  if (verdict > static_cast<std::uint32_t>(Verdict::kPeerMessages)) {
+    return Error::invalid(fmt::format("a handshake with the unknown verdict {}", verdict));
   }
-  if (hello.ranks == 0 || hello.ranks > kRanksMax || hello.rank >= hello.ranks) {
-    return Error::invalid(fmt::format("a hello of rank {} of {}", hello.rank, hello.ranks));
+  if (handshake.ranks == 0 || handshake.ranks > kRanksMax || handshake.rank >= handshake.ranks) {
+    return Error::invalid(fmt::format("a handshake of rank {} of {}", handshake.rank, handshake.ranks));
   }
-  hello.verdict = static_cast<Verdict>(verdict);
-  return hello;
+  handshake.verdict = static_cast<Verdict>(verdict);
+  return handshake;
 }
 
 Status check(const FrameHeader& header, const WireLimits& limits) {
   if (header.magic != kFrameMagic) return Error::invalid("bytes that are no frame");
-  if (header.epoch != limits.epoch) {
-    return Error::invalid(fmt::format("a frame of epoch {} in epoch {}", header.epoch, limits.epoch));
+  if (header.generation != limits.generation) {
+    return Error::invalid(
+        fmt::format("a frame of generation {} in generation {}", header.generation, limits.generation));
   }
   if ((header.flags & ~(kFlagEarly | kFlagChecksum)) != 0) {
     return Error::invalid(fmt::format("a frame with unknown flags {:#x}", header.flags));

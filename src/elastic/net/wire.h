@@ -2,13 +2,13 @@
 // What goes over the connection of two ranks, byte by byte: a handshake (handshake.h), then frames. Numbers are
 // little-endian.
 //
-//   challenge  random bytes of the listener, which the hello must answer
-//   hello      which rank connects, for which epoch; the answer is a welcome or says why not
+//   challenge  random bytes of the listener, which the handshake must answer
+//   handshake      which rank connects, for which generation; the answer is a welcome or says why not
 //   announce   "I have started this operation": its description
 //   data       a part of a tensor, of an operation that its receiver has announced, or early (see session.h)
 //   credit     nothing but the credit that every frame can give back
-//   heartbeat  nothing at all: its receiver's machine answers it (pulse.h)
-//   revoke     the epoch is over; because of which rank
+//   heartbeat  nothing at all: its receiver's machine answers it (heartbeat.h)
+//   revoke     the generation is over; because of which rank
 //   goodbye    the sender leaves in order: nothing comes after this
 //   pull, pull answer, pull data    a published tensor is asked for and sent (store.h)
 //
@@ -28,22 +28,31 @@ static_assert(std::endian::native == std::endian::little, "frames are sent as th
 
 inline constexpr int kRanksMax = 64;
 
-// kMail is a hello too, of a connection that brings messages (mail.h); its epoch is then the name of their receiver.
-enum class Verdict : std::uint32_t { kHello, kWelcome, kWrongSecret, kStaleEpoch, kWrongRank, kWrongSettings, kMail };
+// kPeerMessages is a handshake too, of a connection that brings messages (peers.h); its generation is then the name of
+// their receiver.
+enum class Verdict : std::uint32_t {
+  kHandshake,
+  kWelcome,
+  kWrongSecret,
+  kStaleGeneration,
+  kWrongRank,
+  kWrongSettings,
+  kPeerMessages
+};
 
 inline constexpr std::size_t kNonceBytes = 32, kProofBytes = 32;
 using Nonce = std::array<std::byte, kNonceBytes>;
 using Proof = std::array<std::byte, kProofBytes>;
 
-struct Hello {
-  std::uint64_t epoch = 0;
+struct Handshake {
+  std::uint64_t generation = 0;
   std::uint16_t rank = 0, ranks = 1;  // of the end that says it
   std::uint32_t settings = 0;         // digest of what both ends must have alike
-  Verdict verdict = Verdict::kHello;
+  Verdict verdict = Verdict::kHandshake;
   Nonce nonce{};  // of the end that connects; the answer repeats it
   Proof proof{};  // that this end knows the job's secret; see handshake.h
 
-  friend bool operator==(const Hello&, const Hello&) = default;
+  friend bool operator==(const Handshake&, const Handshake&) = default;
 };
 
 inline constexpr std::size_t kChallengeBytes = 8 + kNonceBytes;
@@ -51,11 +60,11 @@ using ChallengeBytes = std::array<std::byte, kChallengeBytes>;
 ChallengeBytes encode_challenge(const Nonce& challenge);
 Result<Nonce> decode_challenge(const ChallengeBytes& bytes);
 
-inline constexpr std::size_t kHelloBytes = 28 + kNonceBytes + kProofBytes;
-using HelloBytes = std::array<std::byte, kHelloBytes>;
-HelloBytes encode(const Hello& hello);
-// Any bytes give a hello that encodes to the same bytes, or an error.
-Result<Hello> decode_hello(const HelloBytes& bytes);
+inline constexpr std::size_t kHandshakeBytes = 28 + kNonceBytes + kProofBytes;
+using HandshakeBytes = std::array<std::byte, kHandshakeBytes>;
+HandshakeBytes encode(const Handshake& handshake);
+// Any bytes give a handshake that encodes to the same bytes, or an error.
+Result<Handshake> decode_handshake(const HandshakeBytes& bytes);
 
 enum class FrameKind : std::uint8_t {
   kAnnounce = 1,
@@ -82,7 +91,7 @@ struct FrameHeader {
   std::uint32_t length = 0;    // bytes that follow the header
   std::uint32_t checksum = 0;  // CRC-32C, taken while this field is 0
   std::uint32_t credit = 0;    // bytes of early data that the sender has worked off and takes again
-  std::uint64_t epoch = 0;
+  std::uint64_t generation = 0;
   std::uint64_t name = 0;      // hash64 of the operation's or tensor's name
   std::uint32_t sequence = 0;  // operations of that name before it; number of a pull
   std::uint32_t part = 0;      // of the tensor; revoke: the rank it is because of
@@ -93,7 +102,7 @@ inline constexpr std::size_t kHeaderBytes = sizeof(FrameHeader);
 static_assert(kHeaderBytes == 40);
 
 struct WireLimits {
-  std::uint64_t epoch = 0;
+  std::uint64_t generation = 0;
   int ranks = 1;
   std::uint32_t data_bytes = 0;   // of one frame
   std::uint32_t early_bytes = 0;  // that a sender may have on its way

@@ -10,14 +10,14 @@ namespace orrery::elastic::net {
 namespace {
 
 WireLimits some_limits() {
-  return {.epoch = 7, .ranks = 4, .data_bytes = 65536, .early_bytes = 4096};
+  return {.generation = 7, .ranks = 4, .data_bytes = 65536, .early_bytes = 4096};
 }
 
 FrameHeader some_header(FrameKind kind, std::uint32_t length) {
   FrameHeader header;
   header.kind = kind;
   header.length = length;
-  header.epoch = 7;
+  header.generation = 7;
   return header;
 }
 
@@ -35,18 +35,18 @@ RC_GTEST_PROP(Crc32c, IsTheSameWithAndWithoutTheInstructionAndInPieces, (const s
   RC_ASSERT(crc32c(crc32c(0, bytes.first(cut)), bytes.subspan(cut)) == crc32c(0, bytes));
 }
 
-Hello some_hello(Verdict verdict) {
-  Hello hello{.epoch = 9, .rank = 3, .ranks = 5, .settings = 77, .verdict = verdict};
-  hello.nonce[7] = std::byte{7};
-  hello.proof[8] = std::byte{8};
-  return hello;
+Handshake some_handshake(Verdict verdict) {
+  Handshake handshake{.generation = 9, .rank = 3, .ranks = 5, .settings = 77, .verdict = verdict};
+  handshake.nonce[7] = std::byte{7};
+  handshake.proof[8] = std::byte{8};
+  return handshake;
 }
 
-TEST(Wire, AHelloComesBackAsItWas) {
-  const Hello hello = some_hello(Verdict::kHello);
-  const auto back = decode_hello(encode(hello));
+TEST(Wire, AHandshakeComesBackAsItWas) {
+  const Handshake handshake = some_handshake(Verdict::kHandshake);
+  const auto back = decode_handshake(encode(handshake));
   ASSERT_TRUE(back);
-  EXPECT_EQ(*back, hello);
+  EXPECT_EQ(*back, handshake);
 }
 
 TEST(Wire, AChallengeComesBackAsItWas) {
@@ -64,10 +64,10 @@ TEST(Wire, SoundHeadersPass) {
   EXPECT_TRUE(check(some_header(FrameKind::kHeartbeat, 0), some_limits()));
 }
 
-TEST(Wire, FramesOfOtherEpochsAndOtherLengthsAreRefused) {
+TEST(Wire, FramesOfOtherGenerationsAndOtherLengthsAreRefused) {
   FrameHeader header = some_header(FrameKind::kData, 100);
-  header.epoch = 6;
-  EXPECT_EQ(check(header, some_limits()).error().message(), "a frame of epoch 6 in epoch 7");
+  header.generation = 6;
+  EXPECT_EQ(check(header, some_limits()).error().message(), "a frame of generation 6 in generation 7");
   EXPECT_FALSE(check(some_header(FrameKind::kData, 65537), some_limits()));
   EXPECT_FALSE(check(some_header(FrameKind::kData, 0), some_limits()));
   EXPECT_FALSE(check(some_header(FrameKind::kHeartbeat, 1), some_limits()));
@@ -91,7 +91,7 @@ RC_GTEST_PROP(Wire, WhateverPassesIsInsideItsLimits, ()) {
     RC_ASSERT(!status.error().message().empty());
     return;
   }
-  RC_ASSERT(header.epoch == 7u && header.length <= 65536u && header.credit <= 4096u);
+  RC_ASSERT(header.generation == 7u && header.length <= 65536u && header.credit <= 4096u);
 }
 
 RC_GTEST_PROP(Wire, PayloadsGiveAValueThatEncodesToTheSameBytesOrAnError, ()) {

@@ -6,7 +6,7 @@
 //   1. The batch follows the workers: `per_worker` samples for each.
 //   2. Every `every` steps, if the noise scale is above `factor` times the batch, propose one worker more, at most
 //      `workers_max`.
-//   3. A wish that is not fulfilled (no room, no launcher) is repeated as often.
+//   3. A request that is not fulfilled (no room, no launcher) is repeated as often.
 
 #include "elastic/policy/policy.h"
 

@@ -13,7 +13,7 @@ Proposal InterferencePolicy::after_step(const Observation& observation) {
   }
   if (observation.step % options_.every != 0 || observation.interference.value_or(1) <= options_.disturbed) return {};
   if (observation.slowdown.value_or(1) <= options_.bearable) return {};
-  if (observation.topology == 0 || observation.topology_age > options_.patience) {
+  if (observation.topology == 0 || observation.topology_age > options_.backoff) {
     return {{{kTopologyParameter, observation.topology + 1}}, {}};
   }
   if (observation.slowdown.value_or(1) <= options_.unbearable) return {};

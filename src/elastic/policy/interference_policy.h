@@ -1,10 +1,10 @@
 #pragma once
-// When something else uses the network: first another way between the members, then less to send.
+// When something else uses the network: first another way between the workers, then less to send.
 //
 // Assumptions: the interference index and the slowdown (monitor/interference.h) are means over recent steps. Procedure,
 // every `every` steps, while the index is above `disturbed` and steps are longer by more than the factor `bearable`,
 // because looking costs time too:
-//   1. The topology is older than `patience` steps: propose to measure it anew, which may find ways around a slow link.
+//   1. The topology is older than `backoff` steps: propose to measure it anew, which may find ways around a slow link.
 //   2. It is not, and steps are still longer by the factor `unbearable`, so no way is free: propose models that are
 //      averaged now and then (local), if the program offers them. Other models than those of synchronous steps are a
 //      high price, which a way around that costs a little is not worth.
@@ -18,9 +18,9 @@ namespace orrery::elastic {
 struct InterferenceOptions {
   double disturbed = 1.5;
   double bearable = 1.1, unbearable = 1.25;
-  std::uint64_t patience = 200;  // steps
-  std::uint64_t every = 10;      // steps
-  std::uint64_t retry = 50;      // steps of the job, each of them a round of several
+  std::uint64_t backoff = 200;  // steps
+  std::uint64_t every = 10;     // steps
+  std::uint64_t retry = 50;     // steps of the job, each of them a round of several
 };
 
 class InterferencePolicy : public Policy {

@@ -1,9 +1,9 @@
 #pragma once
 // How a training adapts while it runs: a policy is told what happened and says what it wants changed. What it wants
-// takes effect between two steps, on all members or on none (proposal.h, apply.h).
+// takes effect between two steps, on all workers or on none (proposal.h, apply.h).
 //
-// A policy keeps nothing that another member could not know: members that join have a policy that has just been made.
-// So it decides by the observation alone, which is the same on all members.
+// A policy keeps nothing that another worker could not know: workers that join have a policy that has just been made.
+// So it decides by the observation alone, which is the same on all workers.
 //
 //   class Doubling : public Policy {
 //     std::string name() const override { return "doubling"; }
@@ -23,8 +23,8 @@
 namespace orrery::elastic {
 
 struct Observation {
-  std::uint64_t step = 0;  // committed
-  std::uint64_t pass = 0;  // complete ones over the data
+  std::uint64_t step = 0;   // committed
+  std::uint64_t epoch = 0;  // complete ones over the data
   double workers = 1;
   double batch = 1, first_batch = 1;  // samples per step: now, and as the program gave it
   double learning_rate_scale = 1;     // now
@@ -36,7 +36,7 @@ struct Observation {
   std::vector<std::string> strategies{};             // that the program can; empty: synchronous steps only
   // Nothing as long as they are not known.
   std::optional<double> straggler_index{};  // over recent steps: how much longer the slowest takes than the median
-  bool is_uneven = false;                   // parts of members follow their speed
+  bool is_uneven = false;                   // parts of workers follow their speed
   std::optional<double> interference{};     // how much longer exchanges take than when nothing disturbed them
   std::optional<double> slowdown{};         // how much longer steps take because of that
   std::optional<double> exchange_s{};       // what exchanges take, over recent steps
@@ -47,7 +47,7 @@ struct Observation {
   std::optional<double> noise_scale() const;
 };
 
-// An epoch is a pass over the data here, as people who train call it.
+// An epoch is one pass over the data.
 enum class Moment { kBeforeTrain, kBeforeEpoch, kBeforeStep, kAfterStep, kAfterEpoch, kAfterTrain };
 
 class Policy {

@@ -133,7 +133,7 @@ TEST(Uneven, PartsFollowSpeedWhileOneLagsBehind) {
 }
 
 TEST(InterferencePolicy, FirstLooksForOtherWaysThenSendsLess) {
-  InterferencePolicy policy({.disturbed = 1.5, .patience = 200, .every = 10});
+  InterferencePolicy policy({.disturbed = 1.5, .backoff = 200, .every = 10});
   Observation seen;
   seen.step = 100;
   seen.strategies = {kSynchronousStrategy, kLocalStrategy};
@@ -164,7 +164,7 @@ TEST(InterferencePolicy, FirstLooksForOtherWaysThenSendsLess) {
 }
 
 TEST(InterferencePolicy, NowAndThenTriesWhetherTheNetworkIsFreeAgain) {
-  InterferencePolicy policy({.disturbed = 1.5, .patience = 200, .every = 10, .retry = 50});
+  InterferencePolicy policy({.disturbed = 1.5, .backoff = 200, .every = 10, .retry = 50});
   Observation seen;
   seen.step = 101;
   seen.strategies = {kSynchronousStrategy, kLocalStrategy};
@@ -271,7 +271,7 @@ TEST(Straggler, ChangesTheStrategyWithDistanceBetweenItsLimits) {
   EXPECT_TRUE(policy.after_step({.step = 10}).empty());  // not known
 }
 
-TEST(StrategyBySize, LocalStepsForManyMembers) {
+TEST(StrategyBySize, LocalStepsForManyWorkers) {
   StrategyBySize policy(4);
   EXPECT_TRUE(policy.after_step({.workers = 4}).empty());
   EXPECT_EQ(policy.after_step({.workers = 5}), (Proposal{{}, "local"}));
@@ -336,10 +336,10 @@ TEST(Goodput, GrowsWhereItBringsMostAndStopsWhereItDoesNot) {
   observation.step = 51;
   EXPECT_TRUE(policy.after_step(observation).empty());
   // A training without noise gains nothing from larger batches.
-  Observation calm = noisy(1, 64, 4);
-  calm.step = 50;
-  calm.step_time = observation.step_time;
-  EXPECT_TRUE(policy.after_step(calm).values.count(kBatchValue) == 0);
+  Observation idle = noisy(1, 64, 4);
+  idle.step = 50;
+  idle.step_time = observation.step_time;
+  EXPECT_TRUE(policy.after_step(idle).values.count(kBatchValue) == 0);
 }
 
 TEST(Shipped, ByName) {

@@ -1,5 +1,5 @@
 #pragma once
-// What policies want changed, and how the wishes of many become one.
+// What policies want changed, and how the requests of many become one.
 //
 // Assumptions: every rank runs the same policies on the same numbers, so ranks that propose a value propose the same.
 // Procedure:
@@ -18,10 +18,10 @@
 
 namespace orrery::elastic {
 
-inline constexpr const char* kWorkersValue = "workers";                   // of the job; a wish to the launcher
+inline constexpr const char* kWorkersValue = "workers";                   // of the job; a request to the launcher
 inline constexpr const char* kBatchValue = "batch";                       // samples per step of the whole job
 inline constexpr const char* kLearningRateScale = "learning_rate_scale";  // over that of the first batch
-// Strategies: how members make one model. Programs say which of them they can.
+// Strategies: how workers make one model. Programs say which of them they can.
 inline constexpr const char* kSynchronousStrategy = "synchronous";   // every step with the gradients of all
 inline constexpr const char* kLocalStrategy = "local";               // models of their own, averaged now and then
 inline constexpr const char* kPairStrategy = "pair";                 // models of their own, averaged in pairs

@@ -3,7 +3,7 @@
 // (KungFu's step_based_schedule); or by the time, for machines whose coming and going is known: two for 100 seconds.
 //
 // Procedure: at the first step of a phase, and every tenth after it, propose its workers unless there are as many. The
-// repetition makes up for workers that died and for wishes that nobody heard. By the time it is every tenth step.
+// repetition makes up for workers that died and for requests that nobody heard. By the time it is every tenth step.
 
 #include <vector>
 

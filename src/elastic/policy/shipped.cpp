@@ -60,7 +60,7 @@ Made make_interference(const Words& words) {
   return std::make_unique<InterferencePolicy>(options);
 }
 
-// Straggler or Uneven: what is done about a slow member, when it is slower than the others by a factor.
+// Straggler or Uneven: what is done about a slow worker, when it is slower than the others by a factor.
 template <class Remedy, class Options>
 Made make_remedy(const Words& words) {
   if (words.size() > 2) return Error::invalid(fmt::format("it is {0} or {0}:FACTOR", words[0]));
@@ -71,9 +71,9 @@ Made make_remedy(const Words& words) {
 }
 
 Made make_strategy_by_size(const Words& words) {
-  if (words.size() != 2) return Error::invalid("it is strategy-by-size:MEMBERS_MAX");
-  ORRERY_TRY(const double members_max, number_at(words, 1, kWorkersValue, 1));
-  return std::make_unique<StrategyBySize>(members_max);
+  if (words.size() != 2) return Error::invalid("it is strategy-by-size:WORKERS_MAX");
+  ORRERY_TRY(const double workers_max, number_at(words, 1, kWorkersValue, 1));
+  return std::make_unique<StrategyBySize>(workers_max);
 }
 
 Made make_by_words(const std::string& text) {

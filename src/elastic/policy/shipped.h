@@ -8,7 +8,7 @@
 //   timetable:SIZE:SECONDS,…               schedule.h
 //   goodput[:WORKERS_MAX[:BATCH_MAX]]      goodput.h
 //   straggler[:FACTOR]                     straggler.h
-//   strategy-by-size:MEMBERS_MAX           strategy_by_size.h
+//   strategy-by-size:WORKERS_MAX           strategy_by_size.h
 //
 // The last four need what only `orrery train` observes; elsewhere the last three propose nothing, and the timetable
 // stays at its beginning.

@@ -1,5 +1,5 @@
 #pragma once
-// Lets a slow member hold nobody up: pair averaging while one lags behind, synchronous steps again when none does.
+// Lets a slow worker hold nobody up: pair averaging while one lags behind, synchronous steps again when none does.
 //
 // Assumptions: the program offers both strategies. The straggler index (monitor/step_time.h) is a mean over recent
 // steps. Procedure, every `every` steps:

@@ -1,5 +1,5 @@
 #pragma once
-// Gives slow members less to do: parts by speed while one lags behind, equal parts again when none does.
+// Gives slow workers less to do: parts by speed while one lags behind, equal parts again when none does.
 //
 // Assumptions: a synchronous step does not depend on who computes which samples, so nothing but its time changes. The
 // straggler index (monitor/step_time.h) is one of times per sample, a mean over recent steps. Procedure, every `every`
@@ -9,7 +9,7 @@
 
 namespace orrery::elastic {
 
-// A parameter of the job: above 0, the parts of members follow their speed.
+// A parameter of the job: above 0, the parts of workers follow their speed.
 inline constexpr const char* kUnevenParameter = "uneven";
 
 struct UnevenOptions {

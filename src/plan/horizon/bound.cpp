@@ -19,7 +19,8 @@ struct Evaluation {
 
 class Relaxation {
  public:
-  Relaxation(const Problem& problem, const Ways& ways) : problem_(problem), ways_(ways) {}
+  Relaxation(const Problem& problem, const Configurations& configurations)
+      : problem_(problem), configurations_(configurations) {}
 
   Prices first_prices() const {
     Prices prices = zeros();
@@ -48,21 +49,21 @@ class Relaxation {
 
   void take_task(std::size_t task, const Prices& prices, Evaluation& now) const {
     const Task& one = problem_.tasks[task];
-    double least = ways_.left_out_usd();
+    double least = configurations_.left_out_usd();
     Start best;
     bool placed = false;
     const int first = one.runs ? 0 : first_period(problem_, one);
     for (std::size_t m = 0; m < one.modes.size(); ++m) {
       const Mode& mode = one.modes[m];
       const auto size = static_cast<std::size_t>(mode.gpus) - 1;
-      const int stays = ways_.length(task, m);
+      const int stays = configurations_.length(task, m);
       const int last = one.runs ? std::min(0, problem_.periods - stays) : problem_.periods - stays;
       if (first > last) continue;
       double sum = 0;
       for (int t = first; t < first + stays - 1; ++t) sum += prices[problem_.at(mode.vm, t)][size];
       for (int start = first; start <= last; ++start) {
         sum += prices[problem_.at(mode.vm, start + stays - 1)][size];
-        const double usd = ways_.usd(task, m, start) + mode.machines * sum;
+        const double usd = configurations_.usd(task, m, start) + mode.machines * sum;
         sum -= prices[problem_.at(mode.vm, start)][size];
         if (usd >= least) continue;
         least = usd;
@@ -74,7 +75,7 @@ class Relaxation {
     now.cheapest.push_back(least);
     if (!placed) return;
     const Mode& mode = one.modes[best.mode];
-    for (int t = best.period; t < best.period + ways_.length(task, best.mode); ++t)
+    for (int t = best.period; t < best.period + configurations_.length(task, best.mode); ++t)
       now.excess[problem_.at(mode.vm, t)][static_cast<std::size_t>(mode.gpus) - 1] += mode.machines;
   }
 
@@ -98,7 +99,7 @@ class Relaxation {
   }
 
   const Problem& problem_;
-  const Ways& ways_;
+  const Configurations& configurations_;
 };
 
 // Bends the direction towards the excess, not below prices of 0; its squared length.
@@ -117,11 +118,11 @@ double turn(Prices& direction, const Prices& excess, const Prices& prices, doubl
 
 }  // namespace
 
-Bound lower_bound(const Problem& problem, const Ways& ways, double target_usd, int rounds) {
+Bound lower_bound(const Problem& problem, const Configurations& configurations, double target_usd, int rounds) {
   constexpr double kMemory = 0.6;  // of the direction of earlier rounds
   constexpr int kPatience = 20;    // rounds without a better bound before less is hoped for
   constexpr double kHope = 0.05;   // at most, of the first bound
-  const Relaxation relaxation(problem, ways);
+  const Relaxation relaxation(problem, configurations);
   Prices prices = relaxation.first_prices();
   Prices direction;
   Bound best{-kNever, {}, {}};
@@ -152,11 +153,12 @@ Bound lower_bound(const Problem& problem, const Ways& ways, double target_usd, i
   return best;
 }
 
-double priced_usd(const Problem& problem, const Ways& ways, const Bound& bound, std::size_t task, const Start& start) {
+double priced_usd(const Problem& problem, const Configurations& configurations, const Bound& bound, std::size_t task,
+                  const Start& start) {
   const Mode& mode = problem.tasks[task].modes[start.mode];
-  double usd = ways.usd(task, start.mode, start.period);
+  double usd = configurations.usd(task, start.mode, start.period);
   if (usd == kNever) return kNever;
-  for (int t = start.period; t < start.period + ways.length(task, start.mode); ++t)
+  for (int t = start.period; t < start.period + configurations.length(task, start.mode); ++t)
     usd += mode.machines * bound.prices[problem.at(mode.vm, t)][static_cast<std::size_t>(mode.gpus) - 1];
   return usd;
 }

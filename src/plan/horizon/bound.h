@@ -2,7 +2,7 @@
 // What no schedule can beat, without a solver. With a price λ_st ≥ 0 for every kind of part s (g GPUs of VM type v) in
 // every period t, the number of parts taken need not match the parts cut:
 //
-//   L(λ) = Σ_j min(left out, min over ways of [usd + m·Σ_t λ_st])
+//   L(λ) = Σ_j min(left out, min over configurations of [usd + m·Σ_t λ_st])
 //        + Σ_t min over at most N machines of Σ (machine_vt − best cut of a machine by λ)
 //
 // is at most the cost of any schedule (quotas and budgets left out). λ starts at the share of the machine's price, at
@@ -20,9 +20,10 @@ struct Bound {
 };
 
 // `target_usd`: the cost of a schedule that is known.
-Bound lower_bound(const Problem& problem, const Ways& ways, double target_usd, int rounds);
+Bound lower_bound(const Problem& problem, const Configurations& configurations, double target_usd, int rounds);
 
 // What a way costs a task at these prices.
-double priced_usd(const Problem& problem, const Ways& ways, const Bound& bound, std::size_t task, const Start& start);
+double priced_usd(const Problem& problem, const Configurations& configurations, const Bound& bound, std::size_t task,
+                  const Start& start);
 
 }  // namespace orrery::plan::horizon

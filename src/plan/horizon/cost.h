@@ -17,7 +17,7 @@ struct CostSplit {
   double total_usd() const { return machines_usd + busy_usd + tardiness_usd + missed_usd; }
 };
 
-// Machines of every period from the starts, packed by packed(). Precondition: starts are ways of the tasks.
+// Machines of every period from the starts, packed by packed(). Precondition: starts are configurations of the tasks.
 std::vector<std::vector<Node>> nodes_of(const Problem& problem, const std::vector<std::optional<Start>>& starts);
 
 // Precondition: check_schedule() accepts it.

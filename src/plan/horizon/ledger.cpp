@@ -49,8 +49,8 @@ int machines_for(const std::vector<int>& parts, int gpus) {
 
 }  // namespace
 
-Ledger::Ledger(const Problem& problem, const Ways& ways)
-    : problem_(&problem), ways_(&ways), quotas_of_(problem.vm_types.size()) {
+Ledger::Ledger(const Problem& problem, const Configurations& configurations)
+    : problem_(&problem), configurations_(&configurations), quotas_of_(problem.vm_types.size()) {
   for (std::size_t q = 0; q < problem.quotas.size(); ++q)
     for (const std::size_t vm : problem.quotas[q].vms) quotas_of_[vm].push_back(q);
   const auto periods = static_cast<std::size_t>(problem.periods);
@@ -79,7 +79,7 @@ void Ledger::look_again(std::size_t vm, int period) {
 
 void Ledger::change(std::size_t task, const Start& start, int sign) {
   const Mode& mode = problem_->tasks[task].modes[start.mode];
-  for (int t = start.period; t < start.period + ways_->length(task, start.mode); ++t) {
+  for (int t = start.period; t < start.period + configurations_->length(task, start.mode); ++t) {
     parts_[problem_->at(mode.vm, t)][static_cast<std::size_t>(mode.gpus) - 1] += sign * mode.machines;
     look_again(mode.vm, t);
   }
@@ -110,12 +110,12 @@ Ledger::Offer Ledger::cheapest(std::size_t task) const {
   Offer best;
   std::vector<double> added(static_cast<std::size_t>(problem_->periods));
   for (std::size_t m = 0; m < one.modes.size(); ++m) {
-    const int stays = ways_->length(task, m);
+    const int stays = configurations_->length(task, m);
     const int last = one.runs ? 0 : problem_->periods - stays;
     if (stays > problem_->periods) continue;
     for (int t = first; t < last + stays; ++t) added[static_cast<std::size_t>(t)] = added_usd(t, one.modes[m]);
     for (int start = first; start <= last; ++start) {
-      double usd = ways_->usd(task, m, start);
+      double usd = configurations_->usd(task, m, start);
       for (int t = start; t < start + stays && usd < best.usd; ++t) usd += added[static_cast<std::size_t>(t)];
       if (usd < best.usd) best = {{m, start}, usd};
     }

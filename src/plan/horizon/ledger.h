@@ -15,7 +15,7 @@ std::vector<std::vector<int>> packed(const std::vector<int>& parts, int gpus);
 class Ledger {
  public:
   // Both are borrowed.
-  Ledger(const Problem& problem, const Ways& ways);
+  Ledger(const Problem& problem, const Configurations& configurations);
 
   void add(std::size_t task, const Start& start) { change(task, start, 1); }
   void remove(std::size_t task, const Start& start) { change(task, start, -1); }
@@ -38,7 +38,7 @@ class Ledger {
   double added_usd(int period, const Mode& mode) const;
 
   const Problem* problem_;
-  const Ways* ways_;
+  const Configurations* configurations_;
   std::vector<std::vector<int>> parts_;   // by [VM type · periods + period]: [g − 1] of g GPUs
   std::vector<int> machines_;             // likewise
   std::vector<std::vector<int>> needed_;  // likewise: [g − 1] machines more for one part of g GPUs more

@@ -24,19 +24,24 @@ bool is_beaten(const Mode& mode, const std::vector<Mode>& modes) {
 
 }  // namespace
 
-std::vector<Mode> modes_of(std::span<const PredictedWay> ways, const std::vector<VmType>& types, int nodes,
-                           double certainty) {
+std::vector<Mode> modes_of(std::span<const PredictedConfiguration> configurations, const std::vector<VmType>& types,
+                           int nodes, double certainty) {
   std::vector<Mode> all;
   for (std::size_t vm = 0; vm < types.size(); ++vm) {
     const VmType& type = types[vm];
-    for (const PredictedWay& way : ways) {
-      const bool has_it = way.machines == 1 ? way.gpus <= type.gpus : way.gpus == type.gpus;
-      if (way.device != type.gpu || !has_it || way.machines > std::min(nodes, type.nodes_max)) continue;
-      const auto at = [&](double time) { return on_spot(time, way.machines, type); };
-      const double time = at(time_within(way.time_s, certainty));
+    for (const PredictedConfiguration& configuration : configurations) {
+      const bool has_it =
+          configuration.machines == 1 ? configuration.gpus <= type.gpus : configuration.gpus == type.gpus;
+      if (configuration.device != type.gpu || !has_it || configuration.machines > std::min(nodes, type.nodes_max))
+        continue;
+      const auto at = [&](double time) { return on_spot(time, configuration.machines, type); };
+      const double time = at(time_within(configuration.time_s, certainty));
       if (!(time <= kTimeMaxS)) continue;
-      all.push_back(
-          {vm, way.gpus, way.machines, time, {at(way.time_s.value), at(way.time_s.low), at(way.time_s.high)}});
+      all.push_back({vm,
+                     configuration.gpus,
+                     configuration.machines,
+                     time,
+                     {at(configuration.time_s.value), at(configuration.time_s.low), at(configuration.time_s.high)}});
     }
   }
   std::vector<Mode> modes;

@@ -9,8 +9,8 @@ namespace orrery::plan::horizon {
 // Every place on every VM type that has it, with the time that is kept with probability `certainty`; on spot types
 // expected interruptions are in all times. Left out: more machines than `nodes`, and places of a type on which the task
 // would be as fast with fewer GPUs.
-std::vector<Mode> modes_of(std::span<const PredictedWay> ways, const std::vector<VmType>& types, int nodes,
-                           double certainty);
+std::vector<Mode> modes_of(std::span<const PredictedConfiguration> configurations, const std::vector<VmType>& types,
+                           int nodes, double certainty);
 
 // Modes that are not beaten in both time and share of the price, as if every machine cost the mean of its periods.
 // Others could only help by filling machines better. Modes on types in `limited` beat nobody.

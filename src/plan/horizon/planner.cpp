@@ -28,13 +28,13 @@ double size_of(const Problem& problem) {
 class Planner {
  public:
   Planner(const Problem& problem, const PlannerOptions& options, env::Env env)
-      : problem_(problem), ways_(problem), options_(options), env_(env), start_(env.clock.monotonic()) {}
+      : problem_(problem), configurations_(problem), options_(options), env_(env), start_(env.clock.monotonic()) {}
 
   Result<Report> run() {
     for (const Task& task : problem_.tasks) ORRERY_TRY_VOID(check_alone(problem_, task));
     find_first();
     const int rounds = static_cast<int>(std::clamp(kBoundWork / size_of(problem_), 100.0, 2000.0));
-    const Bound bound = lower_bound(problem_, ways_, best_ ? least_ : ways_.left_out_usd(), rounds);
+    const Bound bound = lower_bound(problem_, configurations_, best_ ? least_ : configurations_.left_out_usd(), rounds);
     bound_usd_ = bound.usd;
     if (!is_proof()) solve_exactly(bound);
     if (!best_ || left_out(*best_) > 0) return nothing_fits();
@@ -46,7 +46,8 @@ class Planner {
     return static_cast<std::size_t>(std::count(schedule.starts.begin(), schedule.starts.end(), std::nullopt));
   }
   double counted_usd(const Schedule& schedule) const {
-    return cost_of(problem_, schedule).total_usd() + static_cast<double>(left_out(schedule)) * ways_.left_out_usd();
+    return cost_of(problem_, schedule).total_usd() +
+           static_cast<double>(left_out(schedule)) * configurations_.left_out_usd();
   }
   bool is_proof() const { return best_ && least_ - bound_usd_ <= kEqual * std::max(1e-3, std::fabs(least_)); }
   Seconds left() const { return options_.limit - (env_.clock.monotonic() - start_); }
@@ -68,14 +69,14 @@ class Planner {
     SearchOptions how;
     const double most = std::max(2000.0, 1000.0 * static_cast<double>(problem_.tasks.size()));
     how.rounds = static_cast<int>(std::clamp(kSearchWork / size_of(problem_), 500.0, most));
-    const Found plain = search(problem_, ways_, how);
-    greedy_usd_ = plain.greedy_usd < ways_.left_out_usd() ? plain.greedy_usd : kNever;
+    const Found plain = search(problem_, configurations_, how);
+    greedy_usd_ = plain.greedy_usd < configurations_.left_out_usd() ? plain.greedy_usd : kNever;
     if (offer_starts(plain.starts)) return;
     greedy_usd_ = kNever;  // it breaks a budget
     how.rounds /= 4;
     for (double mu = 0.1; mu < 2e3; mu *= 2) {
       const Problem dear = priced(problem_, mu);
-      if (offer_starts(search(dear, Ways(dear), how).starts)) return;
+      if (offer_starts(search(dear, Configurations(dear), how).starts)) return;
     }
   }
 
@@ -85,9 +86,9 @@ class Planner {
       return;
     }
     const double room = least_ - bound.usd;
-    const Program program(problem_, ways_, [&](std::size_t task, const Start& start) {
+    const Program program(problem_, configurations_, [&](std::size_t task, const Start& start) {
       if (!best_) return true;
-      return priced_usd(problem_, ways_, bound, task, start) - bound.cheapest[task] <= room + kEqual * least_;
+      return priced_usd(problem_, configurations_, bound, task, start) - bound.cheapest[task] <= room + kEqual * least_;
     });
     if (program.milp().columns.size() > kColumnsMax) {
       note_ =
@@ -115,7 +116,7 @@ class Planner {
     for (std::size_t i = 0; best_ && i < best_->starts.size(); ++i)
       if (!best_->starts[i]) who.push_back(problem_.tasks[i].id);
     // The best that there is leaves somebody out, or even the bound does.
-    const bool certain = bound_usd_ >= ways_.left_out_usd() * 0.5 || (best_ && is_proof());
+    const bool certain = bound_usd_ >= configurations_.left_out_usd() * 0.5 || (best_ && is_proof());
     return Error::infeasible(
         fmt::format("{} {}{}; {}", certain ? "no schedule serves everybody:" : "no schedule was found for everybody:",
                     who.empty() ? "the budget is too small" : "there is no room for ", fmt::join(who, ", "), remedy()));
@@ -124,8 +125,8 @@ class Planner {
   std::string remedy() {
     Problem wide = problem_;
     wide.budgets.clear();
-    const Ways ways(wide);
-    if (const Found found = search(wide, ways, {.rounds = 500}); found.left_out == 0) {
+    const Configurations configurations(wide);
+    if (const Found found = search(wide, configurations, {.rounds = 500}); found.left_out == 0) {
       const Schedule schedule{found.starts, nodes_of(wide, found.starts)};
       std::string text;
       for (const Budget& budget : problem_.budgets)
@@ -135,9 +136,10 @@ class Planner {
     }
     wide.quotas.clear();
     for (VmType& type : wide.vm_types) type.nodes_max = kNodesMax;
-    if (search(wide, ways, {.rounds = 500}).left_out == 0) return "it fits without quotas and limits of VM types";
+    if (search(wide, configurations, {.rounds = 500}).left_out == 0)
+      return "it fits without quotas and limits of VM types";
     wide.nodes = kNodesMax;
-    const Found found = search(wide, ways, {.rounds = 500});
+    const Found found = search(wide, configurations, {.rounds = 500});
     if (found.left_out > 0) return "a longer horizon is needed";
     std::size_t most = 0;
     for (const auto& nodes : nodes_of(wide, found.starts)) most = std::max(most, nodes.size());
@@ -147,7 +149,7 @@ class Planner {
   // The least of a budget that a search finds.
   double least_use(const Budget& budget, double known) const {
     Problem frugal = priced(problem_, 1e3);
-    const Found found = search(frugal, Ways(frugal), {.rounds = 500});
+    const Found found = search(frugal, Configurations(frugal), {.rounds = 500});
     if (found.left_out > 0) return known;
     return std::min(known, used_of(problem_, budget.tariff, {found.starts, nodes_of(problem_, found.starts)}));
   }
@@ -167,7 +169,7 @@ class Planner {
   }
 
   const Problem& problem_;
-  Ways ways_;
+  Configurations configurations_;
   const PlannerOptions& options_;
   env::Env env_;
   Seconds start_;

@@ -3,7 +3,7 @@
 //
 //   1. greedy and what chance makes better (search.h); with budgets at growing prices of what they count
 //   2. a bound and prices of parts (bound.h)
-//   3. the program (program.h) without the ways that the bound rules out, solved by CBC
+//   3. the program (program.h) without the configurations that the bound rules out, solved by CBC
 //   4. the cheapest of all, checked (cost.h)
 //
 // CBC that is missing, killed or late costs the proof, not the schedule.

@@ -103,7 +103,7 @@ class BruteForce {
 
 TEST(HorizonPlanner, FindsWhatTryingEverythingFinds) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    const Problem problem = made_up(seed);
+    const Problem problem = synthetic(seed);
     const double least = BruteForce(problem).least_usd();
     const auto report = make_schedule(problem, {}, env::make_real_env());
     ASSERT_EQ(report.has_value(), least < kNever) << seed << report.error().to_string();
@@ -116,7 +116,7 @@ TEST(HorizonPlanner, FindsWhatTryingEverythingFinds) {
 TEST(HorizonPlanner, KeepsLimitsAndFindsWhatTryingEverythingFinds) {
   int served = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const Problem problem = made_up(seed, {.limits = true});
+    const Problem problem = synthetic(seed, {.limits = true});
     const double least = BruteForce(problem).least_usd();
     const auto report = make_schedule(problem, {}, env::make_real_env());
     ASSERT_EQ(report.has_value(), least < kNever) << seed << (report ? "" : report.error().to_string());
@@ -132,9 +132,10 @@ TEST(HorizonPlanner, KeepsLimitsAndFindsWhatTryingEverythingFinds) {
 }
 
 RC_GTEST_PROP(HorizonPlanner, IsNeverWorseThanItsGreedyAndReconciles, ()) {
-  MadeUp size{.periods = *rc::gen::inRange(2, 8), .nodes = *rc::gen::inRange(1, 5), .tasks = *rc::gen::inRange(3, 9)};
+  Synthetic size{
+      .periods = *rc::gen::inRange(2, 8), .nodes = *rc::gen::inRange(1, 5), .tasks = *rc::gen::inRange(3, 9)};
   size.limits = *rc::gen::arbitrary<bool>();
-  const Problem problem = made_up(*rc::gen::inRange<std::uint64_t>(1, 100000), size);
+  const Problem problem = synthetic(*rc::gen::inRange<std::uint64_t>(1, 100000), size);
   env::SimEnv sim;
   const auto report = make_schedule(problem, {.heuristic_only = true}, sim.env());
   if (!report) {
@@ -154,7 +155,7 @@ RC_GTEST_PROP(HorizonPlanner, IsNeverWorseThanItsGreedyAndReconciles, ()) {
 }
 
 RC_GTEST_PROP(HorizonPlanner, TheOrderOfTasksChangesNothing, ()) {
-  const Problem problem = made_up(*rc::gen::inRange<std::uint64_t>(1, 100000), {.periods = 6, .tasks = 6});
+  const Problem problem = synthetic(*rc::gen::inRange<std::uint64_t>(1, 100000), {.periods = 6, .tasks = 6});
   Problem other = problem;
   Random random(*rc::gen::inRange<std::uint64_t>(1, 1000));
   for (std::size_t i = other.tasks.size(); i > 1; --i) std::swap(other.tasks[i - 1], other.tasks[random.below(i)]);
@@ -194,7 +195,7 @@ TEST(HorizonPlanner, SaysWhatIsInTheWayAndByHowMuch) {
 }
 
 TEST(HorizonChecker, FindsWhatIsWrong) {
-  const Problem problem = made_up(3);
+  const Problem problem = synthetic(3);
   env::SimEnv sim;
   const auto report = make_schedule(problem, {.heuristic_only = true}, sim.env());
   ASSERT_TRUE(report);

@@ -16,7 +16,7 @@ namespace orrery::plan::horizon {
 namespace {
 
 constexpr double kBoundWork = 2e7;  // of one scenario: rounds · tasks · modes · periods
-constexpr double kFewWays = 2e5;
+constexpr double kFewConfigurations = 2e5;
 constexpr std::size_t kListed = static_cast<std::size_t>(-1);
 
 struct Actual {
@@ -54,18 +54,18 @@ std::vector<Mode> lean_modes(const Problem& problem, const Task& task, bool all)
   return modes;
 }
 
-// How many ways to start the tasks there are, of forecasts as many as are to be expected.
-double ways_of(const Problem& problem, const std::vector<Forecast>& forecasts) {
-  double ways = 0;
-  for (const Task& task : problem.tasks) ways += static_cast<double>(task.modes.size()) * problem.periods;
+// How many configurations to start the tasks there are, of forecasts as many as are to be expected.
+double configurations_of(const Problem& problem, const std::vector<Forecast>& forecasts) {
+  double configurations = 0;
+  for (const Task& task : problem.tasks) configurations += static_cast<double>(task.modes.size()) * problem.periods;
   for (const Forecast& one : forecasts)
-    ways +=
+    configurations +=
         one.per_h * (one.until_s - one.from_s) / 3600 * static_cast<double>(one.task.modes.size()) * problem.periods;
-  return ways;
+  return configurations;
 }
 
 Scenario draw(const Problem& problem, const std::vector<Forecast>& forecasts, const Random& random) {
-  const bool all = ways_of(problem, forecasts) <= kFewWays;
+  const bool all = configurations_of(problem, forecasts) <= kFewConfigurations;
   Scenario scenario;
   Random times = random.split("times");
   for (const Task& task : problem.tasks)
@@ -164,7 +164,8 @@ class Player {
   void schedule(int t) {
     std::vector<std::size_t> who;
     const Problem seen = seen_at(t, who);
-    const Found found = search(seen, Ways(seen), {.rounds = rounds_, .seed = 1 + static_cast<std::uint64_t>(t)});
+    const Found found =
+        search(seen, Configurations(seen), {.rounds = rounds_, .seed = 1 + static_cast<std::uint64_t>(t)});
     for (std::size_t i = 0; i < who.size(); ++i) {
       wanted_[who[i]].reset();
       if (found.starts[i]) wanted_[who[i]] = Start{found.starts[i]->mode, found.starts[i]->period + t};
@@ -221,7 +222,7 @@ double known_bound(const Problem& problem, const Scenario& scenario, double paid
   double size = 1;
   for (const Task& task : known.tasks) size += static_cast<double>(task.modes.size()) * known.periods;
   rounds = std::min(rounds, static_cast<int>(std::max(10.0, kBoundWork / size)));
-  return std::max(0.0, lower_bound(known, Ways(known), paid_usd, rounds).usd);
+  return std::max(0.0, lower_bound(known, Configurations(known), paid_usd, rounds).usd);
 }
 
 Spread spread(std::vector<double> values) {

@@ -59,7 +59,7 @@ bool may_start(const Problem& problem, const Task& task, const Mode& mode, int s
   return !task.must || end_s(problem, mode, start) <= task.due_s;
 }
 
-double way_usd(const Problem& problem, const Task& task, const Mode& mode, int start) {
+double configuration_usd(const Problem& problem, const Task& task, const Mode& mode, int start) {
   if (!may_start(problem, task, mode, start)) return kNever;
   const double missed = end_s(problem, mode, start) > task.due_s ? task.missed_usd : 0;
   return busy_of(problem, problem.tariff, mode, start) + tardiness_usd(problem, task, mode, start) + missed;
@@ -73,14 +73,14 @@ double machines_usd(const Problem& problem, const Mode& mode, int start) {
 
 }  // namespace
 
-Ways::Ways(const Problem& problem) : periods_(static_cast<std::size_t>(problem.periods)) {
+Configurations::Configurations(const Problem& problem) : periods_(static_cast<std::size_t>(problem.periods)) {
   for (const Task& task : problem.tasks) {
     first_.push_back(usd_.size());
     double dearest = 0;
     for (const Mode& mode : task.modes) {
       lengths_.push_back(horizon::length(problem, mode));
       for (int start = 0; start < problem.periods; ++start) {
-        usd_.push_back(way_usd(problem, task, mode, start));
+        usd_.push_back(configuration_usd(problem, task, mode, start));
         if (usd_.back() < kNever) dearest = std::max(dearest, usd_.back() + machines_usd(problem, mode, start));
       }
     }

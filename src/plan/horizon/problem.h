@@ -23,7 +23,7 @@ namespace orrery::plan::horizon {
 
 inline constexpr int kPeriodsMax = 1000;
 inline constexpr std::size_t kTasksMax = 2000;
-inline constexpr double kWaysMax = 2e7;  // tasks · modes · periods
+inline constexpr double kConfigurationsMax = 2e7;  // tasks · modes · periods
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What machines cost, or consume, by [VM type · periods + period].
@@ -53,7 +53,7 @@ struct Task {
   double due_s = kNever;
   double weight_usd_s = 0;  // of tardiness
   double missed_usd = 0;    // of any tardiness at all
-  bool must = false;        // ways that end after it is due are no ways
+  bool must = false;        // configurations that end after it is due are no configurations
   bool runs = false;        // already: it has one mode and starts in period 0
   std::vector<Mode> modes;
 };
@@ -100,16 +100,16 @@ double tardiness_usd(const Problem& problem, const Task& task, const Mode& mode,
 double busy_of(const Problem& problem, const Tariff& tariff, const Mode& mode, int start);
 
 // The cost of every way, machines not included.
-class Ways {
+class Configurations {
  public:
-  explicit Ways(const Problem& problem);
+  explicit Configurations(const Problem& problem);
 
   // kNever: no way. Precondition: the task has that mode, the start is within the horizon.
   double usd(std::size_t task, std::size_t mode, int start) const {
     return usd_[first_[task] + mode * periods_ + static_cast<std::size_t>(start)];
   }
   int length(std::size_t task, std::size_t mode) const { return lengths_[first_[task] / periods_ + mode]; }
-  // What leaving a task out counts as: more than all tasks in their dearest ways.
+  // What leaving a task out counts as: more than all tasks in their dearest configurations.
   double left_out_usd() const { return left_out_usd_; }
 
  private:

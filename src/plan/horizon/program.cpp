@@ -5,13 +5,14 @@
 
 namespace orrery::plan::horizon {
 
-Program::Program(const Problem& problem, const Ways& ways, const std::function<bool(std::size_t, const Start&)>& open)
-    : problem_(problem), ways_(ways) {
+Program::Program(const Problem& problem, const Configurations& configurations,
+                 const std::function<bool(std::size_t, const Start&)>& open)
+    : problem_(problem), configurations_(configurations) {
   find_kinds();
   add_rows();
-  add_ways(open);
+  add_configurations(open);
   add_cuts();
-  constant_usd_ = ways.left_out_usd() * static_cast<double>(problem.tasks.size());
+  constant_usd_ = configurations.left_out_usd() * static_cast<double>(problem.tasks.size());
 }
 
 bool Program::alike(std::size_t a, std::size_t b) const {
@@ -23,7 +24,7 @@ bool Program::alike(std::size_t a, std::size_t b) const {
     const Mode& y = other.modes[m];
     if (x.vm != y.vm || x.gpus != y.gpus || x.machines != y.machines || x.time_s != y.time_s) return false;
     for (int k = 0; k < problem_.periods; ++k)
-      if (ways_.usd(a, m, k) != ways_.usd(b, m, k)) return false;
+      if (configurations_.usd(a, m, k) != configurations_.usd(b, m, k)) return false;
   }
   return true;
 }
@@ -57,23 +58,23 @@ std::size_t Program::part_row(std::size_t vm, int gpus, int period) const {
          static_cast<std::size_t>(gpus) - 1;
 }
 
-void Program::add_ways(const std::function<bool(std::size_t, const Start&)>& open) {
+void Program::add_configurations(const std::function<bool(std::size_t, const Start&)>& open) {
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
     const std::size_t task = kinds_[kind].front();
     const auto count = static_cast<double>(kinds_[kind].size());
     for (std::size_t m = 0; m < problem_.tasks[task].modes.size(); ++m) {
       const Mode& mode = problem_.tasks[task].modes[m];
       for (int k = 0; k < problem_.periods; ++k) {
-        const double usd = ways_.usd(task, m, k);
+        const double usd = configurations_.usd(task, m, k);
         if (usd == kNever || !open(task, {m, k})) continue;
-        MilpColumn column{usd - ways_.left_out_usd(), count, {{kind, 1}}};
-        for (int t = k; t < k + ways_.length(task, m); ++t)
+        MilpColumn column{usd - configurations_.left_out_usd(), count, {{kind, 1}}};
+        for (int t = k; t < k + configurations_.length(task, m); ++t)
           column.entries.emplace_back(part_row(mode.vm, mode.gpus, t), mode.machines);
         for (std::size_t b = 0; b < budget_rows_.size(); ++b)
           if (const double busy = busy_of(problem_, problem_.budgets[b].tariff, mode, k); busy > 0)
             column.entries.emplace_back(budget_rows_[b], busy);
         milp_.columns.push_back(std::move(column));
-        ways_columns_.push_back({kind, {m, k}});
+        configuration_columns_.push_back({kind, {m, k}});
       }
     }
   }
@@ -114,7 +115,8 @@ std::vector<Node> Program::nodes_at(int period, const std::vector<std::optional<
   for (std::size_t task = starts.size(); task-- > 0;) {
     if (!starts[task]) continue;
     const Mode& mode = problem_.tasks[task].modes[starts[task]->mode];
-    if (period < starts[task]->period || period >= starts[task]->period + ways_.length(task, starts[task]->mode))
+    if (period < starts[task]->period ||
+        period >= starts[task]->period + configurations_.length(task, starts[task]->mode))
       continue;
     auto& tasks = waiting[first_part_[mode.vm] + static_cast<std::size_t>(mode.gpus) - 1];
     tasks.insert(tasks.end(), static_cast<std::size_t>(mode.machines), task);
@@ -123,7 +125,7 @@ std::vector<Node> Program::nodes_at(int period, const std::vector<std::optional<
   for (std::size_t i = 0; i < cut_columns_.size(); ++i) {
     const CutColumn& cut = cut_columns_[i];
     if (cut.period != period) continue;
-    for (long n = std::lround(values[ways_columns_.size() + i]); n > 0; --n) {
+    for (long n = std::lround(values[configuration_columns_.size() + i]); n > 0; --n) {
       Node node{cut.vm};
       for (std::size_t size = cut.parts->size(); size-- > 0;) {
         auto& tasks = waiting[first_part_[cut.vm] + size];
@@ -143,11 +145,11 @@ std::optional<Schedule> Program::schedule_of(const std::vector<double>& values) 
   Schedule schedule;
   schedule.starts.resize(problem_.tasks.size());
   std::vector<std::size_t> next(kinds_.size(), 0);
-  for (std::size_t i = 0; i < ways_columns_.size(); ++i) {
-    const WayColumn& way = ways_columns_[i];
+  for (std::size_t i = 0; i < configuration_columns_.size(); ++i) {
+    const ConfigurationColumn& configuration = configuration_columns_[i];
     for (long n = std::lround(values[i]); n > 0; --n) {
-      if (next[way.kind] == kinds_[way.kind].size()) return std::nullopt;
-      schedule.starts[kinds_[way.kind][next[way.kind]++]] = way.start;
+      if (next[configuration.kind] == kinds_[configuration.kind].size()) return std::nullopt;
+      schedule.starts[kinds_[configuration.kind][next[configuration.kind]++]] = configuration.start;
     }
   }
   bool fits = true;

@@ -1,12 +1,13 @@
 #pragma once
-// The cheapest schedule as a program in whole numbers. Tasks that are alike (the same ways at the same costs) are one:
+// The cheapest schedule as a program in whole numbers. Tasks that are alike (the same configurations at the same costs)
+// are one:
 //
 //   z_jmk ∈ {0 … how many}   tasks of kind j start mode m in period k
 //   p_vct ∈ {0, 1, …}        machines of type v cut by partition c in period t (partitions.h)
 //
 //   minimise  Σ machine_vt·p_vct + Σ (usd_jmk − left out)·z_jmk  (+ left out · tasks)
 //   Σ_mk z_jmk ≤ how many                                   for every kind of task
-//   Σ over ways that are there in t of machines·z ≤ Σ_c a_cg·p_vct   for every part (v, g) and period t
+//   Σ over configurations that are there in t of machines·z ≤ Σ_c a_cg·p_vct   for every part (v, g) and period t
 //   Σ_vc p_vct ≤ N, Σ_c p_vct ≤ max_v, Σ G_v·p_vct ≤ quota  for every period
 //   Σ budget_vt·p_vct + Σ busy·z_jmk ≤ most                 for every budget
 
@@ -23,8 +24,9 @@ inline constexpr std::size_t kColumnsMax = 150'000;
 
 class Program {
  public:
-  // Only ways that `open` accepts become columns.
-  Program(const Problem& problem, const Ways& ways, const std::function<bool(std::size_t, const Start&)>& open);
+  // Only configurations that `open` accepts become columns.
+  Program(const Problem& problem, const Configurations& configurations,
+          const std::function<bool(std::size_t, const Start&)>& open);
 
   const Milp& milp() const { return milp_; }
   double constant_usd() const { return constant_usd_; }
@@ -33,7 +35,7 @@ class Program {
   std::optional<Schedule> schedule_of(const std::vector<double>& values) const;
 
  private:
-  struct WayColumn {
+  struct ConfigurationColumn {
     std::size_t kind;
     Start start;
   };
@@ -46,14 +48,14 @@ class Program {
   void find_kinds();
   bool alike(std::size_t a, std::size_t b) const;
   void add_rows();
-  void add_ways(const std::function<bool(std::size_t, const Start&)>& open);
+  void add_configurations(const std::function<bool(std::size_t, const Start&)>& open);
   void add_cuts();
   std::size_t part_row(std::size_t vm, int gpus, int period) const;
   std::vector<Node> nodes_at(int period, const std::vector<std::optional<Start>>& starts,
                              const std::vector<double>& values, bool& fits) const;
 
   const Problem& problem_;
-  const Ways& ways_;
+  const Configurations& configurations_;
   Milp milp_;
   double constant_usd_ = 0;
   std::vector<std::vector<std::size_t>> kinds_;     // tasks that are alike
@@ -62,8 +64,8 @@ class Program {
   std::vector<std::size_t> first_part_;  // by VM type, in parts of one period
   std::size_t parts_ = 0;                // of one period
   std::vector<std::size_t> budget_rows_;
-  std::vector<WayColumn> ways_columns_;  // the first columns
-  std::vector<CutColumn> cut_columns_;   // the others
+  std::vector<ConfigurationColumn> configuration_columns_;  // the first columns
+  std::vector<CutColumn> cut_columns_;                      // the others
 };
 
 }  // namespace orrery::plan::horizon

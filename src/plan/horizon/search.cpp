@@ -18,38 +18,42 @@ using Starts = std::vector<std::optional<Start>>;
 // Starts with their ledger and cost.
 class State {
  public:
-  State(const Problem& problem, const Ways& ways)
-      : ways_(&ways), ledger_(problem, ways), starts_(problem.tasks.size()), left_out_(problem.tasks.size()) {}
+  State(const Problem& problem, const Configurations& configurations)
+      : configurations_(&configurations),
+        ledger_(problem, configurations),
+        starts_(problem.tasks.size()),
+        left_out_(problem.tasks.size()) {}
 
   void insert(std::size_t task) {
     const Ledger::Offer offer = ledger_.cheapest(task);
-    if (offer.usd < ways_->left_out_usd()) put(task, offer.start);
+    if (offer.usd < configurations_->left_out_usd()) put(task, offer.start);
   }
   void put(std::size_t task, const std::optional<Start>& start) {
     if (starts_[task]) {
       ledger_.remove(task, *starts_[task]);
-      ways_usd_ -= ways_->usd(task, starts_[task]->mode, starts_[task]->period);
+      configurations_usd_ -= configurations_->usd(task, starts_[task]->mode, starts_[task]->period);
       ++left_out_;
     }
     starts_[task] = start;
     if (!start) return;
     ledger_.add(task, *start);
-    ways_usd_ += ways_->usd(task, start->mode, start->period);
+    configurations_usd_ += configurations_->usd(task, start->mode, start->period);
     --left_out_;
   }
 
   double usd() const {
-    return ways_usd_ + ledger_.machines_usd() + static_cast<double>(left_out_) * ways_->left_out_usd();
+    return configurations_usd_ + ledger_.machines_usd() +
+           static_cast<double>(left_out_) * configurations_->left_out_usd();
   }
   const Starts& starts() const { return starts_; }
   std::size_t left_out() const { return left_out_; }
 
  private:
-  const Ways* ways_;
+  const Configurations* configurations_;
   Ledger ledger_;
   Starts starts_;
   std::size_t left_out_;
-  double ways_usd_ = 0;
+  double configurations_usd_ = 0;
 };
 
 double shortest_s(const Task& task) {
@@ -67,12 +71,12 @@ std::tuple<bool, double, std::size_t> rank(const Problem& problem, std::size_t i
   return {!task.runs, keys[static_cast<std::size_t>(rule)], index};
 }
 
-State greedy(const Problem& problem, const Ways& ways, int rule) {
+State greedy(const Problem& problem, const Configurations& configurations, int rule) {
   std::vector<std::size_t> order(problem.tasks.size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(),
             [&](auto a, auto b) { return rank(problem, a, rule) < rank(problem, b, rule); });
-  State state(problem, ways);
+  State state(problem, configurations);
   for (const std::size_t task : order) state.insert(task);
   return state;
 }
@@ -95,12 +99,12 @@ std::vector<std::size_t> drawn(const State& state, Random& random) {
 
 }  // namespace
 
-Found search(const Problem& problem, const Ways& ways, const SearchOptions& options) {
+Found search(const Problem& problem, const Configurations& configurations, const SearchOptions& options) {
   constexpr double kTolerance = 0.02;  // of the cost, at first
   if (problem.tasks.empty()) return {{}, 0, 0, 0};
-  State state = greedy(problem, ways, 0);
+  State state = greedy(problem, configurations, 0);
   for (int rule = 1; rule < 4; ++rule)
-    if (State other = greedy(problem, ways, rule); other.usd() < state.usd()) state = std::move(other);
+    if (State other = greedy(problem, configurations, rule); other.usd() < state.usd()) state = std::move(other);
   Found best{state.starts(), state.usd(), state.usd(), state.left_out()};
   Random random(options.seed);
   for (int round = 0; round < options.rounds; ++round) {

@@ -29,7 +29,7 @@ struct Found {
 };
 
 // Steps 1 and 2; budgets are not looked at.
-Found search(const Problem& problem, const Ways& ways, const SearchOptions& options);
+Found search(const Problem& problem, const Configurations& configurations, const SearchOptions& options);
 
 // The problem at prices that contain μ times its budgets.
 Problem priced(const Problem& problem, double mu);

@@ -43,16 +43,16 @@ TEST(TariffsTest, EnergyIsWattsTimesHours) {
 
 TEST(ModesTest, TakesWhatTypesHaveAtTheCertaintyAskedFor) {
   const std::vector<VmType> types = {{"one", "A", 1, 1}, {"four", "A", 4, 3}, {"b", "B", 4, 3}};
-  const std::vector<PredictedWay> ways = {{"A", 1, 1, {100, 90, 120}},
-                                          {"A", 2, 1, {60, 50, 80}},
-                                          {"A", 3, 1, {70, 60, 90}},  // slower than two
-                                          {"A", 4, 2, {20, 18, 25}}};
-  const std::vector<Mode> modes = modes_of(ways, types, 2, 0.9);
+  const std::vector<PredictedConfiguration> configurations = {{"A", 1, 1, {100, 90, 120}},
+                                                              {"A", 2, 1, {60, 50, 80}},
+                                                              {"A", 3, 1, {70, 60, 90}},  // slower than two
+                                                              {"A", 4, 2, {20, 18, 25}}};
+  const std::vector<Mode> modes = modes_of(configurations, types, 2, 0.9);
   ASSERT_EQ(modes.size(), 4U);
   EXPECT_NEAR(modes[0].time_s, 120, 1e-6);
   EXPECT_EQ(modes[2].gpus, 2);
   EXPECT_EQ(modes[3].machines, 2);
-  EXPECT_EQ(modes_of(ways, types, 1, 0.5).size(), 3U);
+  EXPECT_EQ(modes_of(configurations, types, 1, 0.5).size(), 3U);
 }
 
 TEST(ModesTest, BeatenTypesAreDroppedUnlessTheirBettersAreLimited) {

@@ -1,12 +1,12 @@
 #pragma once
-// Small made-up problems for tests, by seed.
+// Small synthetic problems for tests, by seed.
 
 #include "base/random.h"
 #include "plan/horizon/problem.h"
 
 namespace orrery::plan::horizon {
 
-struct MadeUp {
+struct Synthetic {
   int periods = 4;
   int nodes = 2;
   int tasks = 3;
@@ -14,7 +14,7 @@ struct MadeUp {
   bool limits = false;  // a quota, a budget, due dates that must be kept, a task that runs, one on two machines
 };
 
-inline Tariff made_up_tariff(const Problem& problem, Random& random) {
+inline Tariff synthetic_tariff(const Problem& problem, Random& random) {
   Tariff tariff;
   for (std::size_t vm = 0; vm < problem.vm_types.size(); ++vm)
     for (int t = 0; t < problem.periods; ++t) {
@@ -24,7 +24,7 @@ inline Tariff made_up_tariff(const Problem& problem, Random& random) {
   return tariff;
 }
 
-inline Task made_up_task(const Problem& problem, int index, Random& random) {
+inline Task synthetic_task(const Problem& problem, int index, Random& random) {
   Task task;
   task.id = "T" + std::to_string(index);
   task.submit_s = random.below(3) == 0 ? random.uniform(0, 3600) : 0;
@@ -42,7 +42,7 @@ inline Task made_up_task(const Problem& problem, int index, Random& random) {
 inline void add_limits(Problem& problem, Random& random) {
   problem.quotas = {{"q", {0, 1}, problem.vm_types[0].gpus + static_cast<int>(random.below(3))}};
   problem.vm_types[1].nodes_max = 1;
-  problem.budgets = {{"budget_usd", made_up_tariff(problem, random), random.uniform(4, 12)}};
+  problem.budgets = {{"budget_usd", synthetic_tariff(problem, random), random.uniform(4, 12)}};
   Task& first = problem.tasks[0];
   first.runs = true;
   first.submit_s = 0;
@@ -53,7 +53,7 @@ inline void add_limits(Problem& problem, Random& random) {
   problem.tasks[2].must = random.below(2) == 0;
 }
 
-inline Problem made_up(std::uint64_t seed, const MadeUp& size = {}) {
+inline Problem synthetic(std::uint64_t seed, const Synthetic& size = {}) {
   Random random(seed);
   Problem problem;
   problem.periods = size.periods;
@@ -62,8 +62,8 @@ inline Problem made_up(std::uint64_t seed, const MadeUp& size = {}) {
     problem.vm_types.push_back({"vm" + std::to_string(i), i == 0 ? "A" : "B",
                                 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(size.gpus_max))),
                                 random.uniform(0.5, 4)});
-  problem.tariff = made_up_tariff(problem, random);
-  for (int i = 0; i < size.tasks; ++i) problem.tasks.push_back(made_up_task(problem, i, random));
+  problem.tariff = synthetic_tariff(problem, random);
+  for (int i = 0; i < size.tasks; ++i) problem.tasks.push_back(synthetic_task(problem, i, random));
   if (size.limits) add_limits(problem, random);
   put_in_order(problem.tasks);
   return problem;

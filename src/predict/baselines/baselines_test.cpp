@@ -42,7 +42,7 @@ TEST(OperatorMlp, TargetsAndTimesAreInverse) {
   }
 }
 
-// A made-up machine on which every step takes 2.5 times its prior.
+// A synthetic machine on which every step takes 2.5 times its prior.
 class OnADataset : public ::testing::Test {
  protected:
   OnADataset() {
@@ -71,7 +71,7 @@ class OnADataset : public ::testing::Test {
   std::vector<const DatasetIteration*> train_;
 };
 
-TEST_F(OnADataset, EveryRivalLearnsWhatItSaw) {
+TEST_F(OnADataset, EveryBaselineLearnsWhatItSaw) {
   const auto of_operators = OperatorMlp::fit(train_, OperatorMlpForm::kHabitat, 300, 1).value();
   EXPECT_LT(error_of([&](const auto& run) { return of_operators.predict(run).value(); }), 0.3);
   const auto of_layers = OperatorMlp::fit(train_, OperatorMlpForm::kJustus, 800, 1).value();

@@ -148,10 +148,10 @@ TEST_F(Driple, FluidCommunitiesAreAsGoodAsTheReference) {
 TEST_F(Driple, AnswersForARealGraphAreShares) {
   const NodeGraph groups = grouped(impala().graph, 100, {}).value();
   ASSERT_EQ(groups.nodes.size(), 100U);
-  const std::vector<double> figures = published().predict(groups).value();
-  for (const double figure : figures) {
-    EXPECT_GT(figure, -0.1);
-    EXPECT_LT(figure, 1.5);
+  const std::vector<double> metrics = published().predict(groups).value();
+  for (const double metric : metrics) {
+    EXPECT_GT(metric, -0.1);
+    EXPECT_LT(metric, 1.5);
   }
 }
 

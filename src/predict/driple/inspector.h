@@ -1,5 +1,5 @@
 #pragma once
-// Driple's inspector: twelve figures of resource use from a graph, exactly as the published network computes them
+// Driple's inspector: twelve metrics of resource use from a graph, exactly as the published network computes them
 // (Yang et al., "Prediction of the Resource Consumption of Distributed Deep Learning Systems", POMACS 2022).
 //
 // With A the adjacency, M nodes, h hidden values and K = ⌊M/2⌋ (at least 1) graph layers:

@@ -14,7 +14,7 @@ namespace orrery::predict {
 namespace {
 
 constexpr SealedKind kKind{"orrery-resources", 1, "resource network", "orrery fit --form driple"};
-constexpr std::size_t kTextMax = 4096, kFiguresMax = 1024, kOpsMax = 1'000'000;
+constexpr std::size_t kTextMax = 4096, kMetricsMax = 1024, kOpsMax = 1'000'000;
 constexpr double kTrainShare = 0.6, kValidationShare = 0.2;
 constexpr std::size_t kPartMin = 5;   // runs of each part
 constexpr double kSmallShare = 0.01;  // of the mean: intervals are factors, and nothing is a factor of 0
@@ -72,23 +72,23 @@ void add_domain(const Examples& examples, ResourceModel& model) {
 Status add_errors(const Examples& examples, const ResourceNetwork& network, ResourceModel& model) {
   ORRERY_TRY(const auto predicted, network.predict(examples));
   std::vector<CalibrationPair> pairs;
-  for (std::size_t figure = 0; figure < model.figures.size(); ++figure) {
-    double squares = 0, mean = 0, least = examples.front()->used[figure], most = least;
+  for (std::size_t metric = 0; metric < model.metrics.size(); ++metric) {
+    double squares = 0, mean = 0, least = examples.front()->used[metric], most = least;
     for (const ResourceExample* example : examples)
-      mean += example->used[figure] / static_cast<double>(examples.size());
+      mean += example->used[metric] / static_cast<double>(examples.size());
     model.smallest.push_back(kSmallShare * mean);
     for (std::size_t i = 0; i < examples.size(); ++i) {
-      const double measured = examples[i]->used[figure];
+      const double measured = examples[i]->used[metric];
       least = std::min(least, measured);
       most = std::max(most, measured);
-      squares += std::pow(predicted[i][figure] - measured, 2) / static_cast<double>(examples.size());
+      squares += std::pow(predicted[i][metric] - measured, 2) / static_cast<double>(examples.size());
       if (!(measured > 0)) continue;
-      pairs.push_back({std::max(model.smallest[figure], predicted[i][figure]), measured, model.figures[figure].name});
+      pairs.push_back({std::max(model.smallest[metric], predicted[i][metric]), measured, model.metrics[metric].name});
     }
     model.errors.push_back(most > least ? std::sqrt(squares) / (most - least) : 0);
   }
   if (pairs.empty()) return Error::invalid("every figure of the runs left out is 0");
-  // Figures are unlike each other: a few runs of one say more of it than many of the others.
+  // Metrics are unlike each other: a few runs of one say more of it than many of the others.
   ORRERY_TRY(model.intervals, Conformal::fit(pairs, kPartMin));
   return {};
 }
@@ -141,7 +141,7 @@ Result<ResourceModel> fit_resources(const ResourceSet& set, const ResourceNetwor
   }
   ResourceModel model{.measured = set.measured,
                       .form = set.form,
-                      .figures = set.figures,
+                      .metrics = set.metrics,
                       .frequencies = set.frequencies,
                       .seed = options.seed,
                       .runs = parts.train.size(),
@@ -172,10 +172,10 @@ std::string to_bytes(const ResourceModel& model) {
   ByteWriter body;
   body.text(model.measured);
   body.u8(static_cast<std::uint8_t>(model.form));
-  body.u32(static_cast<std::uint32_t>(model.figures.size()));
-  for (std::size_t i = 0; i < model.figures.size(); ++i) {
-    body.text(model.figures[i].name);
-    body.text(model.figures[i].unit);
+  body.u32(static_cast<std::uint32_t>(model.metrics.size()));
+  for (std::size_t i = 0; i < model.metrics.size(); ++i) {
+    body.text(model.metrics[i].name);
+    body.text(model.metrics[i].unit);
     body.f64(model.errors[i]);
     body.f64(model.smallest[i]);
   }
@@ -204,9 +204,9 @@ Result<ResourceModel> parse_resource_model(std::string_view bytes) {
   ORRERY_TRY(const std::uint8_t form, in.u8());
   if (form > static_cast<std::uint8_t>(GraphForm::kForward)) return Error::invalid("an unknown form of graphs");
   model.form = static_cast<GraphForm>(form);
-  ORRERY_TRY(const std::size_t figures, in.count(24, kFiguresMax));
-  for (std::size_t i = 0; i < figures; ++i) {
-    FigureLabel& label = model.figures.emplace_back();
+  ORRERY_TRY(const std::size_t metrics, in.count(24, kMetricsMax));
+  for (std::size_t i = 0; i < metrics; ++i) {
+    FigureLabel& label = model.metrics.emplace_back();
     ORRERY_TRY(label.name, in.text(kTextMax));
     ORRERY_TRY(label.unit, in.text(kTextMax));
     ORRERY_TRY(model.errors.emplace_back(), in.f64());
@@ -234,7 +234,7 @@ Result<ResourceModel> parse_resource_model(std::string_view bytes) {
 
 Result<FittedResources> FittedResources::make(ResourceModel model) {
   ORRERY_TRY(ResourceNetwork network, ResourceNetwork::from_bytes(model.network));
-  if (network.figures() != model.figures.size()) return Error::invalid("its network answers other figures");
+  if (network.metrics() != model.metrics.size()) return Error::invalid("its network answers other figures");
   return FittedResources(std::move(model), std::move(network));
 }
 
@@ -263,18 +263,18 @@ Result<ResourcePrediction> FittedResources::predict(const workload::TrainingRun&
   check("elements of the largest tensor", size.largest, model_.largest);
   prediction.in_domain = prediction.notes.empty();
   if (!prediction.in_domain) prediction.notes.emplace_back("the intervals are at least those of formulas");
-  for (std::size_t i = 0; i < model_.figures.size(); ++i) {
+  for (std::size_t i = 0; i < model_.metrics.size(); ++i) {
     const double value = values.front()[i];
-    // A figure that was always 0 has no factor of anything around it.
+    // A metric that was always 0 has no factor of anything around it.
     const Interval interval =
-        model_.smallest[i] > 0 ? model_.intervals.interval(std::max(model_.smallest[i], value), model_.figures[i].name)
+        model_.smallest[i] > 0 ? model_.intervals.interval(std::max(model_.smallest[i], value), model_.metrics[i].name)
                                : Interval{value, value};
-    PredictedFigure figure{model_.figures[i], value, std::min(value, interval.low), std::max(value, interval.high)};
+    PredictedFigure metric{model_.metrics[i], value, std::min(value, interval.low), std::max(value, interval.high)};
     if (!prediction.in_domain && model_.smallest[i] > 0) {
-      figure.low = std::min(figure.low, value * kFormulaLow);
-      figure.high = std::max(figure.high, value * kFormulaHigh);
+      metric.low = std::min(metric.low, value * kFormulaLow);
+      metric.high = std::max(metric.high, value * kFormulaHigh);
     }
-    prediction.figures.push_back(std::move(figure));
+    prediction.metrics.push_back(std::move(metric));
   }
   return prediction;
 }

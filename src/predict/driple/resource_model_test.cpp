@@ -15,7 +15,7 @@ workload::TrainingRun run_of(const std::string& model, std::int64_t batch) {
   return {.graph = workload::build_model(model).value().with_batch(batch).value()};
 }
 
-// A figure that grows with the batch and one that does not.
+// A metric that grows with the batch and one that does not.
 std::string table_text() {
   std::string csv = "model,batch,cpu burst [s],memory\n";
   for (const char* model : {"lenet", "lenet:input=40", "lenet:classes=100"}) {
@@ -35,27 +35,27 @@ ResourceNetworkOptions quick(std::uint64_t steps) {
 
 TEST(ResourceModel, PredictsFiguresOfItsKindAndKnowsWhatIsNot) {
   const ResourceSet set = parse_resource_table(table_text(), "t.csv", std::nullopt).value();
-  ASSERT_EQ(set.figures.size(), 2U);
-  EXPECT_EQ(set.figures[0], (FigureLabel{"cpu burst", "s"}));
-  EXPECT_EQ(set.figures[1], (FigureLabel{"memory", ""}));
+  ASSERT_EQ(set.metrics.size(), 2U);
+  EXPECT_EQ(set.metrics[0], (FigureLabel{"cpu burst", "s"}));
+  EXPECT_EQ(set.metrics[1], (FigureLabel{"memory", ""}));
   ResourceModel model = fit_resources(set, quick(400)).value();
   EXPECT_LT(model.errors[0], 0.35);
   const std::string bytes = to_bytes(model);
   const FittedResources fitted = FittedResources::make(std::move(model)).value();
   const ResourcePrediction known = fitted.predict(run_of("lenet", 8)).value();
   EXPECT_TRUE(known.in_domain);
-  for (const PredictedFigure& figure : known.figures) {
-    EXPECT_LE(figure.low, figure.value);
-    EXPECT_GE(figure.high, figure.value);
+  for (const PredictedFigure& metric : known.metrics) {
+    EXPECT_LE(metric.low, metric.value);
+    EXPECT_GE(metric.high, metric.value);
   }
-  EXPECT_NEAR(known.figures[1].value, 5, 2);
+  EXPECT_NEAR(known.metrics[1].value, 5, 2);
   const ResourcePrediction unlike = fitted.predict(run_of("resnet18", 64)).value();
   EXPECT_FALSE(unlike.in_domain);
   EXPECT_FALSE(unlike.notes.empty());
-  EXPECT_GE(unlike.figures[1].high, unlike.figures[1].value * (kFormulaHigh - 1e-9));
+  EXPECT_GE(unlike.metrics[1].high, unlike.metrics[1].value * (kFormulaHigh - 1e-9));
 
   const FittedResources again = FittedResources::make(parse_resource_model(bytes).value()).value();
-  EXPECT_EQ(again.predict(run_of("lenet", 8))->figures[0].value, known.figures[0].value);
+  EXPECT_EQ(again.predict(run_of("lenet", 8))->metrics[0].value, known.metrics[0].value);
   for (std::size_t size = 0; size < bytes.size(); size += 101)
     EXPECT_FALSE(parse_resource_model(bytes.substr(0, size)));
 }

@@ -11,7 +11,7 @@ namespace {
 
 // Chains of linear layers; what they use follows from their sizes: memory from all parameters (on a scale that is not
 // skewed), activity from the work.
-std::vector<ResourceExample> made_up(std::size_t count, std::uint64_t seed) {
+std::vector<ResourceExample> synthetic(std::size_t count, std::uint64_t seed) {
   Random random(seed);
   std::vector<ResourceExample> examples;
   for (std::size_t i = 0; i < count; ++i) {
@@ -37,20 +37,20 @@ std::vector<const ResourceExample*> pointers(const std::vector<ResourceExample>&
   return result;
 }
 
-// Root of the mean squared error of a figure over its deviation: 1 is what the mean would give.
+// Root of the mean squared error of a metric over its deviation: 1 is what the mean would give.
 double error_of(const std::vector<ResourceExample>& examples, const std::vector<std::vector<double>>& predicted,
-                std::size_t figure) {
+                std::size_t metric) {
   double mean = 0, squares = 0, deviation = 0;
-  for (const ResourceExample& example : examples) mean += example.used[figure] / static_cast<double>(examples.size());
+  for (const ResourceExample& example : examples) mean += example.used[metric] / static_cast<double>(examples.size());
   for (std::size_t i = 0; i < examples.size(); ++i) {
-    squares += std::pow(predicted[i][figure] - examples[i].used[figure], 2);
-    deviation += std::pow(examples[i].used[figure] - mean, 2);
+    squares += std::pow(predicted[i][metric] - examples[i].used[metric], 2);
+    deviation += std::pow(examples[i].used[metric] - mean, 2);
   }
   return std::sqrt(squares / deviation);
 }
 
 TEST(ResourceTrees, LearnWhatFollowsFromSizes) {
-  const auto train = made_up(600, 1), test = made_up(200, 2);
+  const auto train = synthetic(600, 1), test = synthetic(200, 2);
   const ResourceTrees trees = ResourceTrees::fit(pointers(train), {.repeats = 1}).value();
   std::vector<std::vector<double>> predicted;
   for (const ResourceExample& example : test) predicted.push_back(trees.predict(example));
@@ -69,7 +69,7 @@ ResourceNetworkOptions quick() {
 }
 
 TEST(ResourceNetwork, LearnsIsKeptAndGoesOn) {
-  const auto train = made_up(200, 1), validation = made_up(60, 2), test = made_up(60, 3);
+  const auto train = synthetic(200, 1), validation = synthetic(60, 2), test = synthetic(60, 3);
   const ResourceNetwork network = ResourceNetwork::fit(pointers(train), pointers(validation), quick()).value();
   const auto predicted = network.predict(pointers(test)).value();
   EXPECT_LT(error_of(test, predicted, 0), 0.6);
@@ -83,7 +83,7 @@ TEST(ResourceNetwork, LearnsIsKeptAndGoesOn) {
   }
 
   // Another setting: twice the memory, half the activity. A few examples and steps are enough to follow it.
-  auto few = made_up(30, 4), others = made_up(60, 5);
+  auto few = synthetic(30, 4), others = synthetic(60, 5);
   for (auto* examples : {&few, &others}) {
     for (ResourceExample& example : *examples) example.used = {2 * example.used[0], example.used[1] / 2};
   }

@@ -143,14 +143,14 @@ Status ResourceNetwork::learn(std::span<const ResourceExample* const> train,
   }
   ORRERY_TRY(const std::vector<NodeGraph> graphs, graphs_of(train));
   ORRERY_TRY(const std::vector<NodeGraph> checked, graphs_of(validation));
-  const auto share = [&](const ResourceExample& example, std::size_t figure) {
-    return static_cast<float>(example.used[figure] / largest_[figure]);
+  const auto share = [&](const ResourceExample& example, std::size_t metric) {
+    return static_cast<float>(example.used[metric] / largest_[metric]);
   };
   const FillBatch fill = [&](std::span<const std::uint32_t> examples, NetworkBatch& batch) {
     for (const std::uint32_t i : examples) {
       add(graphs[i], batch);
-      for (std::size_t figure = 0; figure < largest_.size(); ++figure)
-        batch.targets.push_back(share(*train[i], figure));
+      for (std::size_t metric = 0; metric < largest_.size(); ++metric)
+        batch.targets.push_back(share(*train[i], metric));
     }
   };
   const auto error = [&]() -> Result<double> {
@@ -217,12 +217,12 @@ Result<std::vector<std::vector<double>>> ResourceNetwork::predict(
     std::span<const ResourceExample* const> examples) const {
   ORRERY_TRY(const std::vector<NodeGraph> graphs, graphs_of(examples));
   ORRERY_TRY(const std::vector<float> found, shares(graphs));
-  std::vector<std::vector<double>> figures(examples.size());
+  std::vector<std::vector<double>> metrics(examples.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const std::size_t figure = i % largest_.size();
-    figures[i / largest_.size()].push_back(std::max(0.0, static_cast<double>(found[i]) * largest_[figure]));
+    const std::size_t metric = i % largest_.size();
+    metrics[i / largest_.size()].push_back(std::max(0.0, static_cast<double>(found[i]) * largest_[metric]));
   }
-  return figures;
+  return metrics;
 }
 
 }  // namespace orrery::predict

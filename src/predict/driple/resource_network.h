@@ -52,7 +52,7 @@ struct ResourceNetworkReport {
 
 class ResourceNetwork {
  public:
-  // All examples must have as many figures, all finite, and graphs that can be grouped as asked.
+  // All examples must have as many metrics, all finite, and graphs that can be grouped as asked.
   static Result<ResourceNetwork> fit(std::span<const ResourceExample* const> train,
                                      std::span<const ResourceExample* const> validation,
                                      const ResourceNetworkOptions& options, const TrainingWatch& watch = {});
@@ -61,12 +61,12 @@ class ResourceNetwork {
                                       std::span<const ResourceExample* const> validation, Transfer transfer,
                                       const ResourceNetworkOptions& options, const TrainingWatch& watch = {}) const;
 
-  // One row of figures per example, never below 0.
+  // One row of metrics per example, never below 0.
   Result<std::vector<std::vector<double>>> predict(std::span<const ResourceExample* const> examples) const;
 
   const ResourceNetworkReport& report() const { return report_; }
-  // How many figures it answers.
-  std::size_t figures() const { return largest_.size(); }
+  // How many metrics it answers.
+  std::size_t metrics() const { return largest_.size(); }
 
   // For files; read needs the module of networks.
   std::string to_bytes() const;
@@ -84,7 +84,7 @@ class ResourceNetwork {
 
   ResourceNetworkOptions options_;
   StandardScore features_;
-  std::vector<double> largest_;  // of every figure
+  std::vector<double> largest_;  // of every metric
   std::unique_ptr<Network> network_;
   ResourceNetworkReport report_;
 };

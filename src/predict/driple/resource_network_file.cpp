@@ -11,7 +11,7 @@ namespace orrery::predict {
 namespace {
 
 constexpr SealedKind kKind{"orrery-driple", 2, "resource network", "orrery evaluate driple --keep DIR"};
-constexpr std::size_t kFiguresMax = 1024;
+constexpr std::size_t kMetricsMax = 1024;
 
 }  // namespace
 
@@ -60,8 +60,8 @@ Result<ResourceNetwork> ResourceNetwork::from_bytes(std::string_view bytes) {
   ORRERY_TRY(options.grouping.share, in.f64());
   ORRERY_TRY(options.grouping.seed, in.u64());
   ORRERY_TRY(StandardScore features, StandardScore::read(in));
-  ORRERY_TRY(const std::size_t figures, in.count(8, kFiguresMax));
-  std::vector<double> largest(figures);
+  ORRERY_TRY(const std::size_t metrics, in.count(8, kMetricsMax));
+  std::vector<double> largest(metrics);
   for (double& one : largest) {
     ORRERY_TRY(one, in.f64());
     if (!std::isfinite(one) || !(one > 0)) return Error::invalid("the largest value of a figure is not above 0");

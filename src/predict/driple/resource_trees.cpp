@@ -23,14 +23,14 @@ Result<ResourceTrees> ResourceTrees::fit(std::span<const ResourceExample* const>
   ResourceTrees model(aggregates_of(examples));
   const Features features = feature_table(model.aggregates_, examples);
   std::vector<double> targets(examples.size());
-  for (std::size_t figure = 0; figure < examples.front()->used.size(); ++figure) {
+  for (std::size_t metric = 0; metric < examples.front()->used.size(); ++metric) {
     for (std::size_t i = 0; i < examples.size(); ++i) {
       if (examples[i]->used.size() != examples.front()->used.size()) {
         return Error::invalid("runs with different numbers of figures");
       }
-      targets[i] = examples[i]->used[figure];
+      targets[i] = examples[i]->used[metric];
     }
-    std::vector<BoostedTrees>& repeats = model.figures_.emplace_back();
+    std::vector<BoostedTrees>& repeats = model.metrics_.emplace_back();
     for (int repeat = 0; repeat < options.repeats; ++repeat) {
       BoostOptions boost = options.boost;
       boost.seed += static_cast<std::uint64_t>(repeat);
@@ -42,13 +42,13 @@ Result<ResourceTrees> ResourceTrees::fit(std::span<const ResourceExample* const>
 
 std::vector<double> ResourceTrees::predict(const ResourceExample& example) const {
   const std::vector<float> row = aggregates_.row(example.graph, example.batch);
-  std::vector<double> figures;
-  for (const std::vector<BoostedTrees>& repeats : figures_) {
+  std::vector<double> metrics;
+  for (const std::vector<BoostedTrees>& repeats : metrics_) {
     double sum = 0;
     for (const BoostedTrees& trees : repeats) sum += trees.predict(row);
-    figures.push_back(std::max(0.0, sum / static_cast<double>(repeats.size())));
+    metrics.push_back(std::max(0.0, sum / static_cast<double>(repeats.size())));
   }
-  return figures;
+  return metrics;
 }
 
 }  // namespace orrery::predict

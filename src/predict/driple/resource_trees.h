@@ -1,5 +1,5 @@
 #pragma once
-// What training jobs use of a GPU, from aggregates of their graphs: boosted trees, one model per figure, averaged over
+// What training jobs use of a GPU, from aggregates of their graphs: boosted trees, one model per metric, averaged over
 // a few seeds.
 
 #include "predict/driple/graph_aggregates.h"
@@ -21,7 +21,7 @@ struct ResourceTreeOptions {
 
 class ResourceTrees {
  public:
-  // All examples must have as many figures, all finite.
+  // All examples must have as many metrics, all finite.
   static Result<ResourceTrees> fit(std::span<const ResourceExample* const> examples,
                                    const ResourceTreeOptions& options);
 
@@ -32,7 +32,7 @@ class ResourceTrees {
   explicit ResourceTrees(GraphAggregates aggregates) : aggregates_(std::move(aggregates)) {}
 
   GraphAggregates aggregates_;
-  std::vector<std::vector<BoostedTrees>> figures_;  // of each, the repeats
+  std::vector<std::vector<BoostedTrees>> metrics_;  // of each, the repeats
 };
 
 // The table the trees learn from.

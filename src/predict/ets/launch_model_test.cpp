@@ -16,9 +16,9 @@ WorkClass class_of(std::int32_t kind) {
   return kind == kConv ? WorkClass::kConvolution : WorkClass::kElementwise;
 }
 
-// A made-up GPU: a host that needs 40 to 90 microseconds a launch by kind, convolutions at half the peak, the rest at
+// A synthetic GPU: a host that needs 40 to 90 microseconds a launch by kind, convolutions at half the peak, the rest at
 // 80 % of the bandwidth. The trace is what the launch queue makes of it.
-LaunchTrace made_up(std::int32_t batch, std::int32_t side, int layers) {
+LaunchTrace synthetic(std::int32_t batch, std::int32_t side, int layers) {
   LaunchTrace trace;
   trace.id = std::to_string(batch) + "x" + std::to_string(side) + "x" + std::to_string(layers);
   trace.batch = batch;
@@ -61,12 +61,12 @@ LaunchTrace made_up(std::int32_t batch, std::int32_t side, int layers) {
   return trace;
 }
 
-std::vector<LaunchTrace> made_up_set(std::uint64_t seed, int count) {
+std::vector<LaunchTrace> synthetic_set(std::uint64_t seed, int count) {
   Random random(seed);
   std::vector<LaunchTrace> traces;
   for (int i = 0; i < count; ++i) {
-    traces.push_back(made_up(1 << random.below(7), 8 + static_cast<std::int32_t>(random.below(60)),
-                             3 + static_cast<int>(random.below(12))));
+    traces.push_back(synthetic(1 << random.below(7), 8 + static_cast<std::int32_t>(random.below(60)),
+                               3 + static_cast<int>(random.below(12))));
   }
   return traces;
 }
@@ -81,9 +81,9 @@ Result<LaunchModel> fit(const std::vector<LaunchTrace>& traces) {
 }
 
 TEST(LaunchModel, PredictsIterationsOfSizesItDidNotSee) {
-  const LaunchModel model = fit(made_up_set(1, 150)).value();
+  const LaunchModel model = fit(synthetic_set(1, 150)).value();
   double error = 0;
-  const auto unseen = made_up_set(2, 40);
+  const auto unseen = synthetic_set(2, 40);
   for (LaunchTrace trace : unseen) {
     const double truth = trace.iteration;
     trace.times.clear();  // it must not look
@@ -94,13 +94,13 @@ TEST(LaunchModel, PredictsIterationsOfSizesItDidNotSee) {
 }
 
 TEST(LaunchModel, GivesTheSameAnswerForTheSameSeed) {
-  const auto traces = made_up_set(3, 40);
+  const auto traces = synthetic_set(3, 40);
   EXPECT_EQ(fit(traces)->predict(traces[0]).times.iteration, fit(traces)->predict(traces[0]).times.iteration);
 }
 
 TEST(LaunchModel, KnowsWhatItDoesNotKnow) {
-  const LaunchModel model = fit(made_up_set(1, 60)).value();
-  LaunchTrace known = made_up(16, 32, 5);
+  const LaunchModel model = fit(synthetic_set(1, 60)).value();
+  LaunchTrace known = synthetic(16, 32, 5);
   EXPECT_TRUE(model.predict(known).in_domain());
   for (LaunchedOperator& op : known.operators) {
     if (op.kind == kConv) op.parameters[1] = 77;  // channels never seen
@@ -109,9 +109,9 @@ TEST(LaunchModel, KnowsWhatItDoesNotKnow) {
 }
 
 TEST(LaunchModel, CarriesOverWhatWasOddOnAnotherDevice) {
-  const auto traces = made_up_set(1, 100);
+  const auto traces = synthetic_set(1, 100);
   const LaunchModel model = fit(traces).value();
-  LaunchTrace odd = made_up(64, 60, 10);
+  LaunchTrace odd = synthetic(64, 60, 10);
   for (std::size_t i = 0; i < odd.times.size(); ++i) {
     if (odd.operators[i].kind == kConv) odd.times[i].device *= 2;
   }

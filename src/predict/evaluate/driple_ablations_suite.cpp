@@ -124,10 +124,10 @@ Result<Outcome> run_one(ResourceNetworkOptions options, std::uint64_t seed, cons
 std::vector<Case> cases_of(const std::string& group, const Examples& examples, const ResourcePredictions& predicted) {
   std::vector<Case> cases;
   for (std::size_t i = 0; i < examples.size(); ++i) {
-    for (std::size_t figure = 0; figure < predicted[i].size(); ++figure) {
+    for (std::size_t metric = 0; metric < predicted[i].size(); ++metric) {
       cases.push_back({.group = group,
-                       .measured = examples[i]->used[figure],
-                       .predicted = predicted[i][figure],
+                       .measured = examples[i]->used[metric],
+                       .predicted = predicted[i][metric],
                        .low = kNan,
                        .high = kNan});
     }

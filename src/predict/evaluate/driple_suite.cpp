@@ -43,17 +43,17 @@ Result<Choice> choose(const ResourceRuns& parts, const SuiteInput& input) {
   return best;
 }
 
-std::string figure_name(std::size_t figure) {
-  return std::string(kResourceTargets[figure].name);
+std::string metric_name(std::size_t metric) {
+  return std::string(kResourceTargets[metric].name);
 }
 
-// From the errors of the chosen model on the validation part, figure by figure.
+// From the errors of the chosen model on the validation part, metric by metric.
 Result<Conformal> calibrated(const Examples& examples, const ResourcePredictions& predicted) {
   std::vector<CalibrationPair> pairs;
   for (std::size_t i = 0; i < examples.size(); ++i) {
-    for (std::size_t figure = 0; figure < kResourceTargets.size(); ++figure) {
-      if (!(examples[i]->used[figure] > 0)) continue;
-      pairs.push_back({std::max(kSmallest, predicted[i][figure]), examples[i]->used[figure], figure_name(figure)});
+    for (std::size_t metric = 0; metric < kResourceTargets.size(); ++metric) {
+      if (!(examples[i]->used[metric] > 0)) continue;
+      pairs.push_back({std::max(kSmallest, predicted[i][metric]), examples[i]->used[metric], metric_name(metric)});
     }
   }
   return Conformal::fit(pairs);
@@ -61,18 +61,18 @@ Result<Conformal> calibrated(const Examples& examples, const ResourcePredictions
 
 std::vector<Case> cases_of(const Examples& examples, const ResourcePredictions& predicted, const Conformal& conformal) {
   std::vector<Case> cases;
-  for (std::size_t figure = 0; figure < kResourceTargets.size(); ++figure) {
+  for (std::size_t metric = 0; metric < kResourceTargets.size(); ++metric) {
     for (std::size_t i = 0; i < examples.size(); ++i) {
-      const Case one{.group = figure_name(figure),
-                     .measured = examples[i]->used[figure],
-                     .predicted = std::max(kSmallest, predicted[i][figure])};
+      const Case one{.group = metric_name(metric),
+                     .measured = examples[i]->used[metric],
+                     .predicted = std::max(kSmallest, predicted[i][metric])};
       cases.push_back(with_interval(one, conformal, one.group));
     }
   }
   return cases;
 }
 
-// Figures have different units: each relative to its largest.
+// Metrics have different units: each relative to its largest.
 ReportFigure figure_of(const std::vector<Case>& cases) {
   plot::ScatterPlot scatter{.heading = {.title = "Resource use, predicted and measured"},
                             .x = {.title = "Measured, share of the largest"},

@@ -7,7 +7,7 @@
 // its errors on the validation part.
 //
 // Beside what every suite reports: the root of the mean squared error relative to the range, the mean (both of the
-// scored runs) and the largest training value, per figure and averaged over figures (nrmse_range, nrmse_mean,
+// scored runs) and the largest training value, per metric and averaged over metrics (nrmse_range, nrmse_mean,
 // nrmse_max_train). The first is what models are chosen by.
 
 #include "predict/evaluate/suites.h"

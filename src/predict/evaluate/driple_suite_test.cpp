@@ -19,7 +19,7 @@ constexpr const char* kHeader =
     "Filename,Activations-Params,Batch Size,Max GPU Memory (MiB),Avg GPUTL,Avg GRACT,Avg SMACT,Avg SMOCC,Avg FP32A\n";
 
 // Two linear layers; memory follows from the parameters, everything else from the work, with 2 % of noise.
-std::string made_up(std::size_t count, std::uint64_t seed) {
+std::string synthetic(std::size_t count, std::uint64_t seed) {
   Random random(seed);
   std::string csv = kHeader;
   for (std::size_t i = 0; i < count; ++i) {
@@ -43,8 +43,8 @@ class DripleSuite : public ::testing::Test {
   }
   void write(const std::string& folder, std::size_t runs, std::uint64_t seed) {
     ASSERT_TRUE(files_.make_directory(folder));
-    ASSERT_TRUE(files_.write_atomically(folder + "/mlp_data_step1.csv.gz", made_up(runs, seed)));
-    ASSERT_TRUE(files_.write_atomically(folder + "/mlp_data_step2.csv.gz", made_up(runs, seed + 10)));
+    ASSERT_TRUE(files_.write_atomically(folder + "/mlp_data_step1.csv.gz", synthetic(runs, seed)));
+    ASSERT_TRUE(files_.write_atomically(folder + "/mlp_data_step2.csv.gz", synthetic(runs, seed + 10)));
   }
   SuiteInput input() {
     SuiteInput input{.files = files_, .now_s = [] { return 0.0; }, .data = "/data", .threads = 1};
@@ -70,7 +70,7 @@ TEST_F(DripleSuite, ChoosesAModelAndReportsItsErrors) {
   EXPECT_LT(all["nrmse_max_train"].get<double>(), 1.1 * all["nrmse_range"].get<double>());
   EXPECT_GT(all["coverage80"].get<double>(), 0.6);
   EXPECT_NE(report->notes[1].find("network"), std::string::npos) << report->notes[1];
-  EXPECT_EQ(report->figures.size(), 1U);
+  EXPECT_EQ(report->metrics.size(), 1U);
 }
 
 TEST_F(DripleSuite, ScoresATestFolderAndKeepsTheNetwork) {
@@ -118,7 +118,7 @@ TEST_F(DripleSuite, AblationsChangeOnePartAtATimeAgainstTheSameNetwork) {
 
 // With iterations of real models at hand, grouping is asked about once more, and progress goes on where it was.
 TEST_F(DripleSuite, AblationsAskAboutLargeGraphsToo) {
-  std::string lines = profile::header_line({.machine = "made up", .library = "none"});
+  std::string lines = profile::header_line({.machine = "synthetic", .library = "none"});
   for (std::int64_t batch = 1; batch <= 120; ++batch) {
     profile::DatasetEntry entry{.configuration = {"lenet", "lenet", batch}};
     entry.visits = {Seconds(1e-3 * static_cast<double>(batch))};

@@ -325,7 +325,7 @@ Result<SuiteReport> run_ets_devices_suite(const SuiteInput& input) {
   for (std::size_t i = 0; i < traces.size(); ++i) {
     for (std::size_t j = i + 1; j < traces.size(); ++j) {
       const Pair pair = {&traces[i], &traces[j]};
-      if (input.rivals && input.test.empty()) {
+      if (input.baselines && input.test.empty()) {
         ORRERY_TRY_VOID(add_habitat(
             {traces[i].all(), traces[j].all(), [&](std::int32_t kind) { return traces[i].class_of(kind); }, by_name},
             input, report));

@@ -1,6 +1,6 @@
 #pragma once
-// Rows of `orrery evaluate ets-p3 --rivals`: Habitat (baselines/habitat.h) on the same configurations, from one GPU to
-// the other and back, the networks learned from the configurations outside the fold.
+// Rows of `orrery evaluate ets-p3 --baselines`: Habitat (baselines/habitat.h) on the same configurations, from one GPU
+// to the other and back, the networks learned from the configurations outside the fold.
 
 #include "predict/baselines/habitat.h"
 #include "predict/evaluate/suites.h"

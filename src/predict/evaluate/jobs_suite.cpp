@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "predict/evaluate/left_out.h"
-#include "predict/jobs/job_use_model.h"
+#include "predict/jobs/job_utilisation_model.h"
 #include "predict/measured/measured_dataset.h"
 
 namespace orrery::predict {
@@ -22,7 +22,7 @@ constexpr std::string_view kShippedJobs = "data/jobs.dataset",
 Result<StepModel> step_model(const SuiteInput& input) {
   ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(input.files, std::string(kShippedSteps)));
   ORRERY_TRY(const MeasuredSet set, measured_set(dataset));
-  return StepModel::fit(calm_steps(set.iterations), StepScale{}, step_boost_options(input.seed, input.threads));
+  return StepModel::fit(undisturbed_steps(set.iterations), StepScale{}, step_boost_options(input.seed, input.threads));
 }
 
 Result<std::vector<JobFacts>> facts_of_all(const JobSet& set, const StepModel& model) {
@@ -35,9 +35,9 @@ Result<std::vector<JobFacts>> facts_of_all(const JobSet& set, const StepModel& m
 }
 
 // Every job predicted from those of the other folds.
-Result<std::vector<JobFigures>> predict_left_out(const JobSet& set, const std::vector<JobFacts>& facts,
+Result<std::vector<JobMetrics>> predict_left_out(const JobSet& set, const std::vector<JobFacts>& facts,
                                                  const std::vector<std::string>& folds, std::uint64_t seed) {
-  std::vector<JobFigures> predicted(set.jobs.size());
+  std::vector<JobMetrics> predicted(set.jobs.size());
   for (const std::string& fold : std::set<std::string>(folds.begin(), folds.end())) {
     std::vector<const JobFacts*> known;
     std::vector<const MeasuredJob*> jobs;
@@ -46,7 +46,7 @@ Result<std::vector<JobFigures>> predict_left_out(const JobSet& set, const std::v
       known.push_back(&facts[i]);
       jobs.push_back(&set.jobs[i]);
     }
-    ORRERY_TRY(const JobUse use, JobUse::fit(known, jobs, seed));
+    ORRERY_TRY(const JobUtilisation use, JobUtilisation::fit(known, jobs, seed));
     for (std::size_t i = 0; i < folds.size(); ++i) {
       if (folds[i] == fold) predicted[i] = use.predict(facts[i]);
     }
@@ -54,20 +54,20 @@ Result<std::vector<JobFigures>> predict_left_out(const JobSet& set, const std::v
   return predicted;
 }
 
-// One case per figure that is not 0; figures of a kind calibrate each other. Amounts are not times, so their root mean
+// One case per metric that is not 0; metrics of a kind calibrate each other. Amounts are not times, so their root mean
 // squares are in their own units.
-std::vector<LeftOut> cases_of(const JobSet& set, const std::vector<JobFigures>& predicted,
+std::vector<LeftOut> cases_of(const JobSet& set, const std::vector<JobMetrics>& predicted,
                               const std::vector<std::string>& folds,
                               const std::function<std::string(Resource, std::size_t)>& group) {
   std::vector<LeftOut> cases;
   for (std::size_t i = 0; i < set.jobs.size(); ++i) {
-    const JobFigures measured = figures_of(set.jobs[i]);
+    const JobMetrics measured = metrics_of(set.jobs[i]);
     for (std::size_t r = 0; r < profile::kResources; ++r) {
-      for (std::size_t f = 0; f < kFiguresEach; ++f) {
+      for (std::size_t f = 0; f < kMetricsEach; ++f) {
         if (measured[r][f] <= 0) continue;
         const auto resource = static_cast<Resource>(r);
         LeftOut one = left_out_of(group(resource, f), measured[r][f], std::max(predicted[i][r][f], 1e-9), folds[i]);
-        one.kind = figure_name(r, f);
+        one.kind = metric_name(r, f);
         cases.push_back(std::move(one));
       }
     }
@@ -88,22 +88,22 @@ Result<SuiteReport> run_jobs_suite(const SuiteInput& input) {
   ORRERY_TRY(const StepModel model, step_model(input));
   ORRERY_TRY(const std::vector<JobFacts> facts, facts_of_all(set, model));
   std::vector<std::string> folds;
-  std::vector<JobFigures> priors;
+  std::vector<JobMetrics> priors;
   for (std::size_t i = 0; i < set.jobs.size(); ++i) {
     folds.push_back(random_fold(set.jobs[i].job.key(), input.seed));
     priors.push_back(facts[i].prior());
   }
-  ORRERY_TRY(const std::vector<JobFigures> predicted, predict_left_out(set, facts, folds, input.seed));
+  ORRERY_TRY(const std::vector<JobMetrics> predicted, predict_left_out(set, facts, folds, input.seed));
 
   SuiteReport report{.suite = "jobs", .seed = input.seed};
-  const auto add = [&](const std::vector<JobFigures>& what, const auto& group) -> Status {
+  const auto add = [&](const std::vector<JobMetrics>& what, const auto& group) -> Status {
     ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(cases_of(set, what, folds, group)));
     report.add(cases, input.now_s() - begin);
     return {};
   };
   ORRERY_TRY_VOID(add(predicted, [](Resource resource, std::size_t) { return std::string(to_string(resource)); }));
-  ORRERY_TRY_VOID(add(predicted, [](Resource resource, std::size_t figure) {
-    return figure_name(static_cast<std::size_t>(resource), figure);
+  ORRERY_TRY_VOID(add(predicted, [](Resource resource, std::size_t metric) {
+    return metric_name(static_cast<std::size_t>(resource), metric);
   }));
   ORRERY_TRY_VOID(add(priors, [](Resource resource, std::size_t) {
     return fmt::format("{}, physical estimate alone", to_string(resource));

@@ -4,7 +4,7 @@
 //
 // Jobs are left out in five folds drawn at random, as Driple draws its runs. What a step of the model alone takes comes
 // from a step model fitted on the data set of iterations that ships, which has no jobs in it. Groups: each resource,
-// over its figures (burst, idle, amount) that are not 0; each figure; the physical estimate alone.
+// over its metrics (burst, idle, amount) that are not 0; each metric; the physical estimate alone.
 
 #include "predict/evaluate/suites.h"
 

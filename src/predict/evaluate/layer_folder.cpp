@@ -33,7 +33,7 @@ Status read_layers(const SuiteInput& input, const std::string& folder, LayerClas
     return std::move(names).error().with_context(
         "the measurements (set ORRERY_DATA to the folder that holds data/, or give --train DIR)");
   }
-  std::vector<float> rival_row;
+  std::vector<float> baseline_row;
   for (const LayerFile& file : files_of(*names, folder, prefix)) {
     ORRERY_TRY(const hardware::Device* device, hardware::find_device(file.device));
     const auto same = [&](const DeviceFacts& facts) { return facts.name == device->name; };
@@ -52,9 +52,9 @@ Status read_layers(const SuiteInput& input, const std::string& folder, LayerClas
                            .measured_ms = measurement.time_ms,
                            .weight = to_fit ? 1.0 : 0.0,
                            .group = measurement.layer.optimizer == 0 ? "forward" : "training"});
-      if (input.rivals) {
-        layer_mlp_row(measurement.layer, data.devices[index], rival_row);
-        data.hyper_parameters.add(rival_row);
+      if (input.baselines) {
+        layer_mlp_row(measurement.layer, data.devices[index], baseline_row);
+        data.hyper_parameters.add(baseline_row);
       }
       data.is_scored.push_back(to_score ? 1 : 0);
     }

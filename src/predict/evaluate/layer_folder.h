@@ -14,7 +14,7 @@ struct LayerData {
   Features features{layer_feature_names()};
   std::vector<WorkRow> rows;
   std::vector<char> is_scored;
-  Features hyper_parameters{layer_mlp_names()};  // only with rivals
+  Features hyper_parameters{layer_mlp_names()};  // only with baselines
 };
 
 // Adds the layers of one class in a folder; `to_fit` and `to_score` say what they are for.

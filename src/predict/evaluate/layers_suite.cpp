@@ -149,7 +149,7 @@ Status score_class(const SuiteInput& input, LayerClass layer_class, SuiteReport&
   for (std::size_t device = 0; device < data.devices.size(); ++device) {
     ORRERY_TRY_VOID(scorer.score_device(device, headline, others));
   }
-  if (input.rivals) ORRERY_TRY_VOID(add_layer_mlp(input, data, name, others));
+  if (input.baselines) ORRERY_TRY_VOID(add_layer_mlp(input, data, name, others));
   const double seconds = input.now_s() - start;
   report.add(headline, seconds);
   const std::vector<Case> kept = std::move(report.cases);

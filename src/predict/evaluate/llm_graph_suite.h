@@ -1,5 +1,6 @@
 #pragma once
-// Scores `predict --with operators` on measured training iterations of language models: `orrery evaluate llm-graph`.
+// Scores `predict --predictor operators` on measured training iterations of language models: `orrery evaluate
+// llm-graph`.
 //
 // Unlike the suite `llm`, which sums the operators of a published graph, the operators come from the zoo's own graph of
 // the model, and how they make an iteration from the composer that `orrery predict` uses. Measurements of the

@@ -29,13 +29,13 @@ constexpr double kSlowLink = 12e9;     // bytes per second between devices whose
 constexpr std::size_t kCalibrationMin = 8;
 constexpr std::string_view kOtherMakers = "other makers";
 
-struct Rival {
+struct Baseline {
   std::string_view column, name;
 };
-constexpr Rival kRivals[] = {{"pub_neusight_ms", "NeuSight"},
-                             {"pub_roofline_ms", "roofline"},
-                             {"pub_habitat_ms", "Habitat"},
-                             {"pub_li_ms", "Li et al."}};
+constexpr Baseline kBaselines[] = {{"pub_neusight_ms", "NeuSight"},
+                                   {"pub_roofline_ms", "roofline"},
+                                   {"pub_habitat_ms", "Habitat"},
+                                   {"pub_li_ms", "Li et al."}};
 
 // How an iteration is spread over devices: "dp4", "tp4", "pp4_2".
 struct Spread {
@@ -50,7 +50,7 @@ struct MeasuredIteration {
   std::size_t device = 0;
   Spread spread;
   double measured_ms = 0;
-  std::array<double, std::size(kRivals)> rivals{};  // NaN: none
+  std::array<double, std::size(kBaselines)> baselines{};  // NaN: none
   std::vector<GraphOperator> graph;
 };
 
@@ -259,8 +259,8 @@ class IterationReader {
     iteration.device_name = found->facts.name;
     iteration.spread = parse_spread(field["option"] == "fusion" ? "" : field["option"]);
     ORRERY_TRY(iteration.measured_ms, positive_field(table, row, "measured_e2e_ms"));
-    for (std::size_t i = 0; i < std::size(kRivals); ++i) {
-      iteration.rivals[i] = positive_field(table, row, kRivals[i].column).value_or(kNan);
+    for (std::size_t i = 0; i < std::size(kBaselines); ++i) {
+      iteration.baselines[i] = positive_field(table, row, kBaselines[i].column).value_or(kNan);
     }
     ORRERY_TRY(const std::string graph, read_data(input_.files, folder, name));
     ORRERY_TRY(iteration.graph, parse_operator_graph(graph, std::max(1.0, layers_[field["model_name"]])));
@@ -316,20 +316,20 @@ Result<std::vector<MeasuredIteration>> training_iterations(const SuiteInput& inp
 }
 
 void add_cases(const MeasuredIteration& iteration, double predicted, const std::optional<Conformal>& conformal,
-               std::vector<Case>& ours, std::vector<Case>& by_device, std::vector<Case>& rivals) {
+               std::vector<Case>& ours, std::vector<Case>& by_device, std::vector<Case>& baselines) {
   const Interval interval = conformal ? conformal->interval(predicted, iteration.group) : Interval{kNan, kNan};
   ours.push_back({iteration.group, iteration.measured_ms, predicted, interval.low, interval.high, true});
   by_device.push_back({fmt::format("{} on {}", iteration.group, iteration.device_name), iteration.measured_ms,
                        predicted, interval.low, interval.high, true});
-  for (std::size_t i = 0; i < std::size(kRivals); ++i) {
-    if (std::isnan(iteration.rivals[i])) continue;
-    rivals.push_back({fmt::format("{}, published {}", iteration.group, kRivals[i].name), iteration.measured_ms,
-                      iteration.rivals[i], kNan, kNan, true});
+  for (std::size_t i = 0; i < std::size(kBaselines); ++i) {
+    if (std::isnan(iteration.baselines[i])) continue;
+    baselines.push_back({fmt::format("{}, published {}", iteration.group, kBaselines[i].name), iteration.measured_ms,
+                         iteration.baselines[i], kNan, kNan, true});
   }
 }
 
 // The figures of NeuSight on the same cases beside ours.
-void publish_rival(SuiteReport& report) {
+void publish_baseline(SuiteReport& report) {
   std::vector<std::pair<std::string, double>> published;
   for (const ReportRow& row : report.rows) {
     constexpr std::string_view kMark = ", published NeuSight";
@@ -355,25 +355,25 @@ Result<SuiteReport> run_llm_suite(const SuiteInput& input) {
   if (!input.test.empty()) iterations.insert(iterations.end(), calibration.begin(), calibration.end());
   ORRERY_TRY(const IterationModel model, IterationModel::fit(iterations, devices, input, train));
 
-  std::vector<Case> ours, by_device, rivals;
+  std::vector<Case> ours, by_device, baselines;
   std::map<std::size_t, std::optional<Conformal>> conformal;
   for (std::size_t i = 0; i < scored; ++i) {
     const std::size_t device = iterations[i].device;
     if (!conformal.contains(device)) conformal[device] = calibrate(model, calibration, device);
     const double factor = maker_factor(model, calibration, iterations[i], {});
-    add_cases(iterations[i], factor * model.time_ms(iterations[i], {}), conformal[device], ours, by_device, rivals);
+    add_cases(iterations[i], factor * model.time_ms(iterations[i], {}), conformal[device], ours, by_device, baselines);
   }
   const auto by_group = [](const Case& a, const Case& b) { return a.group < b.group; };
-  for (auto* cases : {&ours, &by_device, &rivals}) std::stable_sort(cases->begin(), cases->end(), by_group);
+  for (auto* cases : {&ours, &by_device, &baselines}) std::stable_sort(cases->begin(), cases->end(), by_group);
   const double seconds = input.now_s() - start;
   SuiteReport report{.suite = "llm", .seed = input.seed};
   report.add(ours, seconds);
   report.add_total(seconds);
   const std::vector<Case> kept = report.cases;
   report.add(by_device, seconds);
-  report.add(rivals, seconds);
+  report.add(baselines, seconds);
   report.cases = kept;
-  publish_rival(report);
+  publish_baseline(report);
   report.notes = {
       "No operator of an iteration's own device was fitted for it. NeuSight was fitted on P4, P100, V100, T4 and "
       "A100-PCIE-40GB, so its figures on those are not of unseen devices.",

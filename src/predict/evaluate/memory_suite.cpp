@@ -24,7 +24,7 @@ constexpr double kLargestNumber = 1e12;  // no batch or memory is larger
 struct Row {
   std::int64_t batch = 0;
   double measured = 0;
-  double rival = 0;
+  double baseline = 0;
 };
 
 Result<double> number_in(const CsvTable& table, const CsvRow& row, std::string_view column) {
@@ -48,7 +48,7 @@ Result<std::map<std::string, std::vector<Row>>> read_rows(std::string_view csv) 
     ORRERY_TRY(const double batch, number_in(table, row, "batch_size"));
     read.batch = static_cast<std::int64_t>(batch);
     ORRERY_TRY(read.measured, number_in(table, row, "max_gpu_memory_mib"));
-    ORRERY_TRY(read.rival, number_in(table, row, "faketensor_peak_mib"));
+    ORRERY_TRY(read.baseline, number_in(table, row, "faketensor_peak_mib"));
     by_model[row.fields[model]].push_back(read);
   }
   for (auto& [name, rows] : by_model) {
@@ -81,7 +81,7 @@ Result<SuiteReport> score_memory(std::string_view csv) {
   ORRERY_TRY(const hardware::Placement placement, hardware::make_placement("A100", 1, 1));
   const double capacity_mib = placement.device->memory.value() / kMebibyte;
   const AnalyticPredictor predictor;
-  std::vector<Case> ours, rivals;
+  std::vector<Case> ours, baselines;
   std::size_t models = 0, models_not_covered = 0, failed_runs = 0;
   for (const auto& [model, rows] : by_model) {
     const auto graph = workload::build_model("timm/" + model);
@@ -105,12 +105,12 @@ Result<SuiteReport> score_memory(std::string_view csv) {
       const auto shown = [&](Bytes bytes) { return std::min(bytes.value() / kMebibyte, capacity_mib); };
       ours.push_back({"memory", row.measured, shown(prediction.memory.value), shown(prediction.memory.low),
                       shown(prediction.memory.high)});
-      rivals.push_back({"FakeTensor", row.measured, row.rival, kNan, kNan});
+      baselines.push_back({"FakeTensor", row.measured, row.baseline, kNan, kNan});
     }
   }
   if (ours.empty()) return Error::invalid("no row belongs to a model of the zoo");
   SuiteReport report{.suite = "memory"};
-  for (const std::vector<Case>* cases : {&ours, &rivals}) {
+  for (const std::vector<Case>* cases : {&ours, &baselines}) {
     report.add(*cases, 0);
     report.rows.back().more = {{"under_estimates", share_below_measured(*cases)}};
   }

@@ -13,7 +13,7 @@ double log_microseconds(double seconds) {
   return std::log10(1 + 1e6 * seconds);
 }
 
-std::vector<double> figures_of(const MeasuredSteps& measured) {
+std::vector<double> metrics_of(const MeasuredSteps& measured) {
   double forward = 0, backward = 0;
   const std::vector<workload::PhaseStep> steps = measured.run.graph.execution_order();
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -34,7 +34,7 @@ Result<ResourceRuns> read_own_graph_runs(const SuiteInput& input) {
     if (one.is_noisy) continue;
     const workload::TrainingRun& run = one.steps.run;
     runs.known.push_back(std::make_unique<const NamedExample>(NamedExample{
-        one.key, {build_node_graph(run, frequencies), static_cast<double>(run.graph.batch()), figures_of(one.steps)}}));
+        one.key, {build_node_graph(run, frequencies), static_cast<double>(run.graph.batch()), metrics_of(one.steps)}}));
   }
   ORRERY_TRY_VOID(draw_parts(runs, input.seed));
   return runs;

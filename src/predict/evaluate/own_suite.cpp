@@ -49,7 +49,7 @@ double sum_of(const CountedTimes& times) {
 
 struct Predicted {
   double ours = 0, totals = 0, prior = 0;            // seconds
-  double habitat = 0, layer_mlp = 0, attention = 0;  // with --rivals
+  double habitat = 0, layer_mlp = 0, attention = 0;  // with --baselines
   bool in_domain = true;
 };
 
@@ -64,12 +64,12 @@ double factor_of(const Train& train) {
 
 // Learns with `fit(train)` and predicts the iterations for which `is_left_out`.
 template <class Fit, class IsLeftOut>
-Status predict_rival(const Fit& fit, const Train& train, const std::vector<DatasetIteration>& all,
-                     const IsLeftOut& is_left_out, double Predicted::*which, std::vector<Predicted>& predicted) {
-  ORRERY_TRY(const auto rival, fit(train));
+Status predict_baseline(const Fit& fit, const Train& train, const std::vector<DatasetIteration>& all,
+                        const IsLeftOut& is_left_out, double Predicted::*which, std::vector<Predicted>& predicted) {
+  ORRERY_TRY(const auto baseline, fit(train));
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!is_left_out(all[i])) continue;
-    ORRERY_TRY(predicted[i].*which, rival.predict(all[i].steps.run));
+    ORRERY_TRY(predicted[i].*which, baseline.predict(all[i].steps.run));
   }
   return {};
 }
@@ -82,16 +82,18 @@ Status predict_networks(const Train& train, const std::vector<DatasetIteration>&
     return [&options, form](const Train& from) { return OperatorMlp::fit(from, form, kNetworkSteps, options.seed); };
   };
   const auto attention = [&](const Train& from) { return GraphAttention::fit(from, kAttentionSteps, options.seed); };
-  const std::function<Status()> rivals[] = {
+  const std::function<Status()> baselines[] = {
       [&] {
-        return predict_rival(mlp(OperatorMlpForm::kHabitat), train, all, is_left_out, &Predicted::habitat, predicted);
+        return predict_baseline(mlp(OperatorMlpForm::kHabitat), train, all, is_left_out, &Predicted::habitat,
+                                predicted);
       },
-      [&] { return predict_rival(attention, train, all, is_left_out, &Predicted::attention, predicted); },
+      [&] { return predict_baseline(attention, train, all, is_left_out, &Predicted::attention, predicted); },
       [&] {
-        return predict_rival(mlp(OperatorMlpForm::kJustus), train, all, is_left_out, &Predicted::layer_mlp, predicted);
+        return predict_baseline(mlp(OperatorMlpForm::kJustus), train, all, is_left_out, &Predicted::layer_mlp,
+                                predicted);
       }};
-  std::vector<Status> done(std::size(rivals));
-  run_parallel(done.size(), options.threads, [&](std::size_t i) { done[i] = rivals[i](); });
+  std::vector<Status> done(std::size(baselines));
+  run_parallel(done.size(), options.threads, [&](std::size_t i) { done[i] = baselines[i](); });
   for (Status& status : done) ORRERY_TRY_VOID(std::move(status));
   return {};
 }
@@ -150,7 +152,7 @@ std::vector<LeftOut> left_out_of(const std::vector<DatasetIteration>& all, const
                                  const FoldOf& fold_of, double Predicted::*which, const GroupOf& group_of) {
   std::vector<LeftOut> left_out;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    std::optional<bool> in_domain;  // rivals cannot tell
+    std::optional<bool> in_domain;  // baselines cannot tell
     if (which == &Predicted::ours) in_domain = predicted[i].in_domain;
     left_out.push_back(left_out_of(all[i], predicted[i].*which, in_domain, group_of(all[i]), fold_of(all[i])));
   }
@@ -162,7 +164,7 @@ Result<std::vector<Case>> score_test(const std::vector<DatasetIteration>& train,
                                      const SuiteInput& input, const BoostOptions& options) {
   ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(input.files, input.test));
   ORRERY_TRY(const MeasuredSet set, measured_set(dataset));
-  ORRERY_TRY(const StepModel model, StepModel::fit(calm_steps(train), StepScale{}, options));
+  ORRERY_TRY(const StepModel model, StepModel::fit(undisturbed_steps(train), StepScale{}, options));
   ORRERY_TRY(const Conformal conformal, calibrate(left_out));
   std::vector<Case> cases;
   for (const DatasetIteration& one : set.iterations) {
@@ -190,7 +192,7 @@ Result<SuiteReport> run_own_suite(const SuiteInput& input) {
   const FoldOf by_family = [](const DatasetIteration& one) { return one.family; };
   double begin = input.now_s();
   ORRERY_TRY(const std::vector<Predicted> predicted,
-             predict_left_out(all, at_random, options, input.rivals ? Networks::kYes : Networks::kNo, input));
+             predict_left_out(all, at_random, options, input.baselines ? Networks::kYes : Networks::kNo, input));
   const auto add = [&](const std::vector<Predicted>& what, const FoldOf& folds, double Predicted::*which,
                        const GroupOf& group, Folds unlike = Folds::kAlike) -> Status {
     ORRERY_TRY(const std::vector<Case> cases, calibrated_cases(left_out_of(all, what, folds, which, group), unlike));
@@ -210,7 +212,7 @@ Result<SuiteReport> run_own_suite(const SuiteInput& input) {
                       [](const DatasetIteration& one) { return kind_of(one) + ", trees on graph totals"; }));
   ORRERY_TRY_VOID(add(predicted, at_random, &Predicted::prior,
                       [](const DatasetIteration& one) { return kind_of(one) + ", roofline scaled"; }));
-  if (input.rivals) {
+  if (input.baselines) {
     ORRERY_TRY_VOID(add(predicted, at_random, &Predicted::habitat,
                         [](const DatasetIteration& one) { return kind_of(one) + ", operator MLP (Habitat)"; }));
     ORRERY_TRY_VOID(add(predicted, at_random, &Predicted::layer_mlp,

@@ -5,7 +5,7 @@
 // Groups: "families" and "RandWire", configurations never seen, five folds drawn at random, and the same by number of
 // operators and by family; "families never seen", each family left out in turn. Beside them, on the same folds: boosted
 // trees on totals of the graph (operators, arithmetic, bytes, parameters, batch), and the prior alone, scaled by one
-// factor; with `rivals` also the networks of others (predict/baselines).
+// factor; with `baselines` also the networks of others (predict/baselines).
 
 #include "predict/evaluate/suites.h"
 

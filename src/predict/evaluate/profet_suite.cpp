@@ -116,7 +116,7 @@ Result<Ridge> fit_log_linear(const Direction& data, const Rows& rows) {
 
 Status score_fold(const Direction& fitted, const Rows& rows, const Direction& scored, const Rows& targets,
                   const std::string& group, const SuiteInput& input, std::vector<Case>& ours,
-                  std::vector<Case>& rival) {
+                  std::vector<Case>& baseline) {
   ORRERY_TRY(const ProfileTransfer model, fit_on(fitted, rows, input));
   ORRERY_TRY(const Conformal conformal, calibrate(fitted, rows, input));
   ORRERY_TRY(const Ridge log_linear, fit_log_linear(fitted, rows));
@@ -126,24 +126,24 @@ Status score_fold(const Direction& fitted, const Rows& rows, const Direction& sc
     const Interval interval = conformal.interval(predicted, "");
     ours.push_back({group, measured, predicted, interval.low, interval.high, true});
     const double other = std::exp(log_linear.predict(log_row(scored.profiles[row]))) * 1e-3;
-    rival.push_back({"log-linear on the step time", measured, other, kNan, kNan, true});
+    baseline.push_back({"log-linear on the step time", measured, other, kNan, kNan, true});
   }
   return {};
 }
 
 Status score_direction(const Direction& fitted, const Direction* test, const std::string& group,
-                       const SuiteInput& input, std::vector<Case>& ours, std::vector<Case>& rival) {
+                       const SuiteInput& input, std::vector<Case>& ours, std::vector<Case>& baseline) {
   Rows all(fitted.profiles.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   if (test != nullptr) {
     Rows targets(test->profiles.size());
     for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = i;
-    return score_fold(fitted, all, *test, targets, group, input, ours, rival);
+    return score_fold(fitted, all, *test, targets, group, input, ours, baseline);
   }
   for (const std::string& model : std::set<std::string>(fitted.models.begin(), fitted.models.end())) {
     Rows inside, outside;
     for (const std::size_t row : all) (fitted.models[row] == model ? outside : inside).push_back(row);
-    ORRERY_TRY_VOID(score_fold(fitted, inside, fitted, outside, group, input, ours, rival));
+    ORRERY_TRY_VOID(score_fold(fitted, inside, fitted, outside, group, input, ours, baseline));
   }
   return {};
 }
@@ -159,7 +159,7 @@ Result<SuiteReport> run_profet_suite(const SuiteInput& input) {
   const double start = input.now_s();
   const std::string train = training_folder(input, "profet");
   SuiteReport report{.suite = "profet", .seed = input.seed};
-  std::vector<Case> rival;
+  std::vector<Case> baseline;
   std::vector<double> direction_errors;
   for (const Instance& anchor : kInstances) {
     ORRERY_TRY(const CsvTable table, read_anchor(input, train, anchor.anchor));
@@ -177,13 +177,13 @@ Result<SuiteReport> run_profet_suite(const SuiteInput& input) {
       }
       std::vector<Case> ours;
       ORRERY_TRY_VOID(score_direction(fitted, input.test.empty() ? nullptr : &test,
-                                      fmt::format("{} to {}", anchor.anchor, target.anchor), input, ours, rival));
+                                      fmt::format("{} to {}", anchor.anchor, target.anchor), input, ours, baseline));
       direction_errors.push_back(score_of(ours).mre);
       report.add(ours, input.now_s() - direction_start);
     }
   }
   report.add_total(input.now_s() - start);
-  report.rows.push_back({"log-linear on the step time", score_of(rival, input.now_s() - start)});
+  report.rows.push_back({"log-linear on the step time", score_of(baseline, input.now_s() - start)});
   report.publish("all", kPublishedLogLinear, "log-linear on latency");
   double mean = 0;
   for (const double error : direction_errors) mean += error / static_cast<double>(direction_errors.size());

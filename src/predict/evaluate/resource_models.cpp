@@ -11,17 +11,17 @@ namespace orrery::predict {
 
 namespace {
 
-std::vector<double> column(const Examples& examples, std::size_t figure) {
+std::vector<double> column(const Examples& examples, std::size_t metric) {
   std::vector<double> values;
-  for (const ResourceExample* example : examples) values.push_back(example->used[figure]);
+  for (const ResourceExample* example : examples) values.push_back(example->used[metric]);
   return values;
 }
 
 Result<ResourcePredictor> fit_mean(const Examples& train, const Examples&) {
   std::vector<double> means;
-  for (std::size_t figure = 0; figure < train.front()->used.size(); ++figure) {
+  for (std::size_t metric = 0; metric < train.front()->used.size(); ++metric) {
     double sum = 0;
-    for (const double value : column(train, figure)) sum += value;
+    for (const double value : column(train, metric)) sum += value;
     means.push_back(sum / static_cast<double>(train.size()));
   }
   return ResourcePredictor([means](const Examples& examples) { return ResourcePredictions(examples.size(), means); });
@@ -30,16 +30,16 @@ Result<ResourcePredictor> fit_mean(const Examples& train, const Examples&) {
 Result<ResourcePredictor> fit_linear(const Examples& train, const Examples&) {
   auto aggregates = std::make_shared<GraphAggregates>(aggregates_of(train));
   const Features features = feature_table(*aggregates, train);
-  std::vector<Ridge> figures;
-  for (std::size_t figure = 0; figure < train.front()->used.size(); ++figure) {
-    ORRERY_TRY(figures.emplace_back(), Ridge::fit(features, column(train, figure), {}, {.l2 = 1e-3}));
+  std::vector<Ridge> metrics;
+  for (std::size_t metric = 0; metric < train.front()->used.size(); ++metric) {
+    ORRERY_TRY(metrics.emplace_back(), Ridge::fit(features, column(train, metric), {}, {.l2 = 1e-3}));
   }
-  return ResourcePredictor([aggregates, figures](const Examples& examples) {
+  return ResourcePredictor([aggregates, metrics](const Examples& examples) {
     ResourcePredictions predictions;
     for (const ResourceExample* example : examples) {
       const std::vector<float> row = aggregates->row(example->graph, example->batch);
       std::vector<double>& prediction = predictions.emplace_back();
-      for (const Ridge& figure : figures) prediction.push_back(std::max(0.0, figure.predict(row)));
+      for (const Ridge& metric : metrics) prediction.push_back(std::max(0.0, metric.predict(row)));
     }
     return predictions;
   });
@@ -97,12 +97,12 @@ std::vector<NormalisedErrors> normalised_errors(const Examples& examples, const 
                                                 const Examples& train) {
   std::vector<NormalisedErrors> errors;
   NormalisedErrors all;
-  const std::size_t figures = examples.front()->used.size();
-  for (std::size_t figure = 0; figure < figures; ++figure) {
-    const std::vector<double> measured = column(examples, figure), known = column(train, figure);
+  const std::size_t metrics = examples.front()->used.size();
+  for (std::size_t metric = 0; metric < metrics; ++metric) {
+    const std::vector<double> measured = column(examples, metric), known = column(train, metric);
     double squares = 0, sum = 0;
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      squares += (predicted[i][figure] - measured[i]) * (predicted[i][figure] - measured[i]);
+      squares += (predicted[i][metric] - measured[i]) * (predicted[i][metric] - measured[i]);
       sum += measured[i];
     }
     const auto count = static_cast<double>(measured.size());
@@ -110,9 +110,9 @@ std::vector<NormalisedErrors> normalised_errors(const Examples& examples, const 
     const auto [least, most] = std::minmax_element(measured.begin(), measured.end());
     const auto over = [&](double scale) { return scale > 0 ? root / scale : 0; };
     errors.push_back({over(*most - *least), over(sum / count), over(*std::max_element(known.begin(), known.end()))});
-    all.range += errors.back().range / static_cast<double>(figures);
-    all.mean += errors.back().mean / static_cast<double>(figures);
-    all.max_train += errors.back().max_train / static_cast<double>(figures);
+    all.range += errors.back().range / static_cast<double>(metrics);
+    all.mean += errors.back().mean / static_cast<double>(metrics);
+    all.max_train += errors.back().max_train / static_cast<double>(metrics);
   }
   errors.push_back(all);
   return errors;

@@ -11,7 +11,7 @@ namespace orrery::predict {
 
 using Examples = std::vector<const ResourceExample*>;
 
-// One row of figures per example.
+// One row of metrics per example.
 using ResourcePredictions = std::vector<std::vector<double>>;
 using ResourcePredictor = std::function<Result<ResourcePredictions>(const Examples& examples)>;
 
@@ -26,11 +26,11 @@ struct ResourceModelKind {
 // The network is among them if it is given steps to train: that takes minutes where the others take seconds.
 std::vector<ResourceModelKind> resource_model_kinds(const SuiteInput& input);
 
-// Roots of mean squared errors of one figure, relative to what the names say.
+// Roots of mean squared errors of one metric, relative to what the names say.
 struct NormalisedErrors {
   double range = 0, mean = 0, max_train = 0;
 };
-// The mean over figures comes last.
+// The mean over metrics comes last.
 std::vector<NormalisedErrors> normalised_errors(const Examples& examples, const ResourcePredictions& predicted,
                                                 const Examples& train);
 

@@ -37,7 +37,7 @@ const std::vector<Suite>& all_suites() {
       {"operators", "operators on GPUs that were not measured", run_operators_suite},
       {"layers", "single layers on GPUs that were not measured", run_layers_suite},
       {"llm", "iterations of language models on GPUs that were not measured", run_llm_suite},
-      {"llm-graph", "the same from the zoo's own graphs, as `predict --with operators` does", run_llm_graph_suite},
+      {"llm-graph", "the same from the zoo's own graphs, as `predict --predictor operators` does", run_llm_graph_suite},
       {"profet", "training steps on other machines from a profile on one", run_profet_suite},
       {"polimi", "training runs with batches, GPUs, devices and modules not measured", run_polimi_suite},
       {"ps-workers", "speeds of parameter-server jobs not measured", run_ps_workers_suite},

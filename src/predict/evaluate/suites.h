@@ -36,7 +36,7 @@ struct SuiteInput {
   std::string test{};             // the folder to score on; empty: cross-validation inside the training folder
   std::uint64_t seed = 1;
   int threads = 2;
-  bool rivals = false;  // also score what others published, fitted on the same data; slow
+  bool baselines = false;  // also score what others published, fitted on the same data; slow
   SuiteTraining training{};
   std::function<void()> after_fit{};  // of each model of a cross-validation that takes minutes
 

@@ -28,12 +28,12 @@ Result<DatasetIteration> iteration_of(const profile::DatasetEntry& entry) {
 
 }  // namespace
 
-std::vector<const MeasuredSteps*> calm_steps(const std::vector<DatasetIteration>& iterations) {
-  std::vector<const MeasuredSteps*> calm;
+std::vector<const MeasuredSteps*> undisturbed_steps(const std::vector<DatasetIteration>& iterations) {
+  std::vector<const MeasuredSteps*> idle;
   for (const DatasetIteration& one : iterations) {
-    if (!one.is_noisy) calm.push_back(&one.steps);
+    if (!one.is_noisy) idle.push_back(&one.steps);
   }
-  return calm;
+  return idle;
 }
 
 Result<MeasuredSet> measured_set(const profile::Dataset& dataset) {

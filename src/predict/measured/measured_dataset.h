@@ -27,7 +27,7 @@ struct MeasuredSet {
 };
 
 // What is learned from: the iterations that are not noisy.
-std::vector<const MeasuredSteps*> calm_steps(const std::vector<DatasetIteration>& iterations);
+std::vector<const MeasuredSteps*> undisturbed_steps(const std::vector<DatasetIteration>& iterations);
 
 // A data set of this tool. Operators' times are scaled so that they add up to the iteration without tracing.
 Result<MeasuredSet> measured_set(const profile::Dataset& dataset);

@@ -31,9 +31,9 @@ Result<MeasuredModel> fit_measured(const MeasuredSet& set, const FitOptions& opt
   MeasuredModel model{.machine = set.machine, .seed = options.seed};
   const BoostOptions boost = step_boost_options(options.seed, options.threads);
   std::vector<CalibrationPair> pairs;
-  const std::vector<const MeasuredSteps*> calm = calm_steps(all);
-  if (calm.size() < kIterationsMin) {
-    return Error::invalid(fmt::format("{} iterations that are not noisy; {} are needed", calm.size(), kIterationsMin));
+  const std::vector<const MeasuredSteps*> idle = undisturbed_steps(all);
+  if (idle.size() < kIterationsMin) {
+    return Error::invalid(fmt::format("{} iterations that are not noisy; {} are needed", idle.size(), kIterationsMin));
   }
   int fits = 0;
   for (std::uint64_t fold = 0; fold + 1 < kFits; ++fold) {
@@ -50,10 +50,10 @@ Result<MeasuredModel> fit_measured(const MeasuredSet& set, const FitOptions& opt
     }
     if (options.progress) options.progress(++fits);
   }
-  model.iterations = calm.size();
+  model.iterations = idle.size();
   model.error /= static_cast<double>(pairs.size());
   ORRERY_TRY(model.intervals, Conformal::fit(pairs));
-  ORRERY_TRY(model.steps, StepModel::fit(calm, scale, boost));
+  ORRERY_TRY(model.steps, StepModel::fit(idle, scale, boost));
   if (options.progress) options.progress(++fits);
   return model;
 }

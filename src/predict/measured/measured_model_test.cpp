@@ -10,11 +10,11 @@
 namespace orrery::predict {
 namespace {
 
-// A data set of a made-up machine: every step takes 2.5 times its prior.
+// A data set of a synthetic machine: every step takes 2.5 times its prior.
 class MeasuredModelTest : public ::testing::Test {
  protected:
   static profile::Dataset dataset_of(std::size_t count) {
-    profile::Dataset dataset{{"made up, 1 core", "arithmetic", 1, 1}, {}};
+    profile::Dataset dataset{{"synthetic, 1 core", "arithmetic", 1, 1}, {}};
     for (std::uint64_t i = 0; dataset.entries.size() < count; ++i) {
       profile::DatasetEntry entry;
       Seconds iteration;
@@ -72,7 +72,7 @@ TEST_F(MeasuredModelTest, RefusesWhatIsCutDamagedForeignOrFromAnotherVersion) {
   EXPECT_FALSE(parse_measured_model(bytes + "x").has_value());
 }
 
-TEST_F(MeasuredModelTest, NeedsEnoughCalmIterations) {
+TEST_F(MeasuredModelTest, NeedsEnoughUndisturbedIterations) {
   profile::Dataset dataset = dataset_of(25);
   for (auto& entry : dataset.entries) entry.visits = {Seconds(1), Seconds(2)};
   EXPECT_FALSE(fit_measured(measured_set(dataset).value(), {}).has_value());

@@ -14,12 +14,12 @@ using workload::Phase;
 
 const std::map<std::int32_t, std::string> kKinds = {{203, "conv2d"}, {152, "relu"}, {227, "adam"}};
 
-// A made-up GPU: a convolution runs 100 µs for each step of its size, the rest 10; the gap is 5 µs, and 20 behind the
+// A synthetic GPU: a convolution runs 100 µs for each step of its size, the rest 10; the gap is 5 µs, and 20 behind the
 // last operator of a phase.
-LaunchTrace made_up(int index, int layers) {
+LaunchTrace synthetic(int index, int layers) {
   LaunchTrace trace;
   trace.id = std::to_string(index);
-  trace.gpu = "made up";
+  trace.gpu = "synthetic";
   trace.batch = 8 << (index % 4);
   trace.image = 64;
   const auto add = [&](std::int32_t kind, Phase phase) {
@@ -49,7 +49,7 @@ LaunchTrace made_up(int index, int layers) {
 class SequenceModelTest : public ::testing::Test {
  protected:
   SequenceModelTest() {
-    for (int i = 0; i < 16; ++i) traces_.push_back(made_up(i, 3 + i % 5));
+    for (int i = 0; i < 16; ++i) traces_.push_back(synthetic(i, 3 + i % 5));
     for (const LaunchTrace& trace : traces_) all_.push_back(&trace);
   }
 
@@ -83,7 +83,7 @@ TEST_F(SequenceModelTest, LearnsWhatItSawByHeart) {
 
 TEST_F(SequenceModelTest, PartsAddUpAndTimesOfTheTraceDoNotMatter) {
   const SequenceModel model = SequenceModel::fit(all_, kKinds, quick()).value();
-  LaunchTrace trace = made_up(2, 9);
+  LaunchTrace trace = synthetic(2, 9);
   const SequencePrediction prediction = model.predict(trace).value();
   ASSERT_EQ(prediction.execution.size(), trace.operators.size());
   double sum = 0, update = 0;
@@ -196,7 +196,7 @@ TEST_F(SequenceModelTest, RefusesOptionsAndTracesItCannotLearnFrom) {
 TEST(EtsFeatures, AreThoseOfThePublishedCode) {
   EXPECT_EQ(ets_type_of("dropout"), ets_type_of("__iadd__"));
   EXPECT_EQ(ets_type_of("fft"), kEtsTypes - 1);
-  const LaunchTrace trace = made_up(1, 3);
+  const LaunchTrace trace = synthetic(1, 3);
   std::vector<float> features(kEtsFeatures);
   ets_features(trace, 0, ets_types_of(kKinds), SizeForm::kPublished, features);
   EXPECT_EQ(features[ets_type_of("conv2d")], 1);

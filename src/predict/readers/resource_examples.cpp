@@ -116,7 +116,7 @@ Result<ResourceSet> job_resource_set(const profile::JobSet& jobs,
     auto run = profile::run_of(job.job);
     if (!run) return std::move(run).error().with_context(job.job.key());
     Pending one{.name = job.job.key(), .build = {}, .batch = static_cast<double>(job.job.batch), .used = {}};
-    for (const profile::ResourceUse& use : job.use) {
+    for (const profile::ResourceUtilisation& use : job.use) {
       one.used.insert(one.used.end(), {use.idle.value(), use.burst.value(), use.amount});
     }
     one.build = [run = std::move(*run)](const OpFrequencies& frequencies) {

@@ -182,7 +182,7 @@ Status set_degree(Campaign& to, const std::string& key, const Json& value) {
   return set_count(to.product_degree, key, value, 1);
 }
 Status set_columns(Campaign& to, const std::string& key, const Json& value) {
-  return set(to.use_columns.emplace(), key, value);
+  return set(to.utilisation_columns.emplace(), key, value);
 }
 Status set_seed(Campaign& to, const std::string& key, const Json& value) {
   int seed = 0;
@@ -208,7 +208,7 @@ const std::map<std::string, Keys>& known_keys() {
        {{"input_path", into(&Campaign::input)},
         {"rename_columns", into(&Campaign::rename)},
         {"skip_rows", into(&Campaign::skip_above)},
-        {"use_columns", set_columns},
+        {"utilisation_columns", set_columns},
         {"skip_columns", into(&Campaign::skip_columns)},
         {"inverse", into(&Campaign::inverse)},
         {"log", into(&Campaign::log)},
@@ -267,10 +267,11 @@ Status check(const Campaign& campaign) {
   if (campaign.validation == Validation::kInterpolation && campaign.interpolation.empty()) {
     return Error::invalid("validation by interpolation needs interpolation_columns");
   }
-  const bool has_features = campaign.use_columns || !campaign.skip_columns.empty() || !campaign.inverse.empty() ||
-                            campaign.product_degree != 1 || campaign.normalise;
+  const bool has_features = campaign.utilisation_columns || !campaign.skip_columns.empty() ||
+                            !campaign.inverse.empty() || campaign.product_degree != 1 || campaign.normalise;
   if (campaign.ernest && has_features) {
-    return Error::invalid("ernest excludes use_columns, skip_columns, inverse, product_max_degree and normalization");
+    return Error::invalid(
+        "ernest excludes utilisation_columns, skip_columns, inverse, product_max_degree and normalization");
   }
   for (const TechniqueGrid& grid : campaign.techniques) {
     std::size_t points = 1;

@@ -43,7 +43,7 @@ struct Campaign {
   std::string input;
   std::map<std::string, std::string> rename;
   std::map<std::string, double> skip_above;
-  std::optional<std::vector<std::string>> use_columns;
+  std::optional<std::vector<std::string>> utilisation_columns;
   std::vector<std::string> skip_columns;
   std::vector<std::string> inverse, log;  // "*": every numeric column
   int product_degree = 1;                 // 0: without limit

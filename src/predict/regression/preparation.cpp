@@ -99,13 +99,14 @@ Status drop_rows(Rows& rows, const Campaign& campaign) {
 }
 
 Status choose_columns(Rows& rows, const Campaign& campaign) {
-  if (campaign.use_columns) {
-    for (const std::string& name : *campaign.use_columns) ORRERY_TRY_VOID(check_column(rows, name, "use_columns"));
+  if (campaign.utilisation_columns) {
+    for (const std::string& name : *campaign.utilisation_columns)
+      ORRERY_TRY_VOID(check_column(rows, name, "utilisation_columns"));
   }
   for (const std::string& name : campaign.skip_columns) ORRERY_TRY_VOID(check_column(rows, name, "skip_columns"));
   std::erase_if(rows.columns, [&](const Column& column) {
     if (column.name == campaign.target) return false;
-    const auto& used = campaign.use_columns;
+    const auto& used = campaign.utilisation_columns;
     const auto has = [&](const std::vector<std::string>& names) {
       return std::find(names.begin(), names.end(), column.name) != names.end();
     };

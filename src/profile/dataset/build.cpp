@@ -6,14 +6,14 @@
 #include "base/text.h"
 #include "env/clock.h"
 #include "env/files.h"
-#include "profile/calm.h"
+#include "profile/idle_check.h"
 #include "profile/line_log.h"
 
 namespace orrery::profile {
 
 namespace {
 
-constexpr Seconds kCalmWaitMax(600);
+constexpr Seconds kIdleWaitMax(600);
 constexpr Seconds kQuietTime(5);  // to find out what a quiet core reads
 constexpr ProfileOptions kRounds{.warmup = 2, .repetitions = 30, .time_max = Seconds(0.4)};
 
@@ -177,12 +177,12 @@ Result<Profile> visit(env::Env env, const Configuration& configuration, const Da
   how.threads = header.threads;
   ORRERY_TRY(const auto executor, bench.make(run, how));
   ProfileHooks hooks;
-  if (bench.yardstick) hooks.slowness = [&] { return slowness(bench.yardstick->read(), header.quiet); };
+  if (bench.speed_probe) hooks.slowness = [&] { return slowness(bench.speed_probe->read(), header.quiet); };
   for (int attempt = 0;; ++attempt) {
-    wait_for_calm(env, kCalmWaitMax);
+    wait_until_idle(env, kIdleWaitMax);
     const OtherProcesses others(env);
     ORRERY_TRY(Profile profile, measure(run, *executor, kRounds, env.files, env.clock, hooks));
-    if (attempt == kRetries || others.cores() < kCalmCores) return profile;
+    if (attempt == kRetries || others.cores() < kIdleCores) return profile;
   }
 }
 
@@ -190,7 +190,7 @@ Result<BuildReport> build_dataset(env::Env env, const std::string& path, const B
                                   const Workbench& bench, const std::function<void(std::size_t)>& progress) {
   ORRERY_TRY(DatasetHeader header, make_header(env, options, bench));
   Store store(env.files, path);
-  if (bench.yardstick && store.is_new()) header.quiet = quiet_reading(*bench.yardstick, env.clock, kQuietTime);
+  if (bench.speed_probe && store.is_new()) header.quiet = quiet_reading(*bench.speed_probe, env.clock, kQuietTime);
   ORRERY_TRY_VOID(store.open(header));
   Builder builder(env, options, bench, store, progress);
   ORRERY_TRY_VOID(builder.draw_new());

@@ -2,7 +2,7 @@
 // A data set of measured training iterations in one file; docs/formats/dataset.md.
 //
 // Lines of JSON, gzipped: a header, then one line per configuration with the execution time and gap of every operator,
-// as on a quiet core (yardstick.h). A later line of the same configuration replaces the earlier one.
+// as on a quiet core (speed_probe.h). A later line of the same configuration replaces the earlier one.
 // Graphs are not stored: the zoo builds them from the configuration's name. While a data set is being built the lines
 // are in an append-only log beside it, each one durable before the next configuration is measured.
 
@@ -12,7 +12,7 @@
 
 #include "profile/dataset/configurations.h"
 #include "profile/profiler.h"
-#include "profile/yardstick.h"
+#include "profile/speed_probe.h"
 
 namespace orrery::profile {
 
@@ -24,7 +24,7 @@ struct DatasetHeader {
   std::string library;  // what ran the models
   int threads = 1;
   std::uint64_t seed = 0;
-  CoreReading quiet{};  // of the yardstick; the core all times are stated for
+  CoreReading quiet{};  // of the speed_probe; the core all times are stated for
 
   // Measurements under both may be in one file.
   bool is_same_bench(const DatasetHeader& other) const;

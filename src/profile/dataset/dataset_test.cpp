@@ -153,9 +153,9 @@ TEST(BuildDataset, NothingIsMeasuredTwice) {
 }
 
 // Every reading takes a tenth of a second.
-class SteadyYardstick final : public Yardstick {
+class SteadySpeedProbe final : public SpeedProbe {
  public:
-  SteadyYardstick(env::Clock& clock, double piece_s) : clock_(clock), piece_s_(piece_s) {}
+  SteadySpeedProbe(env::Clock& clock, double piece_s) : clock_(clock), piece_s_(piece_s) {}
   CoreReading read() override {
     clock_.sleep(Seconds(0.1));
     return {Seconds(piece_s_), Seconds(piece_s_), Seconds(piece_s_)};
@@ -169,7 +169,8 @@ class SteadyYardstick final : public Yardstick {
 TEST(BuildDataset, AContinuedBuildMeasuresAgainstTheSameQuietCore) {
   env::SimEnv env;
   const auto on_a_core = [&](double piece_s) {
-    return Workbench{.make = scripted().make, .yardstick = std::make_shared<SteadyYardstick>(env.env().clock, piece_s)};
+    return Workbench{.make = scripted().make,
+                     .speed_probe = std::make_shared<SteadySpeedProbe>(env.env().clock, piece_s)};
   };
   ASSERT_TRUE(build(env, 2, on_a_core(0.001)));
   ASSERT_TRUE(build(env, 3, on_a_core(0.002)));  // the core is half as fast now

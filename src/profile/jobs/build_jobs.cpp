@@ -4,15 +4,15 @@
 #include <set>
 
 #include "env/clock.h"
-#include "profile/calm.h"
 #include "profile/dataset/build.h"
+#include "profile/idle_check.h"
 #include "profile/line_log.h"
 
 namespace orrery::profile {
 
 namespace {
 
-constexpr Seconds kCalmWaitMax(600), kQuietTime(5), kReadTime(0.1);
+constexpr Seconds kIdleWaitMax(600), kQuietTime(5), kReadTime(0.1);
 
 std::string all_lines(const JobSet& set) {
   std::string lines = header_line(set.header);
@@ -34,19 +34,19 @@ Result<JobSet> earlier_jobs(const LineLog& log, const JobsHeader& header, const 
 
 // The core's slowness over a moment, on average.
 double read_slowness(env::Env env, const JobBench& bench, const CoreReading& quiet) {
-  if (!bench.yardstick) return 1;
+  if (!bench.speed_probe) return 1;
   double sum = 0;
   int count = 0;
   const Seconds start = env.clock.monotonic();
   do {
-    sum += slowness(bench.yardstick->read(), quiet);
+    sum += slowness(bench.speed_probe->read(), quiet);
     ++count;
   } while (env.clock.monotonic() - start < kReadTime);
   return sum / count;
 }
 
 Result<MeasuredJob> measure_job(env::Env env, const Job& job, const CoreReading& quiet, const JobBench& bench) {
-  wait_for_calm(env, kCalmWaitMax);
+  wait_until_idle(env, kIdleWaitMax);
   const double before = read_slowness(env, bench, quiet);
   ORRERY_TRY(const LaunchReport report, bench.run(job));
   const double after = read_slowness(env, bench, quiet);
@@ -60,7 +60,7 @@ Result<JobsReport> build_jobs(env::Env env, const std::string& path, const JobsO
   constexpr std::uint64_t kMostNumbers = 1'000'000;
   LineLog log(env.files, path);
   JobsHeader header{describe_machine(env.files), bench.library, options.seed};
-  if (bench.yardstick && log.is_new()) header.quiet = quiet_reading(*bench.yardstick, env.clock, kQuietTime);
+  if (bench.speed_probe && log.is_new()) header.quiet = quiet_reading(*bench.speed_probe, env.clock, kQuietTime);
   ORRERY_TRY(JobSet set, earlier_jobs(log, header, path));
   ORRERY_TRY_VOID(log.start(all_lines(set)));
   std::set<std::string> keys;

@@ -4,7 +4,7 @@
 // Procedure
 // 1. Continue from the log beside the file, or from the file itself (line_log.h).
 // 2. For each number from 0 on: draw a job; skip it if it was measured; wait until other processes leave the machine
-//    alone; read the yardstick, run the job, read the yardstick.
+//    alone; read the speed_probe, run the job, read the speed_probe.
 // 3. When there are enough, or time is up: pack the log into the file.
 
 #include <functional>
@@ -29,7 +29,7 @@ struct JobsReport {
 struct JobBench {
   std::string library;  // what runs the models
   std::function<Result<LaunchReport>(const Job&)> run;
-  std::shared_ptr<Yardstick> yardstick{};  // may be none
+  std::shared_ptr<SpeedProbe> speed_probe{};  // may be none
 };
 
 // `progress(jobs)`, those now and earlier, is called after each.

@@ -37,12 +37,12 @@ Result<double> positive(const Json& json, double at_least = 0) {
   return number;
 }
 
-Result<ResourceUse> parse_use(const Json& list) {
+Result<ResourceUtilisation> parse_utilisation(const Json& list) {
   if (!list.is_array() || list.size() != 3) return Error::invalid("expected burst, idle and amount");
   ORRERY_TRY(const double burst, positive(list[0]));
   ORRERY_TRY(const double idle, positive(list[1]));
   ORRERY_TRY(const double amount, positive(list[2]));
-  return ResourceUse{Seconds(burst), Seconds(idle), amount};
+  return ResourceUtilisation{Seconds(burst), Seconds(idle), amount};
 }
 
 Result<MeasuredJob> parse_job(const Json& json) {
@@ -71,7 +71,7 @@ Result<MeasuredJob> parse_job(const Json& json) {
   measured.compute = Seconds(compute);
   for (const Resource resource : kAll) {
     const std::string name(to_string(resource));
-    auto use = parse_use(json.at(name));
+    auto use = parse_utilisation(json.at(name));
     if (!use) return std::move(use).error().with_context(name);
     measured.use[static_cast<std::size_t>(resource)] = *use;
   }
@@ -110,7 +110,7 @@ Status parse_line(std::string_view line, std::size_t number, JobSet& set) {
   }
 }
 
-Json list_of(const ResourceUse& use) {
+Json list_of(const ResourceUtilisation& use) {
   return {use.burst.value(), use.idle.value(), use.amount};
 }
 
@@ -144,7 +144,7 @@ Result<MeasuredJob> measured_job(const Job& job, const LaunchReport& report, dou
       return Error::invalid(fmt::format("{} of the first worker was not sampled", series_of(resource)));
     }
     ORRERY_TRY(const Alternation found, alternation(series->second, begin, end, 1));
-    ResourceUse use{found.burst, found.idle, found.amount};
+    ResourceUtilisation use{found.burst, found.idle, found.amount};
     const bool is_network = resource == Resource::kReceive || resource == Resource::kTransmit;
     Seconds& holds_computing = is_network ? use.idle : use.burst;  // the memory has one level, or follows the computing
     holds_computing = std::max(Seconds(0), holds_computing - excess);

@@ -1,15 +1,15 @@
 #pragma once
 // A data set of measured data-parallel jobs in one file: what a worker used of four resources; docs/formats/jobs.md.
 //
-// Lines of JSON, gzipped: a header, then one line per job. Times are those of a quiet core (yardstick.h): what the core
-// was slower than that is taken off the computing part of a step, and nothing else.
+// Lines of JSON, gzipped: a header, then one line per job. Times are those of a quiet core (speed_probe.h): what the
+// core was slower than that is taken off the computing part of a step, and nothing else.
 
 #include <array>
 #include <string_view>
 #include <vector>
 
 #include "profile/jobs/job.h"
-#include "profile/yardstick.h"
+#include "profile/speed_probe.h"
 
 namespace orrery::profile {
 
@@ -18,7 +18,7 @@ inline constexpr Bytes kJobsMax = gigabytes(0.25);  // unpacked
 
 // What Driple says of a resource: how long a burst lasts, how long it idles, how much of it a burst uses. With one
 // level only, both durations are 0 and the amount is that level.
-struct ResourceUse {
+struct ResourceUtilisation {
   Seconds burst, idle;
   double amount = 0;  // B resident, cores, B/s, B/s
 };
@@ -33,9 +33,9 @@ struct MeasuredJob {
   Job job;
   Seconds step{}, compute{};  // medians of the first worker
   double slowness = 1;        // of the core, already taken off
-  std::array<ResourceUse, kResources> use{};
+  std::array<ResourceUtilisation, kResources> use{};
 
-  const ResourceUse& of(Resource resource) const { return use[static_cast<std::size_t>(resource)]; }
+  const ResourceUtilisation& of(Resource resource) const { return use[static_cast<std::size_t>(resource)]; }
 };
 
 struct JobsHeader {

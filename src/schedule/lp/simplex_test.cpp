@@ -60,7 +60,7 @@ TEST(SimplexTest, DoesNotCycle) {
   EXPECT_NEAR(solution.objective, -0.05, kClose);
 }
 
-LinearProgram made_up(Random& random, int rows, int columns) {
+LinearProgram synthetic(Random& random, int rows, int columns) {
   LinearProgram program;
   const auto whole = [&](int low, int high) { return low + static_cast<int>(random.below(high - low + 1)); };
   std::vector<double> activity(static_cast<std::size_t>(rows), 0);
@@ -118,7 +118,7 @@ TEST(SimplexTest, AnswersCarryTheirProof) {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     Random random(seed);
     const int rows = 1 + static_cast<int>(random.below(25)), columns = 1 + static_cast<int>(random.below(40));
-    const LinearProgram program = made_up(random, rows, columns);
+    const LinearProgram program = synthetic(random, rows, columns);
     const LpSolution solution = solve(program);
     ASSERT_NE(solution.status, LpStatus::kStopped) << seed;
     if (solution.status != LpStatus::kOptimal) continue;
@@ -132,7 +132,7 @@ TEST(SimplexTest, AKnownBasisSavesSteps) {
   int cold = 0, warm = 0;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Random random(seed);
-    LinearProgram program = made_up(random, 20, 40);
+    LinearProgram program = synthetic(random, 20, 40);
     const LpSolution before = solve(program);
     if (before.status != LpStatus::kOptimal) continue;
     for (LpBounds& row : program.rows) row.upper += 0.5;

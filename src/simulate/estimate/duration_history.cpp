@@ -97,15 +97,15 @@ std::shared_ptr<const RunTimes> DurationHistory::times_of(const Kind& kind) {
   const std::vector<Past> past = remembered(kind);
   times.all = likely_of(past, {});
   for (const Past& one : kind.ended) times.mean_s += one.time_s / static_cast<double>(kind.ended.size());
-  const std::size_t stretches = std::clamp<std::size_t>(kind.ended.size() / kAlikeMin, 1, kStretches);
+  const std::size_t periods = std::clamp<std::size_t>(kind.ended.size() / kAlikeMin, 1, kPeriods);
   // As many that ended in each; who runs is with those submitted before.
   std::size_t begin = 0, ended = 0;
   for (std::size_t i = 0; i < past.size(); ++i) {
     ended += past[i].runs ? 0 : 1;
-    const bool is_last = times.stretches.size() + 1 == stretches;
-    const std::size_t enough = (times.stretches.size() + 1) * kind.ended.size() / stretches;
+    const bool is_last = times.periods.size() + 1 == periods;
+    const std::size_t enough = (times.periods.size() + 1) * kind.ended.size() / periods;
     if (i + 1 < past.size() && (is_last || ended < enough || past[i + 1].runs)) continue;
-    times.stretches.push_back(likely_of(std::span(past).subspan(begin, i + 1 - begin), times.all));
+    times.periods.push_back(likely_of(std::span(past).subspan(begin, i + 1 - begin), times.all));
     begin = i + 1;
   }
   kind.times = std::make_shared<const RunTimes>(std::move(times));

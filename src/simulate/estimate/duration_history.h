@@ -9,9 +9,9 @@
 //   be known; they count as censored (E. Kaplan and P. Meier, 1958). Beyond the longest that is known, a run time of T
 //   is survived with a probability in proportion to 1 / T.
 // - Jobs of one time are alike: somebody tries things, somebody trains for days. So what is known is also cut into
-//   stretches by when jobs were submitted, and whoever draws run times for many jobs draws them from one stretch. A job
+//   periods by when jobs were submitted, and whoever draws run times for many jobs draws them from one period. A job
 //   that has run for months says how long jobs of its time run, not those of yesterday. Beyond the longest of a
-//   stretch, run times are as likely as over all of them.
+//   period, run times are as likely as over all of them.
 
 #include <deque>
 #include <map>
@@ -26,8 +26,8 @@ namespace orrery::simulate {
 // Run times in seconds, each list sorted and of equally likely ones.
 struct RunTimes {
   std::vector<double> all;
-  std::vector<std::vector<double>> stretches;  // at least one
-  double mean_s = 0;                           // of those that have ended
+  std::vector<std::vector<double>> periods;  // at least one
+  double mean_s = 0;                         // of those that have ended
 };
 
 // The same time, whatever happens.
@@ -35,7 +35,7 @@ std::shared_ptr<const RunTimes> certain_run_time(double duration_s);
 
 class DurationHistory {
  public:
-  static constexpr std::size_t kAlikeMin = 20, kKept = 1000, kStretches = 10;
+  static constexpr std::size_t kAlikeMin = 20, kKept = 1000, kPeriods = 10;
 
   void add(const schedule::JobFacts& job, double duration_s);
   // It has run for so long and goes on.

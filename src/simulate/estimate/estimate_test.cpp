@@ -33,8 +33,8 @@ TEST(DurationHistory, ForgetsWhatIsLongAgo) {
   for (std::size_t i = 0; i < 2 * DurationHistory::kKept; ++i) history.add(job_of(0, 1), static_cast<double>(i + 1));
   const auto alike = history.alike(job_of(0, 1));
   EXPECT_GT(alike->all.front(), DurationHistory::kKept);
-  ASSERT_EQ(alike->stretches.size(), DurationHistory::kStretches);
-  EXPECT_LT(alike->stretches.front().back(), alike->stretches.back().front());  // the order of submission, then of ends
+  ASSERT_EQ(alike->periods.size(), DurationHistory::kPeriods);
+  EXPECT_LT(alike->periods.front().back(), alike->periods.back().front());  // the order of submission, then of ends
 }
 
 // Ended after 1, 2 and 4 s, one still running after 3 s. Survival: 3/4 after 1 s, 1/2 after 2 s, and 0 after 4 s, since
@@ -76,9 +76,9 @@ TEST(DurationHistory, WhoRunsCountsAmongThoseOfItsTime) {
   old.submit_ns = 5;
   for (int i = 0; i < 20; ++i) history.add_running(old, 1e6);
   const auto alike = history.alike(job_of(0, 1));
-  ASSERT_EQ(alike->stretches.size(), 2u);
-  EXPECT_GE(alike->stretches.front().back(), 1e6);
-  EXPECT_EQ(alike->stretches.back().back(), 49);
+  ASSERT_EQ(alike->periods.size(), 2u);
+  EXPECT_GE(alike->periods.front().back(), 1e6);
+  EXPECT_EQ(alike->periods.back().back(), 49);
 }
 
 // The same tenant and GPUs; those with four processors run longer.
@@ -103,16 +103,16 @@ TEST(LongerThan, DrawsFromThoseThatRanLonger) {
   for (double u = 0; u < 1; u += 0.01) EXPECT_GE(longer_than(sorted, 15, u), 15);
 }
 
-Workload queue_of(std::initializer_list<int> gpus) {
-  Workload workload;
-  workload.tenants = {""};
+JobTrace queue_of(std::initializer_list<int> gpus) {
+  JobTrace job_trace;
+  job_trace.tenants = {""};
   for (const int count : gpus) {
     TraceJob job;
-    job.id = std::string(1, static_cast<char>('a' + workload.jobs.size()));
+    job.id = std::string(1, static_cast<char>('a' + job_trace.jobs.size()));
     job.facts.gpus = count;
-    workload.jobs.push_back(job);
+    job_trace.jobs.push_back(job);
   }
-  return workload;
+  return job_trace;
 }
 
 RunSetup machines_of(int machines, int gpus) {
@@ -123,12 +123,12 @@ RunSetup machines_of(int machines, int gpus) {
 
 // Two GPUs. a runs on both since 5 s and takes 10; b (2 GPUs, 10 s) and c (1 GPU) follow.
 TEST(EstimateStarts, KnownRunTimesGiveTheExactAnswer) {
-  const Workload workload = queue_of({2, 2, 1});
+  const JobTrace job_trace = queue_of({2, 2, 1});
   std::vector<QueuedJob> jobs;
-  for (const TraceJob& job : workload.jobs) jobs.push_back({job, 0, certain_run_time(10)});
+  for (const TraceJob& job : job_trace.jobs) jobs.push_back({job, 0, certain_run_time(10)});
   jobs[0].executed_s = 5;
   // A single possible duration is approached from its half; the largest share is the duration itself.
-  const auto run = run_queue(jobs, workload, machines_of(1, 2), "fifo", 1 - 1e-12);
+  const auto run = run_queue(jobs, job_trace, machines_of(1, 2), "fifo", 1 - 1e-12);
   ASSERT_TRUE(run);
   EXPECT_NEAR(schedule::to_seconds(run->jobs[0].end_ns), 5, 1e-6);
   EXPECT_NEAR(schedule::to_seconds(run->jobs[1].first_start_ns), 5, 1e-6);
@@ -137,10 +137,10 @@ TEST(EstimateStarts, KnownRunTimesGiveTheExactAnswer) {
 
 // One GPU. b is shorter than what is left of a, and waits all the same.
 TEST(EstimateStarts, WhoRunsKeepsItsGpus) {
-  const Workload workload = queue_of({1, 1});
-  const std::vector<QueuedJob> jobs = {{workload.jobs[0], 5, certain_run_time(100)},
-                                       {workload.jobs[1], 0, certain_run_time(1)}};
-  const auto run = run_queue(jobs, workload, machines_of(1, 1), "sjf", 1 - 1e-12);
+  const JobTrace job_trace = queue_of({1, 1});
+  const std::vector<QueuedJob> jobs = {{job_trace.jobs[0], 5, certain_run_time(100)},
+                                       {job_trace.jobs[1], 0, certain_run_time(1)}};
+  const auto run = run_queue(jobs, job_trace, machines_of(1, 1), "sjf", 1 - 1e-12);
   ASSERT_TRUE(run);
   EXPECT_NEAR(schedule::to_seconds(run->jobs[1].first_start_ns), 95, 1e-3);
 }
@@ -148,31 +148,31 @@ TEST(EstimateStarts, WhoRunsKeepsItsGpus) {
 // One GPU; a has run for 1 s and takes 2 to 102 s, evenly in logarithms between neighbours 1 s apart. b starts when it
 // ends.
 TEST(EstimateStarts, IntervalsAreThoseOfTheRunTimes) {
-  const Workload workload = queue_of({1, 1});
+  const JobTrace job_trace = queue_of({1, 1});
   std::vector<double> durations;
   for (int i = 2; i <= 102; ++i) durations.push_back(i);
   const auto times = std::make_shared<const RunTimes>(RunTimes{durations, {durations}, 52});
-  std::vector<QueuedJob> jobs = {{workload.jobs[0], 1, times}, {workload.jobs[1], 0, certain_run_time(10)}};
-  const auto estimates = estimate_starts(jobs, workload, machines_of(1, 1), "fifo", {.draws = 2000, .threads = 2});
+  std::vector<QueuedJob> jobs = {{job_trace.jobs[0], 1, times}, {job_trace.jobs[1], 0, certain_run_time(10)}};
+  const auto estimates = estimate_starts(jobs, job_trace, machines_of(1, 1), "fifo", {.draws = 2000, .threads = 2});
   ASSERT_TRUE(estimates);
   const StartEstimate& b = (*estimates)[1];
   EXPECT_NEAR(b.start_s.low, 10.5, 2);
   EXPECT_NEAR(b.start_s.middle, 50.5, 3);
   EXPECT_NEAR(b.start_s.high, 90.5, 3);
   EXPECT_NEAR(b.end_s.high, 90.5 + 10, 4);
-  const auto again = estimate_starts(jobs, workload, machines_of(1, 1), "fifo", {.draws = 2000, .threads = 1});
+  const auto again = estimate_starts(jobs, job_trace, machines_of(1, 1), "fifo", {.draws = 2000, .threads = 1});
   EXPECT_EQ((*again)[1].start_s.middle, b.start_s.middle);
 }
 
 TEST(EstimateStarts, AJobThatNeverFitsIsSaidToNeverStart) {
-  const Workload workload = queue_of({1, 4});
-  const std::vector<QueuedJob> jobs = {{workload.jobs[0], 0, certain_run_time(10)},
-                                       {workload.jobs[1], 0, certain_run_time(10)}};
-  const auto estimates = estimate_starts(jobs, workload, machines_of(1, 2), "fifo", {.draws = 3});
+  const JobTrace job_trace = queue_of({1, 4});
+  const std::vector<QueuedJob> jobs = {{job_trace.jobs[0], 0, certain_run_time(10)},
+                                       {job_trace.jobs[1], 0, certain_run_time(10)}};
+  const auto estimates = estimate_starts(jobs, job_trace, machines_of(1, 2), "fifo", {.draws = 3});
   ASSERT_TRUE(estimates);
   EXPECT_FALSE((*estimates)[0].never);
   EXPECT_TRUE((*estimates)[1].never);
-  EXPECT_FALSE(estimate_starts(jobs, workload, machines_of(1, 2), "fivo", {.draws = 3}));
+  EXPECT_FALSE(estimate_starts(jobs, job_trace, machines_of(1, 2), "fivo", {.draws = 3}));
 }
 
 // Twenty cases whose truth is k tenths of a width above the middle: 80 % of 21/20 are inside at about 1.7 widths.
@@ -192,14 +192,14 @@ TEST(StretchOf, IsWhatFourOfFiveNeeded) {
 }
 
 TEST(ReplayStarts, BeatsMeansAndItsIntervalsHoldOnAMadeUpTrace) {
-  Workload workload = generate({.jobs = 3000, .rate_per_h = 120, .seed = 3});
-  const auto cases = replay_starts(workload, machines_of(28, 8), "fifo", 200, {.draws = 60, .threads = 2});
+  JobTrace job_trace = generate({.jobs = 3000, .rate_per_h = 120, .seed = 3});
+  const auto cases = replay_starts(job_trace, machines_of(28, 8), "fifo", 200, {.draws = 60, .threads = 2});
   ASSERT_TRUE(cases) << cases.error().to_string();
   const StartScore score = score_of(*cases);
   EXPECT_GE(score.cases, 50u);
   EXPECT_LT(score.error_s, 0.5 * score.by_mean_error_s);
   EXPECT_GT(score.inside, 0.6);
-  EXPECT_FALSE(replay_starts(workload, machines_of(28, 8), "srtf", 10, {}));
+  EXPECT_FALSE(replay_starts(job_trace, machines_of(28, 8), "srtf", 10, {}));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Snapshot {
 // Goes through a run in the order of submissions.
 class Past {
  public:
-  Past(const Workload& workload, const RunResult& run) : workload_(workload), run_(run) {
+  Past(const JobTrace& job_trace, const RunResult& run) : job_trace_(job_trace), run_(run) {
     for (std::size_t j = 0; j < run.jobs.size(); ++j) {
       if (run.jobs[j].end_ns != kNever) by_end_.push_back(static_cast<JobIndex>(j));
     }
@@ -66,7 +66,7 @@ class Past {
       const double executed = runs ? std::max(1e-9, schedule::to_seconds(now - outcome(job).first_start_ns)) : 0;
       if (runs) known.add_running(facts(job), executed);
       if (!runs) waiting_gpus += facts(job).gpus;
-      snapshot.jobs.push_back({workload_.jobs[static_cast<std::size_t>(job)], executed, nullptr});
+      snapshot.jobs.push_back({job_trace_.jobs[static_cast<std::size_t>(job)], executed, nullptr});
     }
     for (QueuedJob& job : snapshot.jobs) {
       job.times = known.alike(job.job.facts);
@@ -78,9 +78,9 @@ class Past {
 
  private:
   const JobOutcome& outcome(JobIndex job) const { return run_.jobs[static_cast<std::size_t>(job)]; }
-  const JobFacts& facts(JobIndex job) const { return workload_.jobs[static_cast<std::size_t>(job)].facts; }
+  const JobFacts& facts(JobIndex job) const { return job_trace_.jobs[static_cast<std::size_t>(job)].facts; }
 
-  const Workload& workload_;
+  const JobTrace& job_trace_;
   const RunResult& run_;
   std::vector<JobIndex> by_end_, by_start_;
   std::size_t next_end_ = 0;
@@ -89,11 +89,11 @@ class Past {
   std::vector<Started> started_;
 };
 
-Result<StartCase> make_case(const Snapshot& snapshot, const Workload& workload, const RunSetup& setup,
+Result<StartCase> make_case(const Snapshot& snapshot, const JobTrace& job_trace, const RunSetup& setup,
                             const std::string& policy, const EstimateOptions& options) {
   StartCase one{.job = snapshot.job};
   ORRERY_TRY(const std::vector<StartEstimate> estimates,
-             estimate_starts(snapshot.jobs, workload, setup, policy, options));
+             estimate_starts(snapshot.jobs, job_trace, setup, policy, options));
   one.drawn_s = estimates.back().start_s;
   one.pace = snapshot.pace;
   std::vector<QueuedJob> by_mean = snapshot.jobs;
@@ -101,7 +101,7 @@ Result<StartCase> make_case(const Snapshot& snapshot, const Workload& workload, 
     // One that has run longer than the mean is about to end.
     by_mean[j].times = certain_run_time(std::max(by_mean[j].usual_s, by_mean[j].executed_s + 1));
   }
-  ORRERY_TRY(const RunResult run, run_queue(by_mean, workload, setup, policy, 1 - 1e-9));
+  ORRERY_TRY(const RunResult run, run_queue(by_mean, job_trace, setup, policy, 1 - 1e-9));
   one.by_mean_s = schedule::to_seconds(run.jobs.back().first_start_ns);
   return one;
 }
@@ -166,9 +166,10 @@ Quantiles stretched(const Quantiles& interval, double stretch) {
           stretched_wait_s(interval.high, interval.middle, stretch)};
 }
 
-Result<std::vector<StartCase>> replay_starts(const Workload& workload, const RunSetup& setup, const std::string& policy,
-                                             std::size_t cases, const EstimateOptions& options) {
-  ORRERY_TRY(const RunResult run, run_policy(workload, setup, policy));
+Result<std::vector<StartCase>> replay_starts(const JobTrace& job_trace, const RunSetup& setup,
+                                             const std::string& policy, std::size_t cases,
+                                             const EstimateOptions& options) {
+  ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, policy));
   std::vector<JobIndex> waited;
   for (std::size_t j = 0; j < run.jobs.size(); ++j) {
     const JobOutcome& outcome = run.jobs[j];
@@ -176,9 +177,9 @@ Result<std::vector<StartCase>> replay_starts(const Workload& workload, const Run
       return Error::invalid(fmt::format("{} suspends or moves jobs; a replay needs a policy that does not", policy));
     }
     const bool is_late = outcome.end_ns != kNever && 10 * j > run.jobs.size();
-    const bool is_watched = outcome.first_start_ns <= workload.jobs.back().facts.submit_ns;
+    const bool is_watched = outcome.first_start_ns <= job_trace.jobs.back().facts.submit_ns;
     if (is_late && is_watched &&
-        outcome.first_start_ns - workload.jobs[j].facts.submit_ns >= schedule::from_seconds(kWaitMinSeconds)) {
+        outcome.first_start_ns - job_trace.jobs[j].facts.submit_ns >= schedule::from_seconds(kWaitMinSeconds)) {
       waited.push_back(static_cast<JobIndex>(j));
     }
   }
@@ -188,7 +189,7 @@ Result<std::vector<StartCase>> replay_starts(const Workload& workload, const Run
   while (waited.size() > cases) waited.erase(waited.begin() + static_cast<std::ptrdiff_t>(random.below(waited.size())));
 
   std::vector<Snapshot> snapshots;
-  Past past(workload, run);
+  Past past(job_trace, run);
   auto next = waited.begin();
   for (std::size_t j = 0; j < run.jobs.size() && next != waited.end(); ++j) {
     past.submit(static_cast<JobIndex>(j));
@@ -201,13 +202,13 @@ Result<std::vector<StartCase>> replay_starts(const Workload& workload, const Run
   EstimateOptions alone = options;
   alone.threads = 1;
   run_parallel(snapshots.size(), options.threads, [&](std::size_t i) {
-    auto one = make_case(snapshots[i], workload, setup, policy, alone);
+    auto one = make_case(snapshots[i], job_trace, setup, policy, alone);
     if (!one) {
       statuses[i] = std::move(one).error();
       return;
     }
     const auto job = static_cast<std::size_t>(one->job);
-    one->submit_s = schedule::to_seconds(workload.jobs[job].facts.submit_ns);
+    one->submit_s = schedule::to_seconds(job_trace.jobs[job].facts.submit_ns);
     one->waited_s = schedule::to_seconds(run.jobs[job].first_start_ns) - one->submit_s;
     done[i] = *one;
   });

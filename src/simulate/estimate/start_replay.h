@@ -4,8 +4,8 @@
 //
 // Known then: who ran since when, who waited in which order, when others started, and how long jobs ran that had ended.
 // Jobs are drawn from those that waited for kWaitMinSeconds at least, after a tenth of the trace, which only teaches,
-// and started before its last submission: what ran when nobody watched any more was cut there. The rival takes the mean
-// of jobs of one tenant with as many GPUs for a run time, and simulates forward once.
+// and started before its last submission: what ran when nobody watched any more was cut there. The baseline takes the
+// mean of jobs of one tenant with as many GPUs for a run time, and simulates forward once.
 //
 // Estimates of simulations are mixed with what the pace of the queue says (queue_pace.h), each by how good it was in
 // the cases that had happened before.
@@ -28,7 +28,7 @@ struct StartCase {
   QueuePace pace{};
   Quantiles mixed_s{};     // ours: the two together
   Quantiles estimate_s{};  // ours, stretched
-  double by_mean_s = 0;    // the rival's
+  double by_mean_s = 0;    // the baseline's
   double stretch = 1;      // by the cases before
   bool is_inside() const { return waited_s >= estimate_s.low && waited_s <= estimate_s.high; }
 };
@@ -43,8 +43,9 @@ struct StartScore {
 inline constexpr double kWaitMinSeconds = 60;
 
 // An error for policies that suspend jobs: what ran for how long is not known of them here.
-Result<std::vector<StartCase>> replay_starts(const Workload& workload, const RunSetup& setup, const std::string& policy,
-                                             std::size_t cases, const EstimateOptions& options);
+Result<std::vector<StartCase>> replay_starts(const JobTrace& job_trace, const RunSetup& setup,
+                                             const std::string& policy, std::size_t cases,
+                                             const EstimateOptions& options);
 // What cases like these say about whom to believe.
 PaceMixer mixer_of(std::span<const StartCase> cases);
 // The factor by which intervals like those of the cases have to be stretched to hold `level`; 1 without cases enough.

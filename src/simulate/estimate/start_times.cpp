@@ -16,26 +16,26 @@ constexpr double kLeastSeconds = 1e-3;
 // Who runs keeps its GPUs: the policy sees those who wait when it has started these. It is now for the answers.
 constexpr TimeNs kSubmittedAt = 1;
 
-// The queue as a workload: who runs comes first. `place` says which job is where.
+// The queue as a job trace: who runs comes first. `place` says which job is where.
 struct Forward {
-  Workload workload;
+  JobTrace job_trace;
   std::vector<std::size_t> place;
   RunSetup setup;
 };
 
-Forward make_forward(const std::vector<QueuedJob>& jobs, const Workload& like, const RunSetup& setup) {
+Forward make_forward(const std::vector<QueuedJob>& jobs, const JobTrace& like, const RunSetup& setup) {
   Forward forward;
   forward.setup = setup;
-  forward.workload.tenants = like.tenants;
-  forward.workload.devices = like.devices;
-  forward.workload.speeds = like.speeds;
+  forward.job_trace.tenants = like.tenants;
+  forward.job_trace.devices = like.devices;
+  forward.job_trace.speeds = like.speeds;
   for (std::size_t j = 0; j < jobs.size(); ++j) forward.place.push_back(j);
   std::stable_partition(forward.place.begin(), forward.place.end(),
                         [&](std::size_t j) { return jobs[j].executed_s > 0; });
   for (const std::size_t j : forward.place) {
     TraceJob job = jobs[j].job;
     job.facts.submit_ns = jobs[j].executed_s > 0 ? 0 : kSubmittedAt;
-    forward.workload.jobs.push_back(std::move(job));
+    forward.job_trace.jobs.push_back(std::move(job));
     const double expected = longer_than(jobs[j].times->all, jobs[j].executed_s, 0.5) - jobs[j].executed_s;
     forward.setup.engine.predicted_ns.push_back(schedule::from_seconds(std::max(kLeastSeconds, expected)));
   }
@@ -49,9 +49,9 @@ Result<RunResult> run_with(Forward forward, const std::vector<QueuedJob>& jobs, 
     const QueuedJob& job = jobs[forward.place[i]];
     const double left = draw(forward.place[i]) - job.executed_s;
     const double bounded = std::clamp(left, kLeastSeconds, schedule::kSecondsMax / 1e3);
-    forward.workload.jobs[i].facts.work_ns = schedule::from_seconds(bounded);
+    forward.job_trace.jobs[i].facts.work_ns = schedule::from_seconds(bounded);
   }
-  ORRERY_TRY(RunResult run, run_policy(forward.workload, forward.setup, policy));
+  ORRERY_TRY(RunResult run, run_policy(forward.job_trace, forward.setup, policy));
   std::vector<JobOutcome> outcomes(jobs.size());
   for (std::size_t i = 0; i < forward.place.size(); ++i) {
     JobOutcome& outcome = outcomes[forward.place[i]] = run.jobs[i];
@@ -69,13 +69,13 @@ Quantiles quantiles_of(const std::vector<double>& values, double level) {
 
 }  // namespace
 
-Result<RunResult> run_queue(const std::vector<QueuedJob>& jobs, const Workload& like, const RunSetup& setup,
+Result<RunResult> run_queue(const std::vector<QueuedJob>& jobs, const JobTrace& like, const RunSetup& setup,
                             const std::string& policy, double share) {
   return run_with(make_forward(jobs, like, setup), jobs, policy,
                   [&](std::size_t j) { return longer_than(jobs[j].times->all, jobs[j].executed_s, share); });
 }
 
-Result<std::vector<StartEstimate>> estimate_starts(const std::vector<QueuedJob>& jobs, const Workload& like,
+Result<std::vector<StartEstimate>> estimate_starts(const std::vector<QueuedJob>& jobs, const JobTrace& like,
                                                    const RunSetup& setup, const std::string& policy,
                                                    const EstimateOptions& options) {
   const Forward forward = make_forward(jobs, like, setup);

@@ -55,12 +55,12 @@ struct EstimateOptions {
 };
 
 // In the order of `jobs`, which is that of submission. kInvalidArgument for a policy that does not exist.
-Result<std::vector<StartEstimate>> estimate_starts(const std::vector<QueuedJob>& jobs, const Workload& like,
+Result<std::vector<StartEstimate>> estimate_starts(const std::vector<QueuedJob>& jobs, const JobTrace& like,
                                                    const RunSetup& setup, const std::string& policy,
                                                    const EstimateOptions& options);
 
 // One run in which every job takes as long as a duration at this share of its possible ones (0.5: the median).
-Result<RunResult> run_queue(const std::vector<QueuedJob>& jobs, const Workload& like, const RunSetup& setup,
+Result<RunResult> run_queue(const std::vector<QueuedJob>& jobs, const JobTrace& like, const RunSetup& setup,
                             const std::string& policy, double share);
 
 }  // namespace orrery::simulate

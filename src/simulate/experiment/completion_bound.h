@@ -14,7 +14,7 @@
 // Costs between two points of time are taken as at the first, which only lowers the bound.
 
 #include "schedule/work_values.h"
-#include "simulate/workload.h"
+#include "simulate/job_trace.h"
 
 namespace orrery::simulate {
 

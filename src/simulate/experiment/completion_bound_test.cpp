@@ -47,9 +47,9 @@ RC_GTEST_PROP(CompletionBound, NoPolicyIsBelowIt, ()) {
                     &speedups[j]});
   }
   const double bound = least_mean_completion_s(jobs, gpus, kRounds);
-  const Workload workload = workload_of(trace);
+  const JobTrace job_trace = job_trace_of(trace);
   for (const char* policy : {"flow", "srtf", "srsf", "equal-share", "elasticflow"}) {
-    const RunResult result = run(workload, setup_of(1, gpus), policy);
+    const RunResult result = run(job_trace, setup_of(1, gpus), policy);
     double sum = 0;
     for (std::size_t j = 0; j < trace.size(); ++j)
       sum += schedule::to_seconds(result.jobs[j].end_ns - trace[j].facts.submit_ns);

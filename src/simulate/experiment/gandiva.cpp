@@ -31,19 +31,19 @@ struct SmallJob {
 };
 
 // Every job is a tenant of its own, so that it has a colour of its own in charts.
-Workload workload_of(std::span<const SmallJob> jobs) {
-  Workload workload;
+JobTrace job_trace_of(std::span<const SmallJob> jobs) {
+  JobTrace job_trace;
   for (const SmallJob& small : jobs) {
-    TraceJob& job = workload.jobs.emplace_back();
+    TraceJob& job = job_trace.jobs.emplace_back();
     job.id = small.id;
     job.facts.submit_ns = schedule::from_seconds(small.submit_min * kMinuteS);
     job.facts.work_ns = schedule::from_seconds(small.length_min * kMinuteS);
     job.facts.gpus = small.gpus;
     job.facts.gpus_max = small.gpus_max;
-    job.facts.tenant = static_cast<std::int32_t>(workload.tenants.size());
-    workload.tenants.push_back(small.id);
+    job.facts.tenant = static_cast<std::int32_t>(job_trace.tenants.size());
+    job_trace.tenants.push_back(small.id);
   }
-  return workload;
+  return job_trace;
 }
 
 RunSetup setup_of(std::size_t machines, int gpus, const GandivaExperiment& options) {
@@ -58,8 +58,8 @@ double minutes(TimeNs time) {
   return schedule::to_seconds(time) / kMinuteS;
 }
 
-std::string timeline(const Workload& workload, const RunSetup& setup, const RunResult& run) {
-  return gantt_svg(workload, run, lanes_of(run, setup.machines));
+std::string timeline(const JobTrace& job_trace, const RunSetup& setup, const RunResult& run) {
+  return gantt_svg(job_trace, run, lanes_of(run, setup.machines));
 }
 
 // GPU time of each job until a time.
@@ -76,10 +76,10 @@ std::vector<double> gpu_minutes(const RunResult& run, TimeNs until) {
 Status slice_time(const GandivaExperiment& options, ExperimentReport& report) {
   static constexpr SmallJob kJobs[] = {{"a", 0, 30, 1}, {"b", 0, 30, 1}, {"c", 0, 30, 1},
                                        {"d", 0, 30, 1}, {"e", 0, 30, 1}, {"f", 0, 30, 1}};
-  const Workload workload = workload_of(kJobs);
+  const JobTrace job_trace = job_trace_of(kJobs);
   RunSetup setup = setup_of(1, 4, options);
   setup.gandiva.packing = false;
-  ORRERY_TRY(const RunResult run, run_policy(workload, setup, "gandiva"));
+  ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, "gandiva"));
   constexpr double kWindowMin = 30;
   const std::vector<double> had = gpu_minutes(run, schedule::from_seconds(kWindowMin * kMinuteS));
   Table table({{"job", "job"},
@@ -90,12 +90,12 @@ Status slice_time(const GandivaExperiment& options, ExperimentReport& report) {
   TimeNs last_start = 0;
   for (std::size_t j = 0; j < run.jobs.size(); ++j) {
     const JobOutcome& o = run.jobs[j];
-    table.add({workload.jobs[j].id, had[j], schedule::to_seconds(o.first_start_ns), schedule::to_seconds(o.end_ns),
+    table.add({job_trace.jobs[j].id, had[j], schedule::to_seconds(o.first_start_ns), schedule::to_seconds(o.end_ns),
                std::int64_t{o.starts}});
     last_start = std::max(last_start, o.first_start_ns);
   }
   report.tables.push_back({"time_slicing", "Six jobs of half an hour on four GPUs, taking turns", table});
-  report.figures.push_back({"gandiva-slices.svg", timeline(workload, setup, run)});
+  report.figures.push_back({"gandiva-slices.svg", timeline(job_trace, setup, run)});
   const auto [least, most] = std::minmax_element(had.begin(), had.end());
   const double work_min = static_cast<double>(std::size(kJobs)) * kWindowMin;
   const double held_min = run.busy_gpu_ns * 1e-9 / kMinuteS;
@@ -110,18 +110,19 @@ Status slice_time(const GandivaExperiment& options, ExperimentReport& report) {
 }
 
 // 2. When packing pays: measured pairs by the use of the GPU alone.
-struct UseBin {
+struct UtilisationBin {
   double below = 0;
   int pairs = 0, fit = 0, pay = 0;
   double measured = 0, modelled = 0;
 };
 
 Status tabulate_pairs(const MeasuredPairs& measured, ExperimentReport& report) {
-  std::array<UseBin, 5> bins = {{{0.25}, {0.5}, {0.8}, {0.95}, {1.01}}};
+  std::array<UtilisationBin, 5> bins = {{{0.25}, {0.5}, {0.8}, {0.95}, {1.01}}};
   const CurveOptions curve;
   for (const MeasuredPair& pair : measured.pairs) {
     const double use = std::max(pair.first.utilisation, pair.second.utilisation);
-    UseBin& bin = *std::find_if(bins.begin(), bins.end() - 1, [&](const UseBin& b) { return use < b.below; });
+    UtilisationBin& bin =
+        *std::find_if(bins.begin(), bins.end() - 1, [&](const UtilisationBin& b) { return use < b.below; });
     const double both = pair.first.utilisation + pair.second.utilisation;
     ++bin.pairs;
     bin.fit += pair.fits() ? 1 : 0;
@@ -144,7 +145,7 @@ Status tabulate_pairs(const MeasuredPairs& measured, ExperimentReport& report) {
   bars.series = {{.name = "measured"}, {.name = "our formula"}};
   double from = 0, least_used = 0, most_used = 0;
   bool first = true;
-  for (const UseBin& bin : bins) {
+  for (const UtilisationBin& bin : bins) {
     const std::string name = fmt::format("{:.0f} to {:.0f} %", 100 * from, 100 * std::min(1.0, bin.below));
     from = bin.below;
     if (bin.pairs == 0) continue;
@@ -177,7 +178,7 @@ Status move_jobs(const GandivaExperiment& options, ExperimentReport& report) {
   static constexpr SmallJob kJobs[] = {{"a", 0, 120, 1}, {"b", 0, 120, 1}, {"c", 0, 20, 1},
                                        {"d", 0, 20, 1},  {"e", 0, 120, 1}, {"f", 0, 120, 1},
                                        {"g", 0, 20, 1},  {"h", 0, 20, 1},  {"large", 30, 40, 4}};
-  const Workload workload = workload_of(kJobs);
+  const JobTrace job_trace = job_trace_of(kJobs);
   Table table({{"migration", "migration"},
                {"large_end_s", "the large job ends after", CellFormat::kSeconds},
                {"large_turns", "its turns", CellFormat::kInteger},
@@ -188,15 +189,15 @@ Status move_jobs(const GandivaExperiment& options, ExperimentReport& report) {
     RunSetup setup = setup_of(2, 4, options);
     setup.gandiva.migration = migration;
     setup.gandiva.packing = false;
-    ORRERY_TRY(const RunResult run, run_policy(workload, setup, "gandiva"));
+    ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, "gandiva"));
     std::int64_t moves = 0;
     for (const JobOutcome& o : run.jobs) moves += o.moves;
     const JobOutcome& large = run.jobs.back();
-    took_s[migration ? 1 : 0] = schedule::to_seconds(large.end_ns - workload.jobs.back().facts.submit_ns);
+    took_s[migration ? 1 : 0] = schedule::to_seconds(large.end_ns - job_trace.jobs.back().facts.submit_ns);
     table.add({migration ? "yes" : "no", took_s[migration ? 1 : 0], std::int64_t{large.starts},
-               summarise(workload, run, 8, 0).mean_s, moves});
+               summarise(job_trace, run, 8, 0).mean_s, moves});
     report.figures.push_back(
-        {migration ? "gandiva-moves.svg" : "gandiva-no-moves.svg", timeline(workload, setup, run)});
+        {migration ? "gandiva-moves.svg" : "gandiva-no-moves.svg", timeline(job_trace, setup, run)});
   }
   report.tables.push_back({"migration", "A job with four GPUs comes when two of each server are free", table});
   report.findings.push_back(
@@ -208,7 +209,7 @@ Status move_jobs(const GandivaExperiment& options, ExperimentReport& report) {
 // 4. A job grows onto idle GPUs and shrinks when somebody comes.
 Status grow_and_shrink(const GandivaExperiment& options, ExperimentReport& report) {
   static constexpr SmallJob kJobs[] = {{"elastic", 0, 240, 1, 4}, {"guest", 30, 30, 3}};
-  const Workload workload = workload_of(kJobs);
+  const JobTrace job_trace = job_trace_of(kJobs);
   Table table({{"growing", "growing"},
                {"elastic_end_s", "the elastic job ends after", CellFormat::kSeconds},
                {"guest_wait_s", "the guest waits", CellFormat::kSeconds},
@@ -218,11 +219,11 @@ Status grow_and_shrink(const GandivaExperiment& options, ExperimentReport& repor
   for (const bool growing : {false, true}) {
     RunSetup setup = setup_of(1, 4, options);
     setup.gandiva.growing = growing;
-    ORRERY_TRY(const RunResult run, run_policy(workload, setup, "gandiva"));
+    ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, "gandiva"));
     took_s[growing ? 1 : 0] = schedule::to_seconds(run.jobs[0].end_ns);
-    guest_waits_s = schedule::to_seconds(run.jobs[1].first_start_ns - workload.jobs[1].facts.submit_ns);
+    guest_waits_s = schedule::to_seconds(run.jobs[1].first_start_ns - job_trace.jobs[1].facts.submit_ns);
     table.add({growing ? "yes" : "no", took_s[growing ? 1 : 0], guest_waits_s, std::int64_t{run.jobs[0].moves}});
-    if (growing) report.figures.push_back({"gandiva-growth.svg", timeline(workload, setup, run)});
+    if (growing) report.figures.push_back({"gandiva-growth.svg", timeline(job_trace, setup, run)});
   }
   report.tables.push_back({"growth", "A job that may grow from one GPU to four, and a guest", table});
   report.findings.push_back({"a job that grows onto idle GPUs ends earlier and is in nobody's way",
@@ -273,17 +274,17 @@ constexpr Variant kVariants[] = {{"fifo", "fifo", false},
                                  {"gandiva", "gandiva", true}};
 
 // Jobs of Philly's sizes and lengths; what they leave of a GPU is that of measured ones.
-Workload crowd_of(const GandivaExperiment& options, const MeasuredPairs& measured, std::uint64_t seed) {
-  Workload workload = generate_with_load({.jobs = static_cast<std::size_t>(options.jobs), .seed = seed}, options.load,
-                                         options.machines * options.gpus_per_machine);
+JobTrace crowd_of(const GandivaExperiment& options, const MeasuredPairs& measured, std::uint64_t seed) {
+  JobTrace job_trace = generate_with_load({.jobs = static_cast<std::size_t>(options.jobs), .seed = seed}, options.load,
+                                          options.machines * options.gpus_per_machine);
   Random random = Random(seed).split("profiles");
-  for (TraceJob& job : workload.jobs) {
+  for (TraceJob& job : job_trace.jobs) {
     const PairMember& member = measured.alone[random.below(measured.alone.size())];
     job.model = member.config;
     job.facts.gpu_utilisation = member.utilisation;
     job.facts.gpu_memory_share = member.memory_share;
   }
-  return workload;
+  return job_trace;
 }
 
 std::string pairs_csv(const MeasuredPairs& measured) {
@@ -295,19 +296,19 @@ std::string pairs_csv(const MeasuredPairs& measured) {
   return csv;
 }
 
-Result<Crowd> play_crowd(const Variant& variant, const GandivaExperiment& options, const Workload& workload,
+Result<Crowd> play_crowd(const Variant& variant, const GandivaExperiment& options, const JobTrace& job_trace,
                          const InterferenceTable& pairs) {
   RunSetup setup = setup_of(static_cast<std::size_t>(options.machines), options.gpus_per_machine, options);
   setup.gandiva.packing = variant.packing;
   setup.interference = pairs;
-  ORRERY_TRY(const RunResult run, run_policy(workload, setup, variant.policy));
-  const TimeNs window = workload.jobs.back().facts.submit_ns;
+  ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, variant.policy));
+  const TimeNs window = job_trace.jobs.back().facts.submit_ns;
   const int gpus = options.machines * options.gpus_per_machine;
   const std::vector<TimeNs> feedback = feedback_times(run, schedule::from_seconds(options.feedback_s));
   Crowd crowd;
   double counted = 0;
   for (std::size_t j = 0; j < run.jobs.size(); ++j) {
-    const JobFacts& facts = workload.jobs[j].facts;
+    const JobFacts& facts = job_trace.jobs[j].facts;
     if (run.jobs[j].end_ns <= window) crowd.done += schedule::to_seconds(facts.work_ns) * facts.gpus;
     if (feedback[j] == kNever) continue;
     crowd.feedback_s += schedule::to_seconds(feedback[j] - facts.submit_ns);
@@ -315,7 +316,7 @@ Result<Crowd> play_crowd(const Variant& variant, const GandivaExperiment& option
   }
   crowd.done /= schedule::to_seconds(window) * gpus;
   crowd.feedback_s /= std::max(1.0, counted);
-  crowd.mean_s = summarise(workload, run, gpus, 0).mean_s;
+  crowd.mean_s = summarise(job_trace, run, gpus, 0).mean_s;
   return crowd;
 }
 
@@ -324,10 +325,10 @@ Result<std::vector<Crowd>> play_crowds(const GandivaExperiment& options, const M
   ORRERY_TRY(const InterferenceTable pairs, InterferenceTable::parse(pairs_csv(measured), "measured pairs"));
   std::vector<Crowd> means(std::size(kVariants));
   for (int seed = 1; seed <= options.seeds; ++seed) {
-    const Workload workload = crowd_of(options, measured, static_cast<std::uint64_t>(seed));
+    const JobTrace job_trace = crowd_of(options, measured, static_cast<std::uint64_t>(seed));
     std::vector<std::optional<Result<Crowd>>> crowds(std::size(kVariants));
     run_parallel(crowds.size(), options.threads,
-                 [&](std::size_t i) { crowds[i].emplace(play_crowd(kVariants[i], options, workload, pairs)); });
+                 [&](std::size_t i) { crowds[i].emplace(play_crowd(kVariants[i], options, job_trace, pairs)); });
     for (std::size_t i = 0; i < crowds.size(); ++i) {
       if (!*crowds[i]) return std::move(*crowds[i]).error().with_context(kVariants[i].name);
       for (double Crowd::*figure : {&Crowd::done, &Crowd::feedback_s, &Crowd::mean_s}) {

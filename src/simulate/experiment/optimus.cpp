@@ -74,7 +74,7 @@ class Player {
   int gpus() const { return options_.machines * options_.gpus_per_machine; }
 
   // Everybody is a user of its own, as in the paper.
-  Workload jobs_of(Arrivals arrivals, std::uint64_t seed) const {
+  JobTrace jobs_of(Arrivals arrivals, std::uint64_t seed) const {
     return generate_with_load({.jobs = static_cast<std::size_t>(options_.jobs),
                                .arrivals = arrivals,
                                .mix = Mix::kOptimus,
@@ -84,7 +84,7 @@ class Player {
   }
 
   Result<Outcome> play(const Condition& condition, std::uint64_t seed) const {
-    const Workload workload = jobs_of(condition.arrivals, seed);
+    const JobTrace job_trace = jobs_of(condition.arrivals, seed);
     RunSetup setup;
     const auto machine_gpus = static_cast<std::int32_t>(options_.gpus_per_machine);
     setup.machines.assign(static_cast<std::size_t>(options_.machines), {.gpus = machine_gpus, .servers = machine_gpus});
@@ -98,11 +98,11 @@ class Player {
     setup.trials.noise = options_.trial_noise;
     setup.young_factor = condition.young_factor;
     setup.scaling_errors = condition.errors;
-    ORRERY_TRY(const RunResult run, run_policy(workload, setup, condition.policy));
-    const Summary summary = summarise(workload, run, gpus(), 0);
-    if (summary.jobs != static_cast<std::int64_t>(workload.jobs.size())) {
+    ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, condition.policy));
+    const Summary summary = summarise(job_trace, run, gpus(), 0);
+    if (summary.jobs != static_cast<std::int64_t>(job_trace.jobs.size())) {
       return Error::infeasible(
-          fmt::format("{} jobs did not end", workload.jobs.size() - static_cast<std::size_t>(summary.jobs)));
+          fmt::format("{} jobs did not end", job_trace.jobs.size() - static_cast<std::size_t>(summary.jobs)));
     }
     return Outcome{summary.mean_s,     summary.p99_s,
                    summary.makespan_s, summary.utilisation,
@@ -246,7 +246,7 @@ Status vary_settings(const Player& player, ExperimentReport& report) {
       {"the gain is larger for synchronous training", over_drf[0] > over_drf[1],
        fmt::format(
            "over DRF {:.2f} times synchronous, {:.2f} asynchronous: gangs keep the few GPUs they ask for, while more "
-           "workers slow synchronous training down; over equal shares {:.2f} and {:.2f}, where that hurts the rival",
+           "workers slow synchronous training down; over equal shares {:.2f} and {:.2f}, where that hurts the baseline",
            over_drf[0], over_drf[1], over_equal[0], over_equal[1])});
   return {};
 }

@@ -59,8 +59,8 @@ Result<SpeedTable> read_speeds(env::Files& files, const std::string& path) {
   return SpeedTable::of(applications);
 }
 
-Workload cut(const Workload& workload, std::size_t jobs_max) {
-  Workload result = workload;
+JobTrace cut(const JobTrace& job_trace, std::size_t jobs_max) {
+  JobTrace result = job_trace;
   if (result.jobs.size() > jobs_max) result.jobs.resize(jobs_max);
   // One type of GPU, the fastest of each job: speeds by type are not compared here.
   result.devices.clear();
@@ -71,11 +71,11 @@ Workload cut(const Workload& workload, std::size_t jobs_max) {
 
 constexpr int kBoundRounds = 80;
 
-double least_mean_s(const Workload& workload, const RunSetup& setup, int gpus) {
+double least_mean_s(const JobTrace& job_trace, const RunSetup& setup, int gpus) {
   const CurveSpeed curve(setup.curve);
   std::map<int, schedule::Speedup> speedups;  // by the most GPUs
   std::vector<BoundJob> jobs;
-  for (const TraceJob& job : workload.jobs) {
+  for (const TraceJob& job : job_trace.jobs) {
     const int asked = job.facts.gpus;
     const int elastic = job.facts.gpus_max > 0 ? job.facts.gpus_max : static_cast<int>(asked * setup.elastic);
     const int most = std::min(gpus, std::max(asked, elastic));
@@ -91,15 +91,15 @@ double least_mean_s(const Workload& workload, const RunSetup& setup, int gpus) {
   return least_mean_completion_s(jobs, gpus, kBoundRounds);
 }
 
-double gpus_of_load(const Workload& workload, double load) {
+double gpus_of_load(const JobTrace& job_trace, double load) {
   const double span_s =
-      schedule::to_seconds(workload.jobs.back().facts.submit_ns - workload.jobs.front().facts.submit_ns);
-  return gpu_seconds(workload) / std::max(span_s, 1.0) / load;
+      schedule::to_seconds(job_trace.jobs.back().facts.submit_ns - job_trace.jobs.front().facts.submit_ns);
+  return gpu_seconds(job_trace) / std::max(span_s, 1.0) / load;
 }
 
-double largest_job(const Workload& workload) {
+double largest_job(const JobTrace& job_trace) {
   int largest = 1;
-  for (const TraceJob& job : workload.jobs) largest = std::max(largest, job.facts.gpus);
+  for (const TraceJob& job : job_trace.jobs) largest = std::max(largest, job.facts.gpus);
   return largest;
 }
 
@@ -109,16 +109,16 @@ std::size_t machines_with(double gpus) {
 
 }  // namespace
 
-std::size_t machines_for(const Workload& workload, double load) {
-  return std::max(machines_with(gpus_of_load(workload, load)), machines_with(largest_job(workload)));
+std::size_t machines_for(const JobTrace& job_trace, double load) {
+  return std::max(machines_with(gpus_of_load(job_trace, load)), machines_with(largest_job(job_trace)));
 }
 
-Workload hurried(const Workload& workload, double load) {
-  const double wanted = gpus_of_load(workload, load);
-  Workload result = workload;
-  if (machines_with(wanted) >= machines_with(largest_job(workload))) return result;
-  const double factor = wanted / static_cast<double>(machines_for(workload, load) * kGpusPerMachine);
-  const TimeNs first = workload.jobs.front().facts.submit_ns;
+JobTrace hurried(const JobTrace& job_trace, double load) {
+  const double wanted = gpus_of_load(job_trace, load);
+  JobTrace result = job_trace;
+  if (machines_with(wanted) >= machines_with(largest_job(job_trace))) return result;
+  const double factor = wanted / static_cast<double>(machines_for(job_trace, load) * kGpusPerMachine);
+  const TimeNs first = job_trace.jobs.front().facts.submit_ns;
   for (TraceJob& job : result.jobs) {
     const TimeNs before = job.facts.submit_ns;
     job.facts.submit_ns = first + static_cast<TimeNs>(static_cast<double>(before - first) * factor);
@@ -138,8 +138,8 @@ Result<std::vector<RealTrace>> read_real_traces(env::Files& files, const std::st
       ORRERY_TRY(options.speeds, read_speeds(files, data + "/" + file.speeds));
     }
     ORRERY_TRY(const std::string text, read_data_file(files, path));
-    ORRERY_TRY(WorkloadFile read, read_workload(text, path, options));
-    if (read.workload.jobs.size() > 1) traces.push_back({file.name, std::move(read.workload)});
+    ORRERY_TRY(JobTraceFile read, read_job_trace(text, path, options));
+    if (read.job_trace.jobs.size() > 1) traces.push_back({file.name, std::move(read.job_trace)});
   }
   if (traces.empty()) {
     return Error::not_found(
@@ -155,9 +155,9 @@ Result<std::vector<PolicyCell>> run_policy_table(const std::vector<RealTrace>& t
   policies.push_back(options.ours);
   std::vector<PolicyCell> cells;
   for (const RealTrace& trace : traces) {
-    const Workload first = cut(trace.workload, options.jobs_max);
+    const JobTrace first = cut(trace.job_trace, options.jobs_max);
     for (const double load : options.loads) {
-      const Workload workload = hurried(first, load);
+      const JobTrace job_trace = hurried(first, load);
       RunSetup setup;
       setup.machines.assign(machines_for(first, load), {.gpus = kGpusPerMachine});
       setup.engine.costs.resume_ns = setup.engine.costs.move_ns = schedule::from_seconds(options.restart_s);
@@ -166,13 +166,13 @@ Result<std::vector<PolicyCell>> run_policy_table(const std::vector<RealTrace>& t
       cell.trace = trace.name;
       cell.gpus = static_cast<int>(setup.machines.size()) * kGpusPerMachine;
       cell.load = load;
-      std::vector<Result<RunResult>> runs = run_policies(workload, setup, policies, options.threads, done);
+      std::vector<Result<RunResult>> runs = run_policies(job_trace, setup, policies, options.threads, done);
       for (std::size_t p = 0; p < policies.size(); ++p) {
         if (!runs[p]) return std::move(runs[p]).error().with_context(trace.name);
-        cell.runs.push_back(summarise(workload, *runs[p], cell.gpus, 0));
+        cell.runs.push_back(summarise(job_trace, *runs[p], cell.gpus, 0));
         cell.runs.back().policy = policies[p];
       }
-      cell.least_mean_s = least_mean_s(workload, setup, cell.gpus);
+      cell.least_mean_s = least_mean_s(job_trace, setup, cell.gpus);
     }
   }
   return cells;

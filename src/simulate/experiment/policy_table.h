@@ -24,14 +24,14 @@ namespace orrery::simulate {
 inline constexpr int kGpusPerMachine = 8;
 
 // As many machines as make the load, at least enough for the largest job.
-std::size_t machines_for(const Workload& workload, double load);
+std::size_t machines_for(const JobTrace& job_trace, double load);
 // The same jobs, sooner after each other where so many machines would have less than the load, but for rounding up to
 // machines. Deadlines stay as far from submissions.
-Workload hurried(const Workload& workload, double load);
+JobTrace hurried(const JobTrace& job_trace, double load);
 
 struct RealTrace {
   std::string name;
-  Workload workload;
+  JobTrace job_trace;
 };
 
 // Those of the data folder that can be played by themselves; the error names a folder without any.

@@ -52,8 +52,8 @@ struct ErrorKind {
 constexpr ErrorKind kKinds[] = {
     {"none", 0},
     {"5.9 % (ETS)", 0.059},
-    {"9.7 % (rival of ETS)", 0.097},
-    {"11.9 % (rival of ETS)", 0.119},
+    {"9.7 % (baseline of ETS)", 0.097},
+    {"11.9 % (baseline of ETS)", 0.119},
     {"25 %", 0.25},
     {"50 %", 0.5},
     {"100 %", 1},
@@ -101,17 +101,17 @@ Result<Outcome> play_batch(const schedule::BatchProblem& truth, std::string_view
 }
 
 // Jobs that come one by one.
-Result<Outcome> play_trace(const Workload& workload, std::string_view policy, std::size_t kind, std::uint64_t seed,
+Result<Outcome> play_trace(const JobTrace& job_trace, std::string_view policy, std::size_t kind, std::uint64_t seed,
                            double load) {
   RunSetup setup;
-  setup.machines.assign(machines_for(workload, load), {.gpus = kGpusPerMachine});
+  setup.machines.assign(machines_for(job_trace, load), {.gpus = kGpusPerMachine});
   Random random = random_of(kind, seed);
-  for (const TraceJob& job : workload.jobs) {
+  for (const TraceJob& job : job_trace.jobs) {
     const double seconds = schedule::to_seconds(job.facts.work_ns) * kKinds[kind].factor(random);
     setup.engine.predicted_ns.push_back(schedule::from_seconds(std::max(1e-3, seconds)));
   }
-  ORRERY_TRY(const RunResult run, run_policy(workload, setup, policy));
-  const Summary summary = summarise(workload, run, static_cast<int>(setup.machines.size()) * kGpusPerMachine, 0);
+  ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, policy));
+  const Summary summary = summarise(job_trace, run, static_cast<int>(setup.machines.size()) * kGpusPerMachine, 0);
   return Outcome{summary.mean_s, summary.tardiness_s, static_cast<double>(summary.late)};
 }
 
@@ -194,19 +194,19 @@ void add_findings(const std::string& jobs, const Grid& grid, ExperimentReport& r
   }
 }
 
-Result<Workload> read_philly(env::Files& files, const std::string& data, std::size_t jobs) {
+Result<JobTrace> read_philly(env::Files& files, const std::string& data, std::size_t jobs) {
   const std::string path = data + "/philly/philly_jobs.csv";
   ORRERY_TRY(const std::string text, read_data_file(files, path));
-  ORRERY_TRY(WorkloadFile file, read_workload(text, path));
-  if (file.workload.jobs.size() > jobs) file.workload.jobs.resize(jobs);
+  ORRERY_TRY(JobTraceFile file, read_job_trace(text, path));
+  if (file.job_trace.jobs.size() > jobs) file.job_trace.jobs.resize(jobs);
   Random random = Random(1).split("deadlines");
-  for (TraceJob& job : file.workload.jobs) {
+  for (TraceJob& job : file.job_trace.jobs) {
     const double slack = random.uniform(1, 3);
     if (random.uniform() >= kDeadlineShare) continue;
     job.facts.deadline_ns =
         job.facts.submit_ns + schedule::from_seconds(slack * schedule::to_seconds(job.facts.work_ns));
   }
-  return std::move(file.workload);
+  return std::move(file.job_trace);
 }
 
 }  // namespace
@@ -222,7 +222,7 @@ Result<ExperimentReport> run_prediction_error_experiment(env::Files& files, cons
   ORRERY_TRY(schedule::BatchProblem batch,
              read_batch_problem(files, data + "/hydra_pai/cases_30pct_deadlines.csv", machines));
   if (batch.jobs.size() > options.batch_jobs) batch.jobs.resize(options.batch_jobs);
-  ORRERY_TRY(const Workload trace, read_philly(files, data, options.trace_jobs));
+  ORRERY_TRY(const JobTrace trace, read_philly(files, data, options.trace_jobs));
   const Play of_batch = [&](std::string_view policy, std::size_t kind, std::uint64_t seed) {
     return play_batch(batch, policy, kind, seed);
   };

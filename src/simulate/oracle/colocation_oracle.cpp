@@ -28,26 +28,26 @@ constexpr double kGainScale = 1e9;
 
 // Whether the policy shares the GPU between the two and keeps it so.
 Result<bool> is_kept(const MeasuredPair& pair) {
-  Workload workload;
-  workload.tenants = {""};
+  JobTrace job_trace;
+  job_trace.tenants = {""};
   for (const PairMember& member : {pair.first, pair.second}) {
-    TraceJob& job = workload.jobs.emplace_back();
+    TraceJob& job = job_trace.jobs.emplace_back();
     job.model = member.config;
     job.facts.work_ns = schedule::from_seconds(3600);
     job.facts.gpu_utilisation = member.utilisation;
     job.facts.gpu_memory_share = member.memory_share;
   }
   // The same configuration twice is still two jobs.
-  if (pair.first.config == pair.second.config) workload.jobs[1].model += " again";
+  if (pair.first.config == pair.second.config) job_trace.jobs[1].model += " again";
   RunSetup setup;
   setup.machines = {{.gpus = 1}};
   setup.engine.keep_log = true;
-  ORRERY_TRY(
-      setup.interference,
-      InterferenceTable::parse(fmt::format("model1,speed1,model2,speed2\n\"{}\",{},\"{}\",{}\n", workload.jobs[0].model,
-                                           pair.first.speed, workload.jobs[1].model, pair.second.speed),
-                               "pair"));
-  ORRERY_TRY(const RunResult run, run_policy(workload, setup, "gandiva"));
+  ORRERY_TRY(setup.interference,
+             InterferenceTable::parse(
+                 fmt::format("model1,speed1,model2,speed2\n\"{}\",{},\"{}\",{}\n", job_trace.jobs[0].model,
+                             pair.first.speed, job_trace.jobs[1].model, pair.second.speed),
+                 "pair"));
+  ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, "gandiva"));
   bool packed = false, undone = false;
   for (const LoggedDecision& entry : run.log) {
     packed = packed || entry.decision.action == schedule::Action::kPack;

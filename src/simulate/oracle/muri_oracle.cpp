@@ -1,7 +1,7 @@
 // Muri's 400 jobs that really ran on 64 V100: mean completion time and makespan within 15 % of reality.
 //
 // The authors' scheduler decides every six minutes. Work is iterations x measured iteration time; nothing is fitted.
-// simulated.csv has figures of their simulator, which takes a cost off every running job at every event: a sanity band.
+// simulated.csv has metrics of their simulator, which takes a cost off every running job at every event: a sanity band.
 
 #include <cmath>
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ Result<std::vector<OracleCase>> run_case(const OracleInput& input, const Instanc
   }
   ORRERY_TRY(const std::string path, find_input(input, "muri", {instance.trace + ".csv"}));
   ORRERY_TRY(const std::string text, read_data_file(input.files, path));
-  ORRERY_TRY(const WorkloadFile file, read_workload(text, path, {.format = "muri", .strict = true}));
+  ORRERY_TRY(const JobTraceFile file, read_job_trace(text, path, {.format = "muri", .strict = true}));
   schedule::PolicyInputs inputs;
   ORRERY_TRY(std::unique_ptr<schedule::Policy> policy, schedule::make_policy(known->second, inputs));
   const std::vector<schedule::MachineView> machines(static_cast<std::size_t>(instance.machines),
@@ -52,12 +52,12 @@ Result<std::vector<OracleCase>> run_case(const OracleInput& input, const Instanc
   if (instance.real) options.round_ns = schedule::from_seconds(kRoundS);
   const double start = input.now_s();
   ORRERY_TRY(const RunResult run, simulate(
-                                      file.workload, machines, CurveSpeed({}),
+                                      file.job_trace, machines, CurveSpeed({}),
                                       [&](const schedule::ClusterView&) { return std::move(policy); }, options));
   const double seconds = input.now_s() - start;
   double sum = 0;
   for (std::size_t j = 0; j < run.jobs.size(); ++j) {
-    sum += schedule::to_seconds(run.jobs[j].end_ns - file.workload.jobs[j].facts.submit_ns);
+    sum += schedule::to_seconds(run.jobs[j].end_ns - file.job_trace.jobs[j].facts.submit_ns);
   }
   return std::vector<OracleCase>{{instance.name, instance.policy, "mean completion time, s", instance.mean_s,
                                   sum / static_cast<double>(run.jobs.size()), Bar::kWithin, kTolerance, seconds},

@@ -31,7 +31,7 @@ enum class Bar {
 };
 
 struct OracleCase {
-  std::string instance;  // trace, workload
+  std::string instance;  // trace, job trace
   std::string policy;
   std::string metric;
   double expected = 0;

@@ -21,7 +21,7 @@ constexpr int kNodes = 16, kGpusPerNode = 4;
 constexpr double kOptimusTolerance = 1e-3, kPolluxTolerance = 0.05;
 
 struct RunKey {
-  std::string load, workload, policy;
+  std::string load, job_trace, policy;
   friend auto operator<=>(const RunKey&, const RunKey&) = default;
 };
 
@@ -33,7 +33,7 @@ Result<ExpectedTimes> read_expected(const OracleInput& input) {
   for (const CsvRow& row : table.rows) {
     RunKey key;
     ORRERY_TRY(key.load, text_field(table, row, "load"));
-    ORRERY_TRY(key.workload, text_field(table, row, "workload"));
+    ORRERY_TRY(key.job_trace, text_field(table, row, "workload"));
     ORRERY_TRY(key.policy, text_field(table, row, "policy"));
     ORRERY_TRY(const std::string job, text_field(table, row, "job"));
     ORRERY_TRY(result[key][job], number_field(table, row, "jct_s"));
@@ -41,9 +41,9 @@ Result<ExpectedTimes> read_expected(const OracleInput& input) {
   return result;
 }
 
-Result<std::vector<GoodputJob>> read_workload(const OracleInput& input, const RunKey& key,
-                                              const Applications& applications) {
-  const std::string file = fmt::format("workload-{}.csv", key.workload);
+Result<std::vector<GoodputJob>> read_job_trace(const OracleInput& input, const RunKey& key,
+                                               const Applications& applications) {
+  const std::string file = fmt::format("workload-{}.csv", key.job_trace);
   ORRERY_TRY(const std::string path, find_input(input, "sched_pollux_sia",
                                                 {fmt::format("workloads/pollux-load{}/{}", key.load, file),
                                                  fmt::format("workloads-{}/{}", key.load, file),
@@ -85,7 +85,7 @@ GoodputPolicy policy_of(const std::string& name) {
 Result<std::vector<OracleCase>> run_case(const OracleInput& input, const RunKey& key,
                                          const std::map<std::string, double>& expected,
                                          const Applications& applications) {
-  const std::string instance = fmt::format("load {}, workload {}", key.load, key.workload);
+  const std::string instance = fmt::format("load {}, workload {}", key.load, key.job_trace);
   if (key.policy != "tiresias" && key.policy != "optimus" && key.policy != "pollux") {
     double sum = 0;
     for (const auto& job : expected) sum += job.second;
@@ -93,7 +93,7 @@ Result<std::vector<OracleCase>> run_case(const OracleInput& input, const RunKey&
                                     sum / static_cast<double>(expected.size()), 0, Bar::kNone, 0, 0,
                                     "no policy of ours has this name"}};
   }
-  ORRERY_TRY(const std::vector<GoodputJob> jobs, read_workload(input, key, applications));
+  ORRERY_TRY(const std::vector<GoodputJob> jobs, read_job_trace(input, key, applications));
   const std::vector<schedule::MachineView> machines(kNodes, {.gpus = kGpusPerNode});
   const double start = input.now_s();
   ORRERY_TRY(const GoodputResult run,

@@ -3,7 +3,7 @@
 //
 // The same 120 jobs were run for real and simulated by the authors, under several policies (summary.csv). Most jobs
 // change their batch while they train, by the rules of batch_rules.h. Shockwave's own policy is not ours. Judged are
-// each figure by itself, and both together.
+// each metric by itself, and both together.
 
 #include <cmath>
 #include <fmt/format.h>
@@ -31,11 +31,11 @@ const std::map<std::string, std::string> kPolicies = {{"allox", "allox_alpha=0.2
                                                       {"min_total_duration", "min_total_duration_perf"},
                                                       {"min_total_duration_perf", "min_total_duration_perf"}};
 
-struct Figures {
+struct Metrics {
   double mean_s = 0, makespan_s = 0;
 };
 struct Published {
-  Figures real, simulated;
+  Metrics real, simulated;
 };
 
 Result<std::map<std::string, Published>> read_published(const OracleInput& input) {
@@ -44,12 +44,12 @@ Result<std::map<std::string, Published>> read_published(const OracleInput& input
   for (const CsvRow& row : table.rows) {
     ORRERY_TRY(const std::string policy, text_field(table, row, "policy"));
     ORRERY_TRY(const std::string kind, text_field(table, row, "kind"));
-    Figures& figures = kind == "physical" ? published[policy].real : published[policy].simulated;
-    ORRERY_TRY(figures.mean_s, number_field(table, row, "avg_jct_s"));
-    ORRERY_TRY(figures.makespan_s, number_field(table, row, "makespan_s"));
+    Metrics& metrics = kind == "physical" ? published[policy].real : published[policy].simulated;
+    ORRERY_TRY(metrics.mean_s, number_field(table, row, "avg_jct_s"));
+    ORRERY_TRY(metrics.makespan_s, number_field(table, row, "makespan_s"));
   }
-  for (const auto& [policy, figures] : published) {
-    if (!(figures.real.mean_s > 0 && figures.simulated.mean_s > 0)) {
+  for (const auto& [policy, metrics] : published) {
+    if (!(metrics.real.mean_s > 0 && metrics.simulated.mean_s > 0)) {
       return Error::invalid(fmt::format("summary.csv: {}: expected a physical and a simulated run", policy));
     }
   }
@@ -80,9 +80,9 @@ struct Errors {
   }
 };
 
-OracleCase compare(const std::string& policy, const std::string& metric, double Figures::*figure,
+OracleCase compare(const std::string& policy, const std::string& metric, double Metrics::*metric,
                    const Published& published, double ours, double seconds, Errors& errors) {
-  const double real = published.real.*figure, theirs = published.simulated.*figure;
+  const double real = published.real.*metric, theirs = published.simulated.*metric;
   errors.ours += error_of(ours, real);
   errors.theirs += error_of(theirs, real);
   ++errors.cases;
@@ -113,10 +113,10 @@ Result<std::vector<OracleCase>> run_shockwave_oracle(const OracleInput& input) {
   options.resume_s = kResumeS;
   std::vector<OracleCase> cases;
   Errors means, makespans;
-  for (const auto& [policy, figures] : published) {
+  for (const auto& [policy, metrics] : published) {
     const auto ours = kPolicies.find(policy);
     if (ours == kPolicies.end()) {
-      cases.push_back({"32 real GPUs", policy, "mean completion time, s", figures.real.mean_s, 0, Bar::kNone, 0, 0,
+      cases.push_back({"32 real GPUs", policy, "mean completion time, s", metrics.real.mean_s, 0, Bar::kNone, 0, 0,
                        "not a policy of ours"});
       continue;
     }
@@ -125,9 +125,9 @@ Result<std::vector<OracleCase>> run_shockwave_oracle(const OracleInput& input) {
     const double seconds = input.now_s() - start;
     double sum = 0;
     for (const double completion_s : run.completion_s) sum += completion_s;
-    cases.push_back(compare(policy, "mean completion time", &Figures::mean_s, figures,
+    cases.push_back(compare(policy, "mean completion time", &Metrics::mean_s, metrics,
                             sum / static_cast<double>(jobs.size()), seconds, means));
-    cases.push_back(compare(policy, "makespan", &Figures::makespan_s, figures, run.makespan_s, seconds, makespans));
+    cases.push_back(compare(policy, "makespan", &Metrics::makespan_s, metrics, run.makespan_s, seconds, makespans));
   }
   if (means.cases == 0) return Error::invalid("summary.csv: none of its policies is one of ours");
   cases.push_back(means.judged("mean completion time"));

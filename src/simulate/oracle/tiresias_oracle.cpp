@@ -22,10 +22,10 @@ const std::map<std::string, std::string, std::less<>> kNames = {
 
 constexpr std::string_view kExpected = ".expected_end_times.csv";
 
-Result<Workload> read_trace(env::Files& files, const std::string& path) {
+Result<JobTrace> read_trace(env::Files& files, const std::string& path) {
   ORRERY_TRY(const CsvTable table, read_csv_file(files, path));
-  Workload workload;
-  workload.name = path;
+  JobTrace job_trace;
+  job_trace.name = path;
   for (const CsvRow& row : table.rows) {
     TraceJob job;
     ORRERY_TRY(job.id, text_field(table, row, "job_id"));
@@ -38,12 +38,12 @@ Result<Workload> read_trace(env::Files& files, const std::string& path) {
     job.facts.gpus = static_cast<std::int32_t>(gpus);
     job.facts.submit_ns = schedule::from_seconds(submit);
     job.facts.work_ns = schedule::from_seconds(duration);
-    workload.jobs.push_back(std::move(job));
+    job_trace.jobs.push_back(std::move(job));
   }
   // End times are absolute, so nothing is shifted.
-  std::stable_sort(workload.jobs.begin(), workload.jobs.end(),
+  std::stable_sort(job_trace.jobs.begin(), job_trace.jobs.end(),
                    [](const TraceJob& a, const TraceJob& b) { return a.facts.submit_ns < b.facts.submit_ns; });
-  return workload;
+  return job_trace;
 }
 
 Result<int> gpus_of(env::Files& files, const std::string& path) {
@@ -86,7 +86,7 @@ struct Expected {
   CsvTable table;
 };
 
-Result<std::vector<OracleCase>> run_case(const OracleInput& input, const std::string& stem, const Workload& workload,
+Result<std::vector<OracleCase>> run_case(const OracleInput& input, const std::string& stem, const JobTrace& job_trace,
                                          int gpus, const Expected& expected, const std::string& column) {
   const auto known = kNames.find(column);
   if (known == kNames.end()) {
@@ -95,26 +95,26 @@ Result<std::vector<OracleCase>> run_case(const OracleInput& input, const std::st
   }
   ORRERY_TRY(std::unique_ptr<schedule::Policy> policy, policy_of(input, known->second));
   const double start = input.now_s();
-  ORRERY_TRY(const RunResult run, simulate(workload, {{.gpus = gpus}}, CurveSpeed({}),
+  ORRERY_TRY(const RunResult run, simulate(job_trace, {{.gpus = gpus}}, CurveSpeed({}),
                                            [&](const schedule::ClusterView&) { return std::move(policy); }));
   const double seconds = input.now_s() - start;
   ORRERY_TRY(const std::size_t at, expected.table.column(column));
   double differ = 0, expected_sum = 0, our_sum = 0;
-  for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
-    const auto row = expected.rows.find(workload.jobs[j].id);
+  for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
+    const auto row = expected.rows.find(job_trace.jobs[j].id);
     if (row == expected.rows.end()) {
-      return Error::invalid(fmt::format("{}: no expected end time of job {}", stem, workload.jobs[j].id));
+      return Error::invalid(fmt::format("{}: no expected end time of job {}", stem, job_trace.jobs[j].id));
     }
     ORRERY_TRY(const double wanted,
                number_field(expected.table, expected.table.rows[row->second], expected.table.header[at]));
     const bool ended = run.jobs[j].end_ns != kNever;
     const double ours = ended ? schedule::to_seconds(run.jobs[j].end_ns) : -1;
     if (ours != wanted) ++differ;
-    const double submit = schedule::to_seconds(workload.jobs[j].facts.submit_ns);
+    const double submit = schedule::to_seconds(job_trace.jobs[j].facts.submit_ns);
     expected_sum += wanted - submit;
     our_sum += ours - submit;
   }
-  const auto count = static_cast<double>(workload.jobs.size());
+  const auto count = static_cast<double>(job_trace.jobs.size());
   return std::vector<OracleCase>{
       {stem, column, "end times that differ", 0, differ, Bar::kEqual, 0, seconds},
       {stem, column, "mean completion time, s", expected_sum / count, our_sum / count, Bar::kEqual, 1e-12, seconds}};
@@ -134,11 +134,11 @@ Result<std::vector<OracleCase>> run_tiresias_oracle(const OracleInput& input, co
       expected.rows[id] = i;
     }
     ORRERY_TRY(const std::string trace, find_input(input, "tiresias", {*stem + ".csv"}));
-    ORRERY_TRY(const Workload workload, read_trace(input.files, trace));
+    ORRERY_TRY(const JobTrace job_trace, read_trace(input.files, trace));
     ORRERY_TRY(const int gpus, gpus_of(input.files, input.folder + "/" + *stem + ".summary.json"));
     for (const std::string& column : expected.table.header) {
       if (column == "job_id") continue;
-      ORRERY_TRY(const std::vector<OracleCase> found, run_case(input, *stem, workload, gpus, expected, column));
+      ORRERY_TRY(const std::vector<OracleCase> found, run_case(input, *stem, job_trace, gpus, expected, column));
       cases.insert(cases.end(), found.begin(), found.end());
     }
   }

@@ -76,15 +76,15 @@ Status JobSink::add(std::size_t line, const RawJob& job) {
   }
   const bool may_lack_length = queue_ && job.state != QueueState::kNotSaid;
   if (std::string fault = fault_of(job, may_lack_length); !fault.empty()) return skip(line, std::move(fault));
-  if (job.typed.size() + file_.workload.devices.size() > kDevicesMax) {
+  if (job.typed.size() + file_.job_trace.devices.size() > kDevicesMax) {
     return skip(line, fmt::format("more than {} types of devices", kDevicesMax));
   }
   if (!ids_.insert(job.id).second) return skip(line, fmt::format("id: {} was there before", quote(job.id)));
-  if (file_.workload.jobs.size() == kTraceJobsMax) {
+  if (file_.job_trace.jobs.size() == kTraceJobsMax) {
     return Error::invalid(fmt::format("{}:{}: more than {} jobs", name_, line, kTraceJobsMax));
   }
   ++file_.rows;
-  TraceJob& added = file_.workload.jobs.emplace_back();
+  TraceJob& added = file_.job_trace.jobs.emplace_back();
   added.id = job.id;
   added.model = job.model;
   added.facts.submit_ns = schedule::from_seconds(job.submit_s);
@@ -102,8 +102,8 @@ Status JobSink::add(std::size_t line, const RawJob& job) {
   added.executed_ns = schedule::from_seconds(job.executed_s);
   added.state = job.state;
   if (!job.typed.empty()) added.facts.speed_class = class_of(job.typed, job.duration_s);
-  const std::size_t count = file_.workload.jobs.size();
-  if (count > 1 && added.facts.submit_ns < file_.workload.jobs[count - 2].facts.submit_ns) file_.out_of_order = true;
+  const std::size_t count = file_.job_trace.jobs.size();
+  if (count > 1 && added.facts.submit_ns < file_.job_trace.jobs[count - 2].facts.submit_ns) file_.out_of_order = true;
   return {};
 }
 
@@ -121,18 +121,18 @@ void JobSink::predicted(std::size_t line, std::string what) {
 }
 
 std::int32_t JobSink::class_of(const std::vector<TypedDuration>& typed, double fastest_s) {
-  Workload& workload = file_.workload;
+  JobTrace& job_trace = file_.job_trace;
   std::vector<double> speeds;
   for (const TypedDuration& on : typed) {
-    const auto found = std::find(workload.devices.begin(), workload.devices.end(), on.device);
-    const auto place = static_cast<std::size_t>(found - workload.devices.begin());
-    if (found == workload.devices.end()) workload.devices.push_back(on.device);
+    const auto found = std::find(job_trace.devices.begin(), job_trace.devices.end(), on.device);
+    const auto place = static_cast<std::size_t>(found - job_trace.devices.begin());
+    if (found == job_trace.devices.end()) job_trace.devices.push_back(on.device);
     if (speeds.size() <= place) speeds.resize(place + 1, 0);
     speeds[place] = fastest_s / on.seconds;
   }
-  if (workload.speeds.empty()) workload.speeds.emplace_back();  // that of jobs that run anywhere alike
-  const auto added = classes_.emplace(speeds, static_cast<std::int32_t>(workload.speeds.size()));
-  if (added.second) workload.speeds.push_back(std::move(speeds));
+  if (job_trace.speeds.empty()) job_trace.speeds.emplace_back();  // that of jobs that run anywhere alike
+  const auto added = classes_.emplace(speeds, static_cast<std::int32_t>(job_trace.speeds.size()));
+  if (added.second) job_trace.speeds.push_back(std::move(speeds));
   return added.first->second;
 }
 
@@ -145,7 +145,7 @@ schedule::SharedStages JobSink::stages_of(const schedule::StageTimes& stages) {
 
 std::int32_t JobSink::tenant_of(const std::string& name) {
   const auto added = tenants_.emplace(name, static_cast<std::int32_t>(tenants_.size()));
-  if (added.second) file_.workload.tenants.push_back(name);
+  if (added.second) file_.job_trace.tenants.push_back(name);
   return added.first->second;
 }
 

@@ -47,7 +47,7 @@ struct RawJob {
 
 class JobSink {
  public:
-  JobSink(WorkloadFile& file, const std::string& name, const ReadOptions& options)
+  JobSink(JobTraceFile& file, const std::string& name, const ReadOptions& options)
       : file_(file), name_(name), strict_(options.strict), queue_(options.queue) {}
 
   // Whether a queue is read, and not a trace.
@@ -68,7 +68,7 @@ class JobSink {
   schedule::SharedStages stages_of(const schedule::StageTimes& stages);
   std::int32_t class_of(const std::vector<TypedDuration>& typed, double fastest_s);
 
-  WorkloadFile& file_;
+  JobTraceFile& file_;
   std::string name_;
   bool strict_, queue_;
   std::unordered_set<std::string> ids_;

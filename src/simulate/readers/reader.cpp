@@ -98,11 +98,11 @@ Status read_rows(CsvReader& reader, const Columns& columns, const CsvForm& form,
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
-  for (const WorkloadFormat& format : workload_formats()) names.push_back(format.name);
+  for (const JobTraceFormat& format : job_trace_formats()) names.push_back(format.name);
   return names;
 }
 
-Status read_csv(std::string_view text, const std::string& file, const ReadOptions& options, WorkloadFile& result,
+Status read_csv(std::string_view text, const std::string& file, const ReadOptions& options, JobTraceFile& result,
                 JobSink& sink) {
   CsvReader reader(text, kFieldBytesMax);
   if (reader.at_end()) return Error::invalid(fmt::format("{}: empty", file));
@@ -137,9 +137,9 @@ Status read_csv(std::string_view text, const std::string& file, const ReadOption
 
 }  // namespace
 
-const std::vector<WorkloadFormat>& workload_formats() {
-  static const std::vector<WorkloadFormat> kFormats = [] {
-    std::vector<WorkloadFormat> formats;
+const std::vector<JobTraceFormat>& job_trace_formats() {
+  static const std::vector<JobTraceFormat> kFormats = [] {
+    std::vector<JobTraceFormat> formats;
     for (const CsvForm& form : csv_forms()) formats.push_back({form.name, form.summary});
     for (const TextForm& form : kTextForms) formats.push_back({std::string(form.name), std::string(form.summary)});
     return formats;
@@ -147,13 +147,13 @@ const std::vector<WorkloadFormat>& workload_formats() {
   return kFormats;
 }
 
-Result<WorkloadFile> read_workload(std::string_view text, const std::string& file, const ReadOptions& options) {
+Result<JobTraceFile> read_job_trace(std::string_view text, const std::string& file, const ReadOptions& options) {
   const std::vector<std::string> names = format_names();
   if (options.format != "auto" && std::find(names.begin(), names.end(), options.format) == names.end()) {
     return Error::not_found(fmt::format("no form of workload {}{} (forms: {})", quote(options.format),
                                         did_you_mean(options.format, names), fmt::join(names, ", ")));
   }
-  WorkloadFile result;
+  JobTraceFile result;
   JobSink sink(result, file, options);
   const TextForm* form = options.format == "auto" ? looks_like(text) : nullptr;
   for (const TextForm& known : kTextForms) {
@@ -165,13 +165,13 @@ Result<WorkloadFile> read_workload(std::string_view text, const std::string& fil
   } else {
     ORRERY_TRY_VOID(read_csv(text, file, options, result, sink));
   }
-  if (result.workload.jobs.empty()) {
+  if (result.job_trace.jobs.empty()) {
     const std::string first =
         result.problems.empty() ? "" : fmt::format("; line {}: {}", result.problems[0].line, result.problems[0].what);
     return Error::invalid(fmt::format("{}: no job in {} rows of form {}{}", file, result.rows, result.format, first));
   }
-  result.workload.name = file;
-  normalise(result.workload);
+  result.job_trace.name = file;
+  normalise(result.job_trace);
   return result;
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "simulate/job_trace.h"
 #include "simulate/readers/speed_table.h"
-#include "simulate/workload.h"
 
 namespace orrery::simulate {
 
@@ -20,9 +20,9 @@ struct ReadProblem {
   std::string what;      // "field: what was wrong"
 };
 
-struct WorkloadFile {
+struct JobTraceFile {
   std::string format;
-  Workload workload;     // in order, first submission at 0
+  JobTrace job_trace;    // in order, first submission at 0
   std::size_t rows = 0;  // jobs and skipped rows
   std::size_t skipped = 0;
   std::size_t not_jobs = 0;              // rows that are none for us: without GPUs, steps of a job; not skipped
@@ -48,17 +48,17 @@ struct ReadOptions {
   bool queue = false;
 };
 
-struct WorkloadFormat {
+struct JobTraceFormat {
   std::string name;
   std::string summary;
 };
-const std::vector<WorkloadFormat>& workload_formats();
+const std::vector<JobTraceFormat>& job_trace_formats();
 
 // `file` names the source in messages.
-Result<WorkloadFile> read_workload(std::string_view text, const std::string& file, const ReadOptions& options = {});
+Result<JobTraceFile> read_job_trace(std::string_view text, const std::string& file, const ReadOptions& options = {});
 
 // Our own forms: CSV with a header, and one JSON object per line.
-std::string to_csv(const Workload& workload);
-std::string to_jsonl(const Workload& workload);
+std::string to_csv(const JobTrace& job_trace);
+std::string to_jsonl(const JobTrace& job_trace);
 
 }  // namespace orrery::simulate

@@ -8,17 +8,17 @@
 namespace orrery::simulate {
 namespace {
 
-WorkloadFile read(std::string_view text, const ReadOptions& options = {}) {
-  auto result = read_workload(text, "trace", options);
+JobTraceFile read(std::string_view text, const ReadOptions& options = {}) {
+  auto result = read_job_trace(text, "trace", options);
   EXPECT_TRUE(result.has_value()) << result.error().to_string();
-  return result ? std::move(*result) : WorkloadFile{};
+  return result ? std::move(*result) : JobTraceFile{};
 }
 
-double length_s(const WorkloadFile& file, std::size_t job) {
-  return schedule::to_seconds(file.workload.jobs[job].facts.work_ns);
+double length_s(const JobTraceFile& file, std::size_t job) {
+  return schedule::to_seconds(file.job_trace.jobs[job].facts.work_ns);
 }
-double submit_s(const WorkloadFile& file, std::size_t job) {
-  return schedule::to_seconds(file.workload.jobs[job].facts.submit_ns);
+double submit_s(const JobTraceFile& file, std::size_t job) {
+  return schedule::to_seconds(file.job_trace.jobs[job].facts.submit_ns);
 }
 
 TEST(Readers, RecogniseEveryForm) {
@@ -60,10 +60,10 @@ TEST(Readers, RecogniseEveryForm) {
       {"jsonl", "{\"id\": 5, \"submit_s\": 3, \"duration_s\": 7, \"gpus\": 3}\n", 3, 7},
   };
   for (const Sample& sample : samples) {
-    const WorkloadFile file = read(sample.text);
+    const JobTraceFile file = read(sample.text);
     EXPECT_EQ(file.format, sample.format);
-    ASSERT_EQ(file.workload.jobs.size(), 1u) << sample.format;
-    EXPECT_EQ(file.workload.jobs[0].facts.gpus, sample.gpus) << sample.format;
+    ASSERT_EQ(file.job_trace.jobs.size(), 1u) << sample.format;
+    EXPECT_EQ(file.job_trace.jobs[0].facts.gpus, sample.gpus) << sample.format;
     EXPECT_DOUBLE_EQ(length_s(file, 0), sample.length) << sample.format;
     EXPECT_EQ(file.skipped, 0u) << sample.format;
     EXPECT_EQ(submit_s(file, 0), 0) << sample.format;
@@ -71,22 +71,22 @@ TEST(Readers, RecogniseEveryForm) {
 }
 
 TEST(Readers, DeadlinesOfElasticFlowAreRead) {
-  const WorkloadFile file = read(
+  const JobTraceFile file = read(
       "job_id,submit_time,real_iteration,model_name,ddl,batch_size,num_gpu,real_duration,duration,iteration\n"
       "0,100,10,vgg16,700,256,1,500,500,10\n1,300,10,vgg16,,256,1,500,500,10\n");
-  ASSERT_EQ(file.workload.jobs.size(), 2u);
+  ASSERT_EQ(file.job_trace.jobs.size(), 2u);
   // Times begin at the first submission.
-  EXPECT_EQ(file.workload.jobs[0].facts.deadline_ns, schedule::from_seconds(600));
-  EXPECT_EQ(file.workload.jobs[1].facts.deadline_ns, kNever);
+  EXPECT_EQ(file.job_trace.jobs[0].facts.deadline_ns, schedule::from_seconds(600));
+  EXPECT_EQ(file.job_trace.jobs[1].facts.deadline_ns, kNever);
   EXPECT_EQ(file.unread, (std::vector<std::string>{"real_iteration", "batch_size", "real_duration", "iteration"}));
 }
 
 TEST(Readers, PodsThatWereNeverScheduledAreNoJobs) {
-  const WorkloadFile file = read(
+  const JobTraceFile file = read(
       "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
       "p1,6000,12288,1,460,,LS,Running,10,90,30\np2,6000,12288,1,1000,,BE,Pending,10,90,\n"
       "p3,6000,12288,0,0,,BE,Pending,10,90,\n");
-  ASSERT_EQ(file.workload.jobs.size(), 1u);
+  ASSERT_EQ(file.job_trace.jobs.size(), 1u);
   EXPECT_EQ(file.skipped, 1u);
   EXPECT_EQ(file.not_jobs, 1u);
   EXPECT_NE(file.problems.at(0).what.find("never scheduled"), std::string::npos);
@@ -96,13 +96,13 @@ TEST(Readers, GavelNeedsSpeedsAndNamesMissingOnes) {
   const std::string text =
       "job_type,total_steps,scale_factor,priority_weight,slo,arrival_time_s\n"
       "ResNet-18 (batch size 16),100,1,1,-1,0\nResNet-18 (batch size 16),100,4,1,-1,5\n";
-  EXPECT_FALSE(read_workload(text, "trace").has_value());
+  EXPECT_FALSE(read_job_trace(text, "trace").has_value());
   ReadOptions options;
   auto speeds = SpeedTable::parse("{\"v100\": {\"('ResNet-18 (batch size 16)', 1)\": {\"null\": 4.0}}}");
   ASSERT_TRUE(speeds.has_value());
   options.speeds = *speeds;
-  const WorkloadFile file = read(text, options);
-  ASSERT_EQ(file.workload.jobs.size(), 1u);
+  const JobTraceFile file = read(text, options);
+  ASSERT_EQ(file.job_trace.jobs.size(), 1u);
   EXPECT_DOUBLE_EQ(length_s(file, 0), 25);
   ASSERT_EQ(file.problems.size(), 1u);
   EXPECT_EQ(file.problems[0].line, 3u);
@@ -120,32 +120,32 @@ TEST(Readers, BadRowsAreSkippedWithTheirLine) {
       "e,one,10,1\n"   // 7: no number
       "f,1\n"          // 8: too short
       "\"g,1,10,1\n";  // 9: a quote that never ends
-  const WorkloadFile file = read(text);
-  EXPECT_EQ(file.workload.jobs.size(), 1u);
+  const JobTraceFile file = read(text);
+  EXPECT_EQ(file.job_trace.jobs.size(), 1u);
   EXPECT_EQ(file.skipped, 7u);
   EXPECT_EQ(file.rows, 8u);
   ASSERT_EQ(file.problems.size(), 7u);
   for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(file.problems[i].line, i + 3);
-  const auto strict = read_workload(text, "trace.csv", {.strict = true});
+  const auto strict = read_job_trace(text, "trace.csv", {.strict = true});
   ASSERT_FALSE(strict.has_value());
   EXPECT_EQ(strict.error().message(), "trace.csv:3: duration: the job has no length");
 }
 
 TEST(Readers, SortWhatWasNotInOrder) {
-  const WorkloadFile file = read("id,submit_s,duration_s,gpus\na,100,1,1\nb,40,2,1\n");
+  const JobTraceFile file = read("id,submit_s,duration_s,gpus\na,100,1,1\nb,40,2,1\n");
   EXPECT_TRUE(file.out_of_order);
-  EXPECT_EQ(file.workload.jobs[0].id, "b");
+  EXPECT_EQ(file.job_trace.jobs[0].id, "b");
   EXPECT_EQ(submit_s(file, 0), 0);
   EXPECT_EQ(submit_s(file, 1), 60);
 }
 
 TEST(Readers, SayWhatIsWrongWithAFile) {
-  const auto unknown = read_workload("a,b,c\n1,2,3\n", "x.csv");
+  const auto unknown = read_job_trace("a,b,c\n1,2,3\n", "x.csv");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_NE(unknown.error().message().find("x.csv:1"), std::string::npos);
-  EXPECT_FALSE(read_workload("", "x.csv").has_value());
-  EXPECT_FALSE(read_workload("id,submit_s,duration_s,gpus\n", "x.csv").has_value());
-  const auto form = read_workload("id,submit_s,duration_s,gpus\na,1,1,1\n", "x.csv", {.format = "phily"});
+  EXPECT_FALSE(read_job_trace("", "x.csv").has_value());
+  EXPECT_FALSE(read_job_trace("id,submit_s,duration_s,gpus\n", "x.csv").has_value());
+  const auto form = read_job_trace("id,submit_s,duration_s,gpus\na,1,1,1\n", "x.csv", {.format = "phily"});
   ASSERT_FALSE(form.has_value());
   EXPECT_NE(form.error().message().find("philly"), std::string::npos);
 }
@@ -155,13 +155,13 @@ TEST(Readers, OurOwnFormsGiveTheSameJobsBack) {
     GenerateOptions options;
     options.jobs = 50;
     options.mix = mix;
-    const Workload workload = generate(options);
-    for (const std::string& text : {to_csv(workload), to_jsonl(workload)}) {
-      const WorkloadFile file = read(text, {.strict = true});
-      ASSERT_EQ(file.workload.jobs.size(), 50u);
+    const JobTrace job_trace = generate(options);
+    for (const std::string& text : {to_csv(job_trace), to_jsonl(job_trace)}) {
+      const JobTraceFile file = read(text, {.strict = true});
+      ASSERT_EQ(file.job_trace.jobs.size(), 50u);
       for (std::size_t j = 0; j < 50; ++j) {
-        const JobFacts &a = workload.jobs[j].facts, &b = file.workload.jobs[j].facts;
-        EXPECT_EQ(workload.jobs[j].id, file.workload.jobs[j].id);
+        const JobFacts &a = job_trace.jobs[j].facts, &b = file.job_trace.jobs[j].facts;
+        EXPECT_EQ(job_trace.jobs[j].id, file.job_trace.jobs[j].id);
         EXPECT_EQ(a.gpus, b.gpus);
         EXPECT_NEAR(static_cast<double>(a.work_ns), static_cast<double>(b.work_ns), 1e3);
         EXPECT_EQ(a.deadline_ns == kNever, b.deadline_ns == kNever);
@@ -171,28 +171,28 @@ TEST(Readers, OurOwnFormsGiveTheSameJobsBack) {
 }
 
 TEST(Readers, StagesComeBackFromOurOwnForms) {
-  Workload workload = generate({.jobs = 2});
+  JobTrace job_trace = generate({.jobs = 2});
   const schedule::StageTimes stages = {.load_s = 0.25, .gpu_s = 0.5, .network_s = 0.125, .iteration_s = 0.75};
-  workload.jobs[1].facts.stages = schedule::shared_stages(stages);
-  for (const std::string& text : {to_csv(workload), to_jsonl(workload)}) {
-    const WorkloadFile file = read(text, {.strict = true});
-    EXPECT_EQ(file.workload.jobs[0].facts.stages, nullptr);
-    ASSERT_NE(file.workload.jobs[1].facts.stages, nullptr);
-    EXPECT_EQ(*file.workload.jobs[1].facts.stages, stages);
+  job_trace.jobs[1].facts.stages = schedule::shared_stages(stages);
+  for (const std::string& text : {to_csv(job_trace), to_jsonl(job_trace)}) {
+    const JobTraceFile file = read(text, {.strict = true});
+    EXPECT_EQ(file.job_trace.jobs[0].facts.stages, nullptr);
+    ASSERT_NE(file.job_trace.jobs[1].facts.stages, nullptr);
+    EXPECT_EQ(*file.job_trace.jobs[1].facts.stages, stages);
   }
   // Stages without the iteration they are of.
   EXPECT_EQ(read("id,submit_s,duration_s,gpus,stage_s.gpu\na,0,5,2,1\nb,0,5,2,\n").skipped, 1u);
 }
 
 TEST(Readers, MurisStagesAreInMilliseconds) {
-  const WorkloadFile file = read(
+  const JobTraceFile file = read(
       "job_id,num_gpu,submit_time,iterations,model_name,iteration_time,resource_time_0,resource_time_1,resource_time_"
       "2\n"
       "0,8,0,100,gpt2,500,250,125,62.5\n");
   const schedule::StageTimes expected = {.load_s = 0.25, .gpu_s = 0.125, .network_s = 0.0625, .iteration_s = 0.5};
-  ASSERT_EQ(file.workload.jobs.size(), 1u);
-  ASSERT_NE(file.workload.jobs[0].facts.stages, nullptr);
-  EXPECT_EQ(*file.workload.jobs[0].facts.stages, expected);
+  ASSERT_EQ(file.job_trace.jobs.size(), 1u);
+  ASSERT_NE(file.job_trace.jobs[0].facts.stages, nullptr);
+  EXPECT_EQ(*file.job_trace.jobs[0].facts.stages, expected);
 }
 
 TEST(Generate, GivesTheRateAndTheSameJobsAgain) {
@@ -201,10 +201,10 @@ TEST(Generate, GivesTheRateAndTheSameJobsAgain) {
     options.jobs = 20'000;
     options.rate_per_h = 120;
     options.arrivals = arrivals;
-    const Workload workload = generate(options);
-    const double hours = schedule::to_seconds(workload.jobs.back().facts.submit_ns) / 3600;
+    const JobTrace job_trace = generate(options);
+    const double hours = schedule::to_seconds(job_trace.jobs.back().facts.submit_ns) / 3600;
     EXPECT_NEAR(20'000 / hours, 120, 6);
-    EXPECT_EQ(to_csv(workload), to_csv(generate(options)));
+    EXPECT_EQ(to_csv(job_trace), to_csv(generate(options)));
   }
 }
 

@@ -10,12 +10,12 @@ namespace orrery::simulate {
 namespace {
 
 // How long a job runs on a type; nothing where it cannot.
-Cell typed_duration(const Workload& workload, const JobFacts& facts, std::size_t device) {
-  const double speed = workload.speeds[static_cast<std::size_t>(facts.speed_class)][device];
+Cell typed_duration(const JobTrace& job_trace, const JobFacts& facts, std::size_t device) {
+  const double speed = job_trace.speeds[static_cast<std::size_t>(facts.speed_class)][device];
   return facts.speed_class > 0 && speed > 0 ? Cell(schedule::to_seconds(facts.work_ns) / speed) : Cell();
 }
 
-Table table_of(const Workload& workload) {
+Table table_of(const JobTrace& job_trace) {
   std::vector<Column> columns = {{"id", "id"},
                                  {"submit_s", "submit", CellFormat::kNumber},
                                  {"duration_s", "duration", CellFormat::kNumber},
@@ -29,21 +29,21 @@ Table table_of(const Workload& workload) {
                                  {"memory_gib", "memory", CellFormat::kNumber},
                                  {"gpu_utilisation", "utilisation", CellFormat::kNumber},
                                  {"gpu_memory_share", "memory share", CellFormat::kNumber}};
-  const bool is_snapshot = std::ranges::any_of(workload.jobs, [](const TraceJob& job) { return job.executed_ns > 0; });
+  const bool is_snapshot = std::ranges::any_of(job_trace.jobs, [](const TraceJob& job) { return job.executed_ns > 0; });
   if (is_snapshot) columns.push_back({"executed_s", "executed", CellFormat::kNumber});
   const bool has_stages =
-      std::ranges::any_of(workload.jobs, [](const TraceJob& job) { return job.facts.stages != nullptr; });
+      std::ranges::any_of(job_trace.jobs, [](const TraceJob& job) { return job.facts.stages != nullptr; });
   if (has_stages) {
     for (const char* column :
          {"iteration_s", "stage_s.load", "stage_s.storage", "stage_s.processors", "stage_s.gpu", "stage_s.network"}) {
       columns.push_back({column, column, CellFormat::kNumber});
     }
   }
-  for (const std::string& device : workload.devices) {
+  for (const std::string& device : job_trace.devices) {
     columns.push_back({"duration_s." + device, device, CellFormat::kNumber});
   }
   Table table(std::move(columns));
-  for (const TraceJob& job : workload.jobs) {
+  for (const TraceJob& job : job_trace.jobs) {
     const JobFacts& facts = job.facts;
     const bool due = facts.deadline_ns != kNever;
     std::vector<Cell> cells = {job.id,
@@ -52,7 +52,7 @@ Table table_of(const Workload& workload) {
                                std::int64_t{facts.gpus},
                                std::int64_t{facts.gpus_max},
                                job.model,
-                               workload.tenants[static_cast<std::size_t>(facts.tenant)],
+                               job_trace.tenants[static_cast<std::size_t>(facts.tenant)],
                                facts.priority,
                                due ? Cell(schedule::to_seconds(facts.deadline_ns)) : Cell(),
                                facts.cpus,
@@ -66,7 +66,7 @@ Table table_of(const Workload& workload) {
         cells.push_back(schedule::is_known(s) ? Cell(time_s) : Cell());
       }
     }
-    for (std::size_t d = 0; d < workload.devices.size(); ++d) cells.push_back(typed_duration(workload, facts, d));
+    for (std::size_t d = 0; d < job_trace.devices.size(); ++d) cells.push_back(typed_duration(job_trace, facts, d));
     table.add(std::move(cells));
   }
   return table;
@@ -74,12 +74,12 @@ Table table_of(const Workload& workload) {
 
 }  // namespace
 
-std::string to_csv(const Workload& workload) {
-  return table_of(workload).to_csv();
+std::string to_csv(const JobTrace& job_trace) {
+  return table_of(job_trace).to_csv();
 }
 
-std::string to_jsonl(const Workload& workload) {
-  const Table table = table_of(workload);
+std::string to_jsonl(const JobTrace& job_trace) {
+  const Table table = table_of(job_trace);
   std::string text;
   for (const auto& object : nlohmann::ordered_json::parse(table.to_json())) {
     nlohmann::ordered_json line;

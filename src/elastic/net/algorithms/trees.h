@@ -5,7 +5,7 @@
 // on the way up and S on the way down, and sends S up and c·S down. Reduce: the way up. Broadcast: the way down.
 //
 //   star          d = 1, c = n−1: the root does everything, in rank order with one rounding
-//   binary tree   heap-shaped: d = ⌊log₂ n⌋, c = 2
+//   binary tree   work queue-shaped: d = ⌊log₂ n⌋, c = 2
 //   double tree   two in-order trees for every other part, in which ranks with children in one are leaves of the other:
 //                 d = ⌈log₂ n⌉, and no rank sends or receives more than some 2·S (Sanders, Speck, Träff 2009)
 //   given tree    any parents that make one tree: what a policy has measured to be good

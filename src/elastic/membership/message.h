@@ -1,0 +1,94 @@
+#pragma once
+// What workers tell each other about memberships and steps. See worker.h for the protocol.
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "elastic/membership/membership.h"
+
+namespace orrery::elastic {
+
+// A request that the next membership should fulfil. `number` counts the requests of one worker, from 1, so that none is
+// fulfilled twice.
+struct Join {
+  WorkerRecord worker{};
+  friend bool operator==(const Join&, const Join&) = default;
+};
+struct Leave {
+  friend bool operator==(const Leave&, const Leave&) = default;
+};
+struct SetParameter {
+  std::string name;
+  double value = 0;
+  friend bool operator==(const SetParameter&, const SetParameter&) = default;
+};
+struct Request {
+  WorkerId origin = 0;
+  std::uint64_t number = 0;
+  std::variant<Join, Leave, SetParameter> request{};
+  friend bool operator==(const Request&, const Request&) = default;
+};
+
+// Of the change from membership `generation` to the next. A ballot is an attempt; higher ones overrule lower ones.
+struct Collect {  // "stop, and tell me how far you are"
+  std::uint64_t generation = 0, ballot = 0;
+  friend bool operator==(const Collect&, const Collect&) = default;
+};
+struct Promise {  // "I have stopped, and will not follow lower ballots"
+  std::uint64_t generation = 0, ballot = 0;
+  TrainingProgress progress{};
+  bool has_state = false;                // whether it has the model at that progress
+  std::uint64_t accepted_ballot = 0;     // of `accepted`
+  std::optional<Membership> accepted{};  // what it has accepted before
+  std::vector<Request> requests{};       // it knows of
+  friend bool operator==(const Promise&, const Promise&) = default;
+};
+struct Propose {  // "this shall be the next membership"
+  std::uint64_t generation = 0, ballot = 0;
+  Membership membership{};
+  friend bool operator==(const Propose&, const Propose&) = default;
+};
+struct Accept {
+  std::uint64_t generation = 0, ballot = 0;
+  friend bool operator==(const Accept&, const Accept&) = default;
+};
+struct Refuse {  // "I have promised `ballot` to someone"
+  std::uint64_t generation = 0, ballot = 0;
+  friend bool operator==(const Refuse&, const Refuse&) = default;
+};
+struct Commit {  // "this is the membership of its generation"
+  Membership membership{};
+  friend bool operator==(const Commit&, const Commit&) = default;
+};
+struct Query {  // "is there a later membership than this generation?"
+  std::uint64_t generation = 0;
+  friend bool operator==(const Query&, const Query&) = default;
+};
+struct Ask {
+  Request request{};
+  friend bool operator==(const Ask&, const Ask&) = default;
+};
+// "I have complete results for this step." Also makes known that the step before is committed here.
+struct Vote {
+  std::uint64_t generation = 0, step = 0;
+  bool has_state = true;  // the model too; see MembershipProtocol::follow()
+  friend bool operator==(const Vote&, const Vote&) = default;
+};
+
+using MessageBody = std::variant<Collect, Promise, Propose, Accept, Refuse, Commit, Query, Ask, Vote>;
+
+struct Message {
+  WorkerId from = 0, to = 0;
+  MessageBody body{};
+  friend bool operator==(const Message&, const Message&) = default;
+};
+
+inline constexpr std::size_t kMessageBytesMax = 1 << 20;
+inline constexpr std::size_t kRequestsMax = 1024;
+
+std::string encode(const Message& message);
+// Any bytes give a message that encodes to the same bytes, or an error.
+Result<Message> decode_message(std::string_view bytes);
+
+}  // namespace orrery::elastic

@@ -1,0 +1,95 @@
+#include "elastic/messenger.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <poll.h>
+
+#include "elastic/job/note.h"
+
+namespace orrery::elastic {
+
+Result<std::unique_ptr<Messenger>> Messenger::open(const MessengerOptions& options) {
+  ORRERY_TRY(Mailbox mailbox, Mailbox::open(options.job, options.self.id));
+  std::unique_ptr<Messenger> post(new Messenger(options.self, std::move(mailbox)));
+  if (options.self.address.empty()) return post;
+  ORRERY_TRY(const env::Address address, net::parse_address(options.self.address));
+  ORRERY_TRY(post->listener_, net::Listener::open(options.secret, address, post->clock_, true));
+  ORRERY_TRY(post->peer_connections_, net::PeerConnections::open(*post->listener_, options.self.id));
+  return post;
+}
+
+void Messenger::learn(const WorkerRecord& worker) {
+  records_[worker.id] = worker;
+}
+
+void Messenger::learn(const Membership& membership) {
+  for (const WorkerRecord& worker : membership.workers) learn(worker);
+}
+
+void Messenger::learn(const Request& request) {
+  if (const auto* const join = std::get_if<Join>(&request.request)) learn(join->worker);
+}
+
+void Messenger::learn(const Message& message) {
+  if (const auto* const commit = std::get_if<Commit>(&message.body)) learn(commit->membership);
+  if (const auto* const propose = std::get_if<Propose>(&message.body)) learn(propose->membership);
+  if (const auto* const ask = std::get_if<Ask>(&message.body)) learn(ask->request);
+  const auto* const promise = std::get_if<Promise>(&message.body);
+  if (promise == nullptr) return;
+  if (promise->accepted) learn(*promise->accepted);
+  for (const Request& request : promise->requests) learn(request);
+}
+
+bool Messenger::send(const Message& message) {
+  if (!spans_hosts()) return mailbox_.send(message.to, encode(message));
+  learn(message);
+  const auto found = records_.find(message.to);
+  if (found == records_.end()) return false;
+  if (is_here(found->second)) return mailbox_.send(message.to, encode(message));
+  const auto address = net::parse_address(found->second.address);
+  return address && peer_connections_->send(message.to, *address, encode(message));
+}
+
+Status Messenger::wait(Seconds timeout) {
+  std::array<pollfd, 2> looks = {{{mailbox_.descriptor(), POLLIN, 0}, {peer_connections_->descriptor(), POLLIN, 0}}};
+  if (::poll(looks.data(), looks.size(), env::Deadline(timeout).poll_ms()) < 0 && errno != EINTR) {
+    return env::posix_error(errno, "cannot wait for messages");
+  }
+  return {};
+}
+
+Result<std::optional<std::string>> Messenger::receive(Seconds timeout) {
+  if (!spans_hosts()) return mailbox_.receive(timeout);
+  for (int i = 0;; ++i) {
+    ORRERY_TRY(std::optional<std::string> here, mailbox_.receive(Seconds(0)));
+    if (!here && arrived_.empty()) {
+      arrived_ = peer_connections_->receive();
+      std::reverse(arrived_.begin(), arrived_.end());
+    }
+    if (!here && !arrived_.empty()) {
+      here = std::move(arrived_.back());
+      arrived_.pop_back();
+      // Notes are for those on one host.
+      if (is_note(*here)) continue;
+    }
+    if (here && !is_note(*here)) {
+      if (const auto message = decode_message(*here)) learn(*message);
+    }
+    if (here || i > 0 || timeout <= Seconds(0)) return here;
+    ORRERY_TRY_VOID(wait(timeout));
+  }
+}
+
+void Messenger::watch(const Membership& membership) {
+  if (!spans_hosts()) return;
+  learn(membership);
+  std::map<std::uint64_t, env::Address> peers;
+  for (const WorkerRecord& worker : membership.workers) {
+    const auto address = net::parse_address(worker.address);
+    if (!is_here(worker) && address) peers[worker.id] = *address;
+  }
+  peer_connections_->watch(peers);
+}
+
+}  // namespace orrery::elastic

@@ -1,0 +1,65 @@
+#pragma once
+// Messages of one worker to others wherever they are: by mailbox on its host (host/mailbox.h), over TCP to other hosts
+// (net/peers.h). Who is where, it learns from the records in what is sent and received.
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "elastic/host/mailbox.h"
+#include "elastic/membership/message.h"
+#include "elastic/net/peer_connections.h"
+#include "env/real_clock.h"
+
+namespace orrery::elastic {
+
+struct MessengerOptions {
+  std::string job;     // name of the job on this host
+  WorkerRecord self;   // with an address if the job spans hosts
+  std::string secret;  // what all processes of such a job know, and nobody else
+};
+
+// Belongs to one thread.
+class Messenger {
+ public:
+  static Result<std::unique_ptr<Messenger>> open(const MessengerOptions& options);
+
+  bool spans_hosts() const { return peer_connections_ != nullptr; }
+  bool is_here(const WorkerRecord& worker) const { return !spans_hosts() || worker.host == self_.host; }
+  // Where others connect to; only if it spans hosts.
+  net::Listener& listener() { return *listener_; }
+
+  void learn(const WorkerRecord& worker);
+  // Never waits. Whether it is on its way. The launcher is always on this host.
+  bool send(const Message& message);
+  bool send(std::uint64_t name_here, std::string_view bytes) { return mailbox_.send(name_here, bytes); }
+  // The next message, waiting for it at most `timeout`. Messages of workers are learned from.
+  Result<std::optional<std::string>> receive(Seconds timeout);
+
+  // Workers of a membership on other hosts are connected to, from now on.
+  void watch(const Membership& membership);
+  // Of a worker on another host: it cannot be reached now; it could be at some time.
+  bool is_lost(WorkerId id) const { return peer_connections_ != nullptr && peer_connections_->is_lost(id); }
+  // All workers of the membership have just been heard of.
+  void forget_losses() {
+    if (peer_connections_ != nullptr) peer_connections_->forget_losses();
+  }
+  bool was_reached(WorkerId id) const { return peer_connections_ != nullptr && peer_connections_->was_reached(id); }
+
+ private:
+  Messenger(WorkerRecord self, Mailbox mailbox) : self_(std::move(self)), mailbox_(std::move(mailbox)) {}
+  void learn(const Message& message);
+  void learn(const Membership& membership);
+  void learn(const Request& request);
+  Status wait(Seconds timeout);
+
+  WorkerRecord self_;
+  Mailbox mailbox_;
+  env::RealClock clock_;
+  std::unique_ptr<net::Listener> listener_;
+  std::unique_ptr<net::PeerConnections> peer_connections_;
+  std::map<WorkerId, WorkerRecord> records_;
+  std::vector<std::string> arrived_;  // by peers, the next one last
+};
+
+}  // namespace orrery::elastic

@@ -1,0 +1,47 @@
+#include "profile/idle_check.h"
+
+#include "env/clock.h"
+#include "env/files.h"
+#include "profile/proc_text.h"
+
+namespace orrery::profile {
+
+namespace {
+
+constexpr Seconds kMoment(0.15);
+constexpr Seconds kPause(0.5);
+
+template <class T>
+T parsed(env::Files& files, const char* path, Result<T> (*parse)(std::string_view), T missing) {
+  const auto text = files.read(path, mebibytes(1));
+  if (!text) return missing;
+  return parse(*text).value_or(missing);
+}
+
+}  // namespace
+
+OtherProcesses::OtherProcesses(env::Env env) : env_(env), start_(now()) {}
+
+OtherProcesses::Ticks OtherProcesses::now() const {
+  const CpuTicks all = parsed(env_.files, "/proc/stat", parse_cpu, CpuTicks{});
+  const double ours = parsed(env_.files, "/proc/self/stat", parse_process_ticks, 0.0);
+  return {all.busy - ours, all.total, all.cores};
+}
+
+double OtherProcesses::cores() const {
+  const Ticks end = now();
+  const double elapsed = end.total - start_.total;
+  return elapsed > 0 ? (end.others - start_.others) / elapsed * end.cores : 0;
+}
+
+void wait_until_idle(env::Env env, Seconds wait_max) {
+  const Seconds start = env.clock.monotonic();
+  while (true) {
+    const OtherProcesses others(env);
+    env.clock.sleep(kMoment);
+    if (others.cores() < kIdleCores || env.clock.monotonic() - start > wait_max) return;
+    env.clock.sleep(kPause);
+  }
+}
+
+}  // namespace orrery::profile

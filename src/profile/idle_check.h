@@ -1,0 +1,34 @@
+#pragma once
+// Whether other processes are at work on this machine: their share of its cores disturbs what is measured.
+// Where /proc does not tell, they count as idle.
+
+#include "base/units.h"
+#include "env/env.h"
+
+namespace orrery::profile {
+
+inline constexpr double kIdleCores = 0.15;  // others may use this much
+
+// Counts from its construction on.
+class OtherProcesses {
+ public:
+  explicit OtherProcesses(env::Env env);
+  // Cores they kept busy on average; NaN-free, 0 for an instant.
+  double cores() const;
+
+ private:
+  struct Ticks {
+    double others = 0;  // of all cores, without ours
+    double total = 0;
+    int cores = 0;
+  };
+  Ticks now() const;
+
+  env::Env env_;
+  Ticks start_;
+};
+
+// Returns when others used less than kIdleCores for a moment, or after `wait_max`.
+void wait_until_idle(env::Env env, Seconds wait_max);
+
+}  // namespace orrery::profile
