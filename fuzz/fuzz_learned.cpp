@@ -6,16 +6,19 @@
 #include <string>
 #include <string_view>
 
+#include "predict/driple/resource_model.h"
 #include "predict/jobs/job_utilisation_model.h"
 #include "predict/learn/boosted_trees.h"
 #include "predict/learn/conformal.h"
 #include "predict/learn/ridge.h"
 #include "predict/measured/measured_model.h"
-#include "predict/neural/sequence_model.h"
+#include "predict/neural/ets_network_model.h"
 #include "predict/operators/layer_rows.h"
 #include "predict/operators/operator_data.h"
 #include "predict/operators/operator_graph.h"
 #include "predict/operators/operator_model.h"
+#include "predict/registry/model_file.h"
+#include "predict/regression/regression_model.h"
 
 namespace {
 
@@ -46,6 +49,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ByteReader uses(text);
   (void)JobUtilisation::read(uses);
   (void)parse_sequence_weights(text);
+  (void)parse_ets_network(text);
+  (void)parse_resource_model(text);
+  if (const auto regression = parse_regression(text); regression && to_bytes(*regression) != text) std::abort();
+  (void)model_file(text);
+  ByteReader known(text);
+  (void)KnownSteps::read(known);
   (void)OperatorModel::parse(text);
   ByteReader devices(text);
   (void)DeviceEnsemble::read(devices);

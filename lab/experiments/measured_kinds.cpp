@@ -4,7 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "predict/evaluate/polimi_runs.h"
+#include "predict/readers/polimi_runs.h"
 
 namespace orrery::lab {
 

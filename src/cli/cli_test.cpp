@@ -177,13 +177,87 @@ TEST(CliTest, GraphDefsAreCountedAndPredictedInBothForms) {
   EXPECT_EQ(run(split("predict lenet.pb", ' '), sim.env()).exit_code, kDone);
 }
 
-TEST(CliTest, FiguresOfAGraphDefNeedWeightsSharesAndTwelveMaxima) {
-  const auto error = [](const std::string& options) { return call("graphdef figures g.pbtxt" + options).errors; };
-  EXPECT_EQ(error(""), "orrery graphdef figures: --weights FILE is needed\n");
-  EXPECT_EQ(error(" --weights w"), "orrery graphdef figures: --frequencies FILE is needed\n");
-  EXPECT_EQ(error(" --weights w --frequencies f --maxima 1,2"),
-            "orrery graphdef figures: --maxima: expected 12 numbers above 0, got \"1,2\"\n");
-  EXPECT_NE(error(" --weights w --frequencies f").find("w"), std::string::npos);
+TEST(CliTest, ResourcesOfAGraphDefNeedWeightsSharesAndTwelveMaxima) {
+  env::SimEnv sim;
+  ASSERT_TRUE(sim.env().files.write_atomically("w", std::string("PK\x03\x04 and no more")));
+  ASSERT_TRUE(sim.env().files.write_atomically("m", "orrery-uses\nx"));
+  const auto error = [&](const std::string& options) {
+    return run(split("predict g.pbtxt --resources" + options, ' '), sim.env()).errors;
+  };
+  EXPECT_NE(error("").find("`orrery fit SOURCE --form driple --out FILE`"), std::string::npos);
+  EXPECT_NE(error(" --predictor w").find("--frequencies FILE is needed"), std::string::npos);
+  EXPECT_EQ(error(" --predictor w --frequencies f --maxima 1,2"),
+            "orrery predict: --maxima: expected 12 numbers above 0, got \"1,2\"\n");
+  EXPECT_NE(error(" --predictor w --frequencies f").find("w"), std::string::npos);
+  EXPECT_EQ(error(" --predictor m"),
+            "orrery predict: m: a model of jobs, which does not predict resources; orrery distributed predict --with "
+            "FILE reads it\n");
+}
+
+TEST(CliTest, AModelFileOfAnotherKindIsNamed) {
+  env::SimEnv sim;
+  for (const auto& [begin, noun] : {std::pair{"orrery-resources\n", "a network that predicts resources"},
+                                    std::pair{"orrery-uses\n", "a model of jobs"},
+                                    std::pair{"orrery-training\n", "the checkpoint of a training"}}) {
+    ASSERT_TRUE(sim.env().files.write_atomically("m", begin));
+    const std::string errors = run(split("predict resnet18 --predictor m", ' '), sim.env()).errors;
+    EXPECT_NE(errors.find(fmt::format("m: {}, which does not predict times", noun)), std::string::npos) << errors;
+  }
+  ASSERT_TRUE(sim.env().files.write_atomically("m", "handshake"));
+  EXPECT_EQ(run(split("predict resnet18 --predictor m", ' '), sim.env()).errors,
+            "orrery predict: m: not a model of this program (orrery fit makes one)\n");
+}
+
+TEST(CliTest, StepsToATargetComeFromTheLossesWithAnInterval) {
+  env::SimEnv sim;
+  std::string csv = "step,loss\n";
+  for (int step = 100; step <= 3000; step += 100) csv += fmt::format("{},{}\n", step, 2 / (0.002 * step + 0.5) + 0.4);
+  ASSERT_TRUE(sim.env().files.write_atomically("losses.csv", csv));
+  const auto say = [&](const std::string& line) { return run(split(line, ' '), sim.env()); };
+  const auto answer = nlohmann::json::parse(
+      say("estimate-steps losses.csv --target 0.6 --steps-per-generation 100 --json --plot losses.svg").output)[0];
+  EXPECT_NEAR(answer["steps"].get<double>(), 4750, 50);  // 2 / (0.002 k + 0.5) = 0.2
+  EXPECT_NEAR(answer["generations"].get<double>(), 47.5, 0.5);
+  EXPECT_LE(answer["low"], answer["steps"]);
+  EXPECT_GE(answer["high"], answer["steps"]);
+  EXPECT_EQ(answer["seed"], 1);
+  EXPECT_TRUE(sim.env().files.exists("losses.svg"));
+  EXPECT_NE(say("estimate-steps losses.csv --target 0.3").output.find("never: the curve levels off"),
+            std::string::npos);
+  ASSERT_TRUE(sim.env().files.write_atomically("bad.csv", "step,loss\n1,2\n2,x\n"));
+  EXPECT_EQ(say("estimate-steps bad.csv").errors,
+            "orrery estimate-steps: bad.csv:3: expected a loss above 0, got \"x\"\n");
+
+  const std::string observe = "observe o.jsonl lenet --device V100 --batch 8 --measured 3ms --losses ";
+  EXPECT_NE(say(observe + "losses.csv --target 0.6").output.find("the losses say 4,75"), std::string::npos);
+  EXPECT_NE(sim.env().files.read("o.jsonl", mebibytes(1))->find("\"losses\":{\"unit\":\"steps\""), std::string::npos);
+  EXPECT_EQ(say(observe + "bad.csv").exit_code, kBadInput);
+  EXPECT_EQ(say("predict lenet --device V100 --batch 8 --observed o.jsonl").exit_code, kDone);
+}
+
+TEST(CliTest, ARegressionOfATablePredictsRuns) {
+  env::SimEnv sim;
+  std::string csv = "batch,gpus,disk,step_ms\n";
+  for (int batch = 4; batch <= 64; batch += 4) {
+    for (const int gpus : {1, 2}) csv += fmt::format("{},{},{},{}\n", batch, gpus, batch % 3, 5 + 2.0 * batch / gpus);
+  }
+  ASSERT_TRUE(sim.env().files.write_atomically("t.csv", csv));
+  ASSERT_TRUE(sim.env().files.write_atomically(
+      "t.ini",
+      "[General]\ntechniques = ['NNLS']\ny = step_ms\n[DataPreparation]\ninput_path = t.csv\nskip_columns = ['disk']\n"
+      "inverse = ['gpus']\nselected_products = ['batch inverse_gpus']\n"));
+  const auto say = [&](const std::string& line) { return run(split(line, ' '), sim.env()); };
+  ASSERT_EQ(say("fit t.ini --form regression --out t.model").exit_code, kDone);
+  const auto row = nlohmann::json::parse(
+      say("predict lenet --device V100 --count 2 --batch 10 --predictor t.model --json").output)[0];
+  EXPECT_NEAR(row["iteration_s"].get<double>(), 0.025, 1e-6);
+  EXPECT_EQ(row["in_domain"], true);
+  EXPECT_NE(
+      say("predict lenet --predictor t.model --fact batch=handshake").errors.find("is a number, not \"handshake\""),
+      std::string::npos);
+  EXPECT_NE(say("predict lenet --predictor analytic --fact batch=1").errors.find("--fact is for a regression"),
+            std::string::npos);
+  EXPECT_NE(say("fit t.ini --form operators").errors.find("needs a folder of measured operators"), std::string::npos);
 }
 
 TEST(CliTest, PredictSweepsEveryCombination) {

@@ -1,13 +1,18 @@
+#include <fmt/format.h>
+
 #include "base/table.h"
 #include "cli/commands.h"
+#include "cli/fit_forms.h"
+#include "cli/network_options.h"
 #include "cli/predictors.h"
 #include "env/files.h"
 #include "env/terminal.h"
-#include "predict/evaluate/gpu_iterations.h"
-#include "predict/evaluate/operator_folder.h"
 #include "predict/jobs/job_utilisation_model.h"
 #include "predict/measured/measured_model.h"
 #include "predict/operators/operator_model.h"
+#include "predict/readers/gpu_iterations.h"
+#include "predict/readers/operator_folder.h"
+#include "profile/jobs/job_file.h"
 
 namespace orrery::cli {
 
@@ -17,11 +22,11 @@ namespace {
 Result<predict::MeasuredSet> read_measured(Context& context, const Arguments& arguments) {
   const std::string& source = arguments.words[0];
   env::Files& files = context.env.files;
-  if (!files.exists(source + "/index.csv")) {
+  if (!is_trace_folder(files, source)) {
     ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(files, source));
     return predict::measured_set(dataset);
   }
-  if (arguments.options.text("device").empty()) return Error::invalid("give --device: which GPU of the folder's index");
+  ORRERY_TRY_VOID(check_device(arguments.options));
   ORRERY_TRY(predict::GpuIterations found, predict::gpu_iterations(files, source, arguments.options.text("device")));
   for (const std::string& skipped : found.skipped) context.env.terminal.write_error("skipped " + skipped + "\n");
   return std::move(found.set);
@@ -102,29 +107,103 @@ Status fit_jobs(Context& context, const Arguments& arguments) {
   return context.print_table(table, options);
 }
 
+// What a source is, where --form does not say.
+std::string form_of(env::Files& files, const std::string& source) {
+  if (files.exists(source + "/devices.csv")) return "operators";
+  if (profile::is_job_set(files, source)) return "jobs";
+  return is_trace_folder(files, source) ? "launches" : "measured";
+}
+
+// A form that was asked for needs a source that fits it.
+Status check_source(env::Files& files, const std::string& source, const std::string& form) {
+  const auto needs = [&](bool is_there, std::string_view what) -> Status {
+    if (is_there) return {};
+    return Error::invalid(fmt::format("{}: --form {} needs {}", source, form, what));
+  };
+  if (form == "operators") {
+    return needs(files.exists(source + "/devices.csv"), "a folder of measured operators (with devices.csv)");
+  }
+  if (form == "launches") {
+    return needs(is_trace_folder(files, source), "a folder of launch traces (with index.csv)");
+  }
+  if (form == "jobs") return needs(profile::is_job_set(files, source), "a set of jobs (`orrery dataset jobs`)");
+  if (form == "measured") {
+    return needs(!is_trace_folder(files, source) && !profile::is_job_set(files, source),
+                 "a data set (`orrery dataset build`); --form launches learns from launch traces");
+  }
+  return {};
+}
+
 Status run_fit(Context& context, const Arguments& arguments) {
   env::Files& files = context.env.files;
-  if (files.exists(arguments.words[0] + "/devices.csv")) return fit_operators(context, arguments);
-  return profile::is_job_set(files, arguments.words[0]) ? fit_jobs(context, arguments) : fit_device(context, arguments);
+  const std::string& source = arguments.words[0];
+  const std::string& asked = arguments.options.text("form");
+  const std::string form = asked == "auto" ? form_of(files, source) : asked;
+  if (asked != "auto") ORRERY_TRY_VOID(check_source(files, source, form));
+  if (form == "operators") return fit_operators(context, arguments);
+  if (form == "jobs") return fit_jobs(context, arguments);
+  if (form == "ets-network") return fit_ets_form(context, arguments);
+  if (form == "regression") return fit_regression_form(context, arguments);
+  if (form == "driple") return fit_driple_form(context, arguments);
+  return fit_device(context, arguments);
+}
+
+std::vector<OptionRecord> fit_options() {
+  return {
+      text_option("out", "orrery.model", "the model to write").in("FILE"),
+      choice_option("form", "auto",
+                    {"auto", "measured", "launches", "operators", "jobs", "ets-network", "regression", "driple"},
+                    "what to learn; auto: what the source is (a data set: measured, launch traces: launches)"),
+      text_option("device", "",
+                  "the GPU to learn, of a folder of traces; of a regression, the device that was measured")
+          .in("NAME"),
+      integer_option("seed", 1, "of every random choice; a regression has its own").bounds(0, 1'000'000'000),
+      integer_option("threads", 2, "to learn with; networks are trained by one").bounds(1, 1024),
+      integer_option("steps", 0, "of the training of a network; 0: 2000 of ets-network, 3000 of driple").bounds(0, 1e9),
+      optional_duration("time-limit", "the training of a network ends after this time; its file is written"),
+      text_option("keep", "",
+                  "folder for the checkpoint of a network's training; a training that was killed goes on from there")
+          .in("DIR"),
+      choice_option("time-of", "step", {"step", "run"}, "what the target of a regression is the time of"),
+      choice_option("unit", "auto", {"auto", "s", "ms", "us", "min", "h"},
+                    "of the target of a regression; auto: its name says it, as step_ms does"),
+      text_option("model", "", "the model that the table of a regression measured; others are then out of domain")
+          .in("NAME"),
+      text_option("frequencies", "",
+                  "CSV of operators and their shares in a corpus, for driple; without it, those of the graphs")
+          .in("FILE"),
+      text_option("setting", "",
+                  "learn driple from jobs of a set that have these values only: form, mode, servers, workers, rate")
+          .list()
+          .in("FIELD=VALUE")};
 }
 
 }  // namespace
+
+bool is_trace_folder(env::Files& files, const std::string& source) {
+  return files.exists(source + "/index.csv");
+}
+
+Status check_device(const OptionValues& options) {
+  if (options.text("device").empty()) return Error::invalid("give --device: which GPU of the folder's index");
+  return {};
+}
 
 Command fit_command() {
   return {"fit",
           "SOURCE",
           1,
           1,
-          "learn a device's times from a data set or a folder of launch traces, operators of many from a folder of "
-          "theirs, or what jobs use from a set of jobs",
-          join({text_option("out", "orrery.model", "the model to write").in("FILE"),
-                text_option("device", "", "the GPU to learn, of a folder of traces").in("NAME"),
-                integer_option("seed", 1, "of the trees").bounds(0, 1'000'000'000),
-                integer_option("threads", 2, "to learn with").bounds(1, 1024)},
-               table_options()),
+          "learn a model of times or of resources from measurements, and write it into a file that `orrery predict "
+          "--predictor FILE` reads",
+          join(join(fit_options(), join(sequence_records(), resource_records())), table_options()),
           {"orrery fit cpu.dataset --out cpu.model", "orrery fit jobs.dataset --out jobs.model",
            "orrery fit ../shared/data/ets_traces --device T4 --out t4.model",
-           "orrery fit ../shared/data/neusight --out operators.model"},
+           "orrery fit ../shared/data/neusight --out operators.model",
+           "orrery fit ../shared/data/ets_traces --form ets-network --device T4 --steps 2000 --keep training --out "
+           "t4-ets.model",
+           "orrery fit examples/step_time.regress.ini --form regression --out step.model",
+           "orrery fit ../shared/data/driple/gpumemnet --form driple --out resources.model"},
           run_fit};
 }
 

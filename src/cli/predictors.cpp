@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "env/files.h"
+#include "predict/registry/model_file.h"
 #include "predict/registry/registry.h"
 #include "predict/registry/shipped_models.h"
 
@@ -17,11 +18,6 @@ using Predictor = std::unique_ptr<predict::Predictor>;
 Result<Predictor> operator_predictor(std::string_view bytes) {
   ORRERY_TRY(predict::OperatorModel model, predict::OperatorModel::parse(bytes));
   return std::make_unique<predict::OperatorPredictor>(std::move(model));
-}
-
-Result<Predictor> measured_predictor(std::string_view bytes) {
-  ORRERY_TRY(predict::MeasuredModel model, predict::parse_measured_model(bytes));
-  return std::make_unique<predict::MeasuredPredictor>(std::move(model));
 }
 
 }  // namespace
@@ -38,7 +34,11 @@ Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const
   return named_predictor(env, options.text("predictor"));
 }
 
-Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const std::string& choice) {
+Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const std::string& choice,
+                                                            const predict::RunFacts& facts) {
+  const bool is_file = choice != "auto" && choice != "analytic" && choice != "operators";
+  if (!is_file && !facts.empty())
+    return Error::invalid("--fact is for a regression; give its file as --predictor FILE");
   if (choice == "auto") return std::make_unique<predict::Registry>(predict::shipped_models());
   if (choice == "analytic") return std::make_unique<predict::AnalyticPredictor>();
   if (choice == "operators") {
@@ -48,7 +48,7 @@ Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const 
     return Error::unsupported("no model of operators was built into this program");
   }
   ORRERY_TRY(const std::string bytes, env.files.read(choice, predict::kModelMax));
-  auto predictor = predict::OperatorModel::is_one(bytes) ? operator_predictor(bytes) : measured_predictor(bytes);
+  auto predictor = predict::predictor_of_file(bytes, facts);
   if (!predictor) return std::move(predictor).error().with_context(choice);
   return predictor;
 }

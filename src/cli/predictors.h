@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "predict/jobs/job_utilisation_model.h"
 #include "predict/predictor.h"
+#include "predict/regression/run_facts.h"
 
 namespace orrery::cli {
 
@@ -13,8 +14,9 @@ namespace orrery::cli {
 OptionRecord predictor_option();
 // The predictor of --predictor.
 Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const OptionValues& options);
-// The one that --predictor calls so.
-Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const std::string& choice);
+// The one that --predictor calls so. `facts` are for a regression.
+Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const std::string& choice,
+                                                            const predict::RunFacts& facts = {});
 
 // What was learned of the steps of a machine, of the models that ship.
 Result<predict::MeasuredModel> steps_of_machine(std::string_view machine);

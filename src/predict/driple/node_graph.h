@@ -71,5 +71,9 @@ Result<BuiltGraph> build_node_graph(const workload::GraphDef& graph, const OpFre
                                     const NodeGraphOptions& options = {});
 BuiltGraph build_node_graph(const workload::TrainingRun& run, const OpFrequencies& frequencies,
                             const NodeGraphOptions& options = {});
+// The same without what follows from the forward pass: its operators but the loss, and a VariableV2 per parameter
+// tensor. What the graphs of runs have that are published as lists of layers (layer_runs.h).
+BuiltGraph build_forward_graph(const workload::TrainingRun& run, const OpFrequencies& frequencies,
+                               const NodeGraphOptions& options = {});
 
 }  // namespace orrery::predict

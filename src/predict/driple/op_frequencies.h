@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "env/files.h"
@@ -19,10 +20,16 @@ class OpFrequencies {
   // Lines "operator,share", with or without a header. A share is 0 to 1; errors name the line.
   static Result<OpFrequencies> parse(std::string_view csv);
   static Result<OpFrequencies> read(env::Files& files, const std::string& path);
+  // The share of each operator among all that were counted.
+  static OpFrequencies of_counts(const std::map<std::string, std::size_t>& counts);
 
   // Nothing for an operator that is not in the table.
   std::optional<double> find(std::string_view op) const;
   std::size_t size() const { return shares_.size(); }
+  const std::map<std::string, double, std::less<>>& shares() const { return shares_; }
+
+  void write(ByteWriter& out) const;
+  static Result<OpFrequencies> read(ByteReader& in);
 
  private:
   std::map<std::string, double, std::less<>> shares_;

@@ -65,6 +65,8 @@ class ResourceNetwork {
   Result<std::vector<std::vector<double>>> predict(std::span<const ResourceExample* const> examples) const;
 
   const ResourceNetworkReport& report() const { return report_; }
+  // How many metrics it answers.
+  std::size_t metrics() const { return largest_.size(); }
 
   // For files; read needs the module of networks.
   std::string to_bytes() const;

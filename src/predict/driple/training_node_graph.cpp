@@ -14,6 +14,22 @@ class Builder {
   Builder(const workload::TrainingRun& run, const OpFrequencies& frequencies, const NodeGraphOptions& options)
       : run_(run), frequencies_(frequencies), options_(options) {}
 
+  BuiltGraph build_forward() {
+    const auto operators = run_.graph.operators();
+    for (const workload::Operator& op : operators) {
+      if (is_loss(op.kind)) {
+        forward_.push_back(kNone);
+        continue;
+      }
+      add_forward(op);
+      for (const workload::Parameter& parameter : op.parameters) {
+        join(add("VariableV2", static_cast<double>(parameter.shape.elements())), forward_.back());
+      }
+    }
+    built_.graph.edges = distinct_edges(std::move(built_.graph.edges));
+    return std::move(built_);
+  }
+
   BuiltGraph build() {
     const auto operators = run_.graph.operators();
     backward_.assign(operators.size(), kNone);
@@ -25,6 +41,11 @@ class Builder {
   }
 
  private:
+  static bool is_loss(workload::OperatorKind kind) {
+    using enum workload::OperatorKind;
+    return kind == kCrossEntropy || kind == kMeanSquaredError || kind == kBinaryCrossEntropy;
+  }
+
   std::uint32_t add(std::string_view op, double size) {
     return built_.add(op, size, frequencies_, options_.unknown_share);
   }
@@ -37,8 +58,10 @@ class Builder {
     // Operators of files that we have no rules for keep their own name.
     const auto* other = std::get_if<workload::OtherAttributes>(&op.attributes);
     forward_.push_back(add(other != nullptr ? other->type : framework_ops(op.kind).forward, size_of(op)));
-    for (const workload::Value& input : op.inputs)
-      join(forward_[static_cast<std::size_t>(input.node)], forward_.back());
+    for (const workload::Value& input : op.inputs) {
+      const std::uint32_t from = forward_[static_cast<std::size_t>(input.node)];
+      if (from != kNone) join(from, forward_.back());
+    }
   }
 
   // Users come behind what they use, so their backward nodes are already there.
@@ -82,6 +105,11 @@ class Builder {
 BuiltGraph build_node_graph(const workload::TrainingRun& run, const OpFrequencies& frequencies,
                             const NodeGraphOptions& options) {
   return Builder(run, frequencies, options).build();
+}
+
+BuiltGraph build_forward_graph(const workload::TrainingRun& run, const OpFrequencies& frequencies,
+                               const NodeGraphOptions& options) {
+  return Builder(run, frequencies, options).build_forward();
 }
 
 }  // namespace orrery::predict

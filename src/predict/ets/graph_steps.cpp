@@ -206,15 +206,132 @@ void add_update(const LaunchContext& context, const workload::TrainingGraph& gra
   }
 }
 
+Status check_lost(const Alignment& alignment, const workload::TrainingRun& run) {
+  if (alignment.lost_share() <= kLostMax) return {};
+  return Error::invalid(fmt::format("{:.0f} % of the forward time is in rows that {} has no operator for",
+                                    100 * alignment.lost_share(), run.graph.name()));
+}
+
+// Lays every row of a trace upon a step.
+class StepLayer {
+ public:
+  StepLayer(const LaunchContext& context, const Alignment& alignment, const workload::TrainingGraph& graph)
+      : context_(context), alignment_(alignment), facts_(launch_facts(context)), steps_(graph.execution_order()) {
+    for (std::size_t i = 0; i < steps_.size(); ++i) places_[{steps_[i].node, steps_[i].phase}] = i;
+    times_.resize(steps_.size());
+    find_tensors(graph);
+  }
+
+  std::vector<StepTime> lay() {
+    const LaunchTrace& trace = context_.trace();
+    for (std::size_t row = 0; row < context_.size(); ++row) {
+      switch (trace.operators[row].phase) {
+        case Phase::kForward:
+          lay_row(row, place_of(alignment_.node(row), Phase::kForward));
+          break;
+        case Phase::kBackward: {
+          const std::int32_t forward = context_.match().forward[row];
+          const std::int32_t node =
+              forward == kUnmatched ? kNowhere : alignment_.node(static_cast<std::size_t>(forward));
+          lay_row(row, place_of(node, Phase::kBackward));
+          break;
+        }
+        case Phase::kUpdate:
+          lay_update(row);
+          break;
+      }
+    }
+    return std::move(times_);
+  }
+
+ private:
+  // The step of a node in a phase; without one, the step that was laid upon last.
+  std::size_t place_of(std::int32_t node, Phase phase) {
+    const auto found = places_.find({node, phase});
+    if (found != places_.end()) last_ = found->second;
+    return last_;
+  }
+
+  void lay_row(std::size_t row, std::size_t place) {
+    const LaunchTimes& measured = context_.trace().times[row];
+    times_[place].execution += measured.device;
+    std::vector<std::size_t> hidden;
+    double priors = 0;
+    for (const std::int32_t forward : context_.match().hidden[row]) {
+      const auto found = places_.find({alignment_.node(static_cast<std::size_t>(forward)), Phase::kBackward});
+      if (found == places_.end()) continue;
+      hidden.push_back(found->second);
+      hidden_priors_.resize(hidden.size());
+      hidden_priors_.back() = context_.device_prior(static_cast<std::size_t>(forward));
+      priors += hidden_priors_.back();
+    }
+    const bool is_full = facts_[row].device_is_full;
+    if (hidden.empty()) {
+      (is_full ? times_[place].execution : times_[place].gap) += measured.gap;
+      return;
+    }
+    const double each = measured.gap / static_cast<double>(hidden.size() + 1);
+    if (!is_full) times_[place].gap += each;
+    for (std::size_t i = 0; i < hidden.size(); ++i) {
+      if (is_full) {
+        times_[hidden[i]].execution +=
+            priors > 0 ? measured.gap * hidden_priors_[i] / priors : measured.gap / static_cast<double>(hidden.size());
+      } else {
+        times_[hidden[i]].gap += each;
+      }
+    }
+  }
+
+  void find_tensors(const workload::TrainingGraph& graph) {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (steps_[i].phase != Phase::kUpdate) continue;
+      for (const workload::Parameter& parameter : graph.node(steps_[i].node).parameters) {
+        TensorShape shape{};
+        const auto dims = parameter.shape.dims();
+        std::copy_n(dims.begin(), std::min(dims.size(), shape.size()), shape.begin());
+        tensors_[shape].push_back(i);
+        updated_.push_back(i);
+      }
+    }
+  }
+
+  void lay_update(std::size_t row) {
+    const LaunchedOperator& op = context_.trace().operators[row];
+    const LaunchTimes& measured = context_.trace().times[row];
+    TensorShape shape{};
+    for (std::size_t i = 0; i < shape.size() && i + 1 < op.parameters.size(); ++i) shape[i] = op.parameters[i + 1];
+    const auto found = tensors_.find(shape);
+    const std::vector<std::size_t>& places = found == tensors_.end() ? updated_ : found->second;
+    if (places.empty()) {
+      times_[last_].execution += measured.device;
+      times_[last_].gap += measured.gap;
+      return;
+    }
+    const auto count = static_cast<double>(places.size());
+    for (const std::size_t place : places) {
+      times_[place].execution += measured.device / count;
+      times_[place].gap += measured.gap / count;
+    }
+  }
+
+  const LaunchContext& context_;
+  const Alignment& alignment_;
+  std::vector<LaunchFacts> facts_;
+  std::vector<workload::PhaseStep> steps_;
+  std::map<std::pair<std::int32_t, Phase>, std::size_t> places_;
+  std::map<TensorShape, std::vector<std::size_t>> tensors_;  // steps that update one of that shape
+  std::vector<std::size_t> updated_;                         // of every tensor
+  std::vector<double> hidden_priors_;
+  std::vector<StepTime> times_;
+  std::size_t last_ = 0;
+};
+
 }  // namespace
 
 Result<MeasuredSteps> graph_steps(const LaunchContext& context, const std::map<std::int32_t, std::string>& kinds,
                                   workload::TrainingRun run) {
   const Alignment alignment(context, kinds, run.graph);
-  if (alignment.lost_share() > kLostMax) {
-    return Error::invalid(fmt::format("{:.0f} % of the forward time is in rows that {} has no operator for",
-                                      100 * alignment.lost_share(), run.graph.name()));
-  }
+  ORRERY_TRY_VOID(check_lost(alignment, run));
   NodeTimes times(run.graph.operators().size());
   for (std::size_t row = 0; row < context.size(); ++row) {
     times.add(alignment.node(row), Phase::kForward, context.trace().times[row].device);
@@ -227,6 +344,14 @@ Result<MeasuredSteps> graph_steps(const LaunchContext& context, const std::map<s
     steps.iteration += steps.seconds.back();
   }
   return steps;
+}
+
+Result<std::vector<StepTime>> all_step_times(const LaunchContext& context,
+                                             const std::map<std::int32_t, std::string>& kinds,
+                                             const workload::TrainingRun& run) {
+  const Alignment alignment(context, kinds, run.graph);
+  ORRERY_TRY_VOID(check_lost(alignment, run));
+  return StepLayer(context, alignment, run.graph).lay();
 }
 
 }  // namespace orrery::predict

@@ -12,6 +12,7 @@
 
 #include <map>
 
+#include "predict/ets/graph_rows.h"
 #include "predict/ets/launch_features.h"
 #include "predict/measured/step_model.h"
 
@@ -22,5 +23,14 @@ namespace orrery::predict {
 inline constexpr double kLostMax = 0.05;
 Result<MeasuredSteps> graph_steps(const LaunchContext& context, const std::map<std::int32_t, std::string>& kinds,
                                   workload::TrainingRun run);
+
+// The same with all that the trace measured, waits for the host as well: execution and gap of every step of the run's
+// execution order, which add up to the rows of the trace. A row's times go to its operator, or to the operator of the
+// row before if it has none. A gap that hides kernels of other operators is shared with them: by their physical
+// estimates where the device was never idle (then it is execution), evenly where it waited for the host. Times of an
+// update go to the tensors of its shape. Fails likewise.
+Result<std::vector<StepTime>> all_step_times(const LaunchContext& context,
+                                             const std::map<std::int32_t, std::string>& kinds,
+                                             const workload::TrainingRun& run);
 
 }  // namespace orrery::predict

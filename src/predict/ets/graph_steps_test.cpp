@@ -166,5 +166,41 @@ TEST(GraphSteps, AnotherModelsTraceIsRefused) {
   EXPECT_NE(steps.error().message().find("no operator"), std::string::npos);
 }
 
+TEST(GraphSteps, AllTimesOfATraceAreLaidAndNoneIsLost) {
+  const workload::TrainingRun run{.graph = workload::build_model("resnet18:input=64").value().with_batch(4).value()};
+  LaunchTrace trace = trace_of(run.graph);
+  trace.times[3].gap = 40;  // the host was late
+  double all = 0;
+  for (const LaunchTimes& times : trace.times) all += times.device + times.gap;
+  const LaunchContext context(trace, class_of, DevicePeaks{});
+  const std::vector<StepTime> steps = all_step_times(context, kKinds, run).value();
+  ASSERT_EQ(steps.size(), run.graph.execution_order().size());
+  double laid = 0;
+  for (const StepTime& step : steps) {
+    EXPECT_GE(step.execution, 0);
+    EXPECT_GE(step.gap, 0);
+    laid += step.execution + step.gap;
+  }
+  EXPECT_NEAR(laid, all, 1e-6 * all);
+  GraphRows rows = graph_rows(run, hardware::DeviceKind::kGpu);
+  add_times(rows, steps);
+  EXPECT_NEAR(rows.trace.iteration, all, 1e-6 * all);
+  double in_rows = 0;
+  for (const LaunchTimes& times : rows.trace.times) in_rows += times.device + times.gap;
+  EXPECT_NEAR(in_rows, all, 1e-6 * all);
+}
+
+TEST(GraphRows, AViewIsARowOnlyOnAProcessor) {
+  const workload::TrainingRun run{.graph = workload::build_model("lenet").value().with_batch(4).value()};
+  const GraphRows device = graph_rows(run, hardware::DeviceKind::kGpu),
+                  host = graph_rows(run, hardware::DeviceKind::kCpu);
+  EXPECT_EQ(host.steps.size(), run.graph.execution_order().size());
+  EXPECT_LT(device.steps.size(), host.steps.size());
+  for (const LaunchedOperator& op : device.trace.operators) {
+    EXPECT_GT(op.bytes + op.flops, 0);
+    EXPECT_FALSE(op.parameters.empty());
+  }
+}
+
 }  // namespace
 }  // namespace orrery::predict

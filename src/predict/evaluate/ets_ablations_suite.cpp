@@ -7,8 +7,8 @@
 
 #include "base/parallel.h"
 #include "base/plot/plots.h"
-#include "predict/evaluate/ets_traces.h"
 #include "predict/evaluate/shared_progress.h"
+#include "predict/readers/ets_traces.h"
 
 namespace orrery::predict {
 

@@ -7,10 +7,10 @@
 
 #include "base/parallel.h"
 #include "base/random.h"
-#include "predict/evaluate/ets_traces.h"
 #include "predict/evaluate/shared_progress.h"
 #include "predict/learn/conformal.h"
 #include "predict/neural/weights.h"
+#include "predict/readers/ets_traces.h"
 
 namespace orrery::predict {
 

@@ -8,9 +8,9 @@
 
 #include "base/random.h"
 #include "predict/ets/launch_model.h"
-#include "predict/evaluate/ets_traces.h"
 #include "predict/evaluate/habitat_rows.h"
 #include "predict/evaluate/left_out.h"
+#include "predict/readers/ets_traces.h"
 
 namespace orrery::predict {
 

@@ -4,10 +4,10 @@
 #include <set>
 
 #include "base/random.h"
-#include "predict/evaluate/ets_traces.h"
-#include "predict/evaluate/gpu_iterations.h"
 #include "predict/evaluate/left_out.h"
 #include "predict/measured/counted_times.h"
+#include "predict/readers/ets_traces.h"
+#include "predict/readers/gpu_iterations.h"
 
 namespace orrery::predict {
 

@@ -5,8 +5,8 @@
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "predict/evaluate/operator_folder.h"
 #include "predict/operators/operator_predictor.h"
+#include "predict/readers/operator_folder.h"
 #include "workload/zoo/zoo.h"
 
 namespace orrery::predict {

@@ -12,9 +12,10 @@
 #include "base/csv.h"
 #include "base/statistics.h"
 #include "base/text.h"
-#include "predict/evaluate/operator_folder.h"
+#include "predict/evaluate/listed_devices.h"
 #include "predict/operators/operator_graph.h"
 #include "predict/operators/operator_model.h"
+#include "predict/readers/operator_folder.h"
 
 namespace orrery::predict {
 

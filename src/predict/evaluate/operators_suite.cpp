@@ -7,9 +7,10 @@
 #include <map>
 #include <tuple>
 
-#include "predict/evaluate/operator_folder.h"
+#include "predict/evaluate/listed_devices.h"
 #include "predict/learn/ridge.h"
 #include "predict/operators/wave_scaling.h"
+#include "predict/readers/operator_folder.h"
 
 namespace orrery::predict {
 

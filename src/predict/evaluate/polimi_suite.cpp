@@ -10,7 +10,7 @@
 #include "base/statistics.h"
 #include "predict/evaluate/left_out.h"
 #include "predict/evaluate/polimi_layers.h"
-#include "predict/evaluate/polimi_runs.h"
+#include "predict/readers/polimi_runs.h"
 
 namespace orrery::predict {
 

@@ -5,8 +5,8 @@
 
 #include "env/sim_files.h"
 #include "predict/evaluate/polimi_layers.h"
-#include "predict/evaluate/polimi_runs.h"
 #include "predict/evaluate/polimi_suite.h"
+#include "predict/readers/polimi_runs.h"
 
 namespace orrery::predict {
 namespace {

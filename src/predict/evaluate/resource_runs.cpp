@@ -4,31 +4,13 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "predict/driple/layer_runs.h"
 
 namespace orrery::predict {
 
 namespace {
 
-constexpr const char* kFiles[] = {"mlp_data_step1.csv.gz", "mlp_data_step2.csv.gz"};
 constexpr double kTrainShare = 0.6, kValidationShare = 0.2;
 constexpr std::size_t kRunsMin = 20;
-
-using NamedExamples = std::vector<std::unique_ptr<const NamedExample>>;
-
-Result<NamedExamples> read_examples(env::Files& files, const std::string& folder, const OpFrequencies& frequencies) {
-  NamedExamples examples;
-  for (const char* file : kFiles) {
-    ORRERY_TRY(const std::string text, read_data(files, folder, file));
-    auto runs = parse_layer_runs(text);
-    if (!runs) return std::move(runs).error().with_context(fmt::format("{}/{}", folder, file));
-    for (const LayerRun& run : *runs) {
-      examples.push_back(std::make_unique<const NamedExample>(
-          NamedExample{run.name, {build_node_graph(run, frequencies), run.batch, {run.used.begin(), run.used.end()}}}));
-    }
-  }
-  return examples;
-}
 
 }  // namespace
 
@@ -57,9 +39,9 @@ Status draw_parts(ResourceRuns& runs, std::uint64_t seed) {
 Result<ResourceRuns> read_resource_runs(const SuiteInput& input) {
   ORRERY_TRY(const OpFrequencies frequencies, read_op_frequencies(input));
   ResourceRuns runs;
-  ORRERY_TRY(runs.known, read_examples(input.files, training_folder(input, "driple/gpumemnet"), frequencies));
+  ORRERY_TRY(runs.known, read_layer_examples(input.files, training_folder(input, "driple/gpumemnet"), frequencies));
   if (!input.test.empty()) {
-    ORRERY_TRY(runs.kept, read_examples(input.files, input.test, frequencies));
+    ORRERY_TRY(runs.kept, read_layer_examples(input.files, input.test, frequencies));
   }
   ORRERY_TRY_VOID(draw_parts(runs, input.seed));
   return runs;

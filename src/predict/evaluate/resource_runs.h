@@ -3,20 +3,14 @@
 // activity), drawn 60 : 20 : 20 into training, validation and test. Repetitions of a run stay together; a --test folder
 // takes the place of the last part.
 
-#include <memory>
-
 #include "predict/evaluate/resource_models.h"
+#include "predict/readers/resource_examples.h"
 
 namespace orrery::predict {
 
-struct NamedExample {
-  std::string name;
-  ResourceExample example;
-};
-
 // Moves but does not copy: the parts point into what was read.
 struct ResourceRuns {
-  std::vector<std::unique_ptr<const NamedExample>> known, kept;
+  NamedExamples known, kept;
   Examples train, validation, test;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/gzip.h"
 #include "base/text.h"
 #include "predict/evaluate/driple_ablations_suite.h"
 #include "predict/evaluate/driple_suite.h"
@@ -25,14 +24,6 @@
 #include "predict/evaluate/transfer_suite.h"
 
 namespace orrery::predict {
-
-namespace {
-
-constexpr Bytes kFileMax = gibibytes(1);
-constexpr const char* kWhereDataIs =
-    "the measurements (set ORRERY_DATA to the folder that holds data/, or give --train DIR)";
-
-}  // namespace
 
 const std::vector<Suite>& all_suites() {
   static const std::vector<Suite> kSuites = {
@@ -73,23 +64,6 @@ Result<Suite> find_suite(std::string_view name) {
     list += fmt::format("\n  {:<14}{}", suite.name, suite.help);
   }
   return Error::invalid(fmt::format("unknown suite {}{}; there are:{}", quote(name), did_you_mean(name, names), list));
-}
-
-Result<std::string> read_data(env::Files& files, const std::string& folder, const std::string& name) {
-  const std::string path = folder.empty() ? name : folder + "/" + name;
-  auto bytes = files.read(path, kFileMax);
-  if (!bytes) return std::move(bytes).error().with_context(kWhereDataIs);
-  if (!is_gzip(*bytes)) return bytes;
-  auto content = gunzip(*bytes, kFileMax);
-  if (!content) return std::move(content).error().with_context(path);
-  return content;
-}
-
-Result<std::vector<std::string>> list_data(env::Files& files, const std::string& folder) {
-  auto names = files.list(folder);
-  if (!names) return std::move(names).error().with_context(kWhereDataIs);
-  std::sort(names->begin(), names->end());
-  return names;
 }
 
 std::string training_folder(const SuiteInput& input, std::string_view set) {

@@ -13,6 +13,7 @@
 #include "predict/driple/resource_network.h"
 #include "predict/evaluate/score.h"
 #include "predict/neural/sequence_model.h"
+#include "predict/readers/data_files.h"
 
 namespace orrery::predict {
 
@@ -54,11 +55,6 @@ const std::vector<Suite>& all_suites();
 // The error lists what there is.
 Result<Suite> find_suite(std::string_view name);
 
-// The content of `folder`/`name` (of `name` if the folder is empty), unpacked if it is gzip. The error says how to
-// point to the data.
-Result<std::string> read_data(env::Files& files, const std::string& folder, const std::string& name);
-// The names of what is in a folder, in order. The error likewise.
-Result<std::vector<std::string>> list_data(env::Files& files, const std::string& folder);
 // The folder to fit on: `train`, or `set` in the folder of data sets.
 std::string training_folder(const SuiteInput& input, std::string_view set);
 

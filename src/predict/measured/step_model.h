@@ -5,23 +5,17 @@
 // gap behind it; on a GPU, what it keeps the device busy for. Steps weigh as much as their share of their iteration.
 // Where the host runs what it launches, as on a processor, times of steps add up to the iteration.
 //
-// The model remembers which steps it has seen: by likeness (step_features.h) the least and the largest prior, and what
-// nearly all of them (all but 2 % at either end) took of their priors. A step's time is learned if its like was
-// measured at a prior at most kReachFactor away, and if the time's multiple of the prior, the physical estimate, is at
-// most kPhysicalFactor beyond those of its like. Measured multiples alone would be no bound: depthwise convolutions
-// really take 50 times what their arithmetic and traffic say, and nothing else does.
+// The model remembers which steps it has seen (known_steps.h). Measured multiples of the physical estimate alone would
+// be no bound: depthwise convolutions really take 50 times what their arithmetic and traffic say, and nothing else
+// does.
 
 #include <array>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "predict/learn/time_regression.h"
+#include "predict/measured/known_steps.h"
 #include "predict/measured/step_features.h"
 
 namespace orrery::predict {
-
-inline constexpr double kReachFactor = 2;
-inline constexpr double kPhysicalFactor = 4;
 
 // One measured iteration: seconds per step of the run's execution order; 0: not measured.
 struct MeasuredSteps {
@@ -34,9 +28,6 @@ struct MeasuredSteps {
 inline BoostOptions step_boost_options(std::uint64_t seed, int threads) {
   return {.trees = 150, .seed = seed, .threads = threads};
 }
-
-// A model built in ways of which more than this share was never measured is of a kind that was not learned.
-inline constexpr double kUnknownMotifsMax = 0.05;
 
 // What the regressions say of each step, whether or not they have seen its like: measured/counted_times.h says which
 // of it counts.
@@ -61,23 +52,11 @@ class StepModel {
 
  private:
   static constexpr std::size_t kPhases = 3;
-  // What measured steps that are alike lie between.
-  struct Reach {
-    double prior_least = 0, prior_most = 0;
-    double multiple_low = 0, multiple_high = 0;  // time over prior
-    bool holds(double prior, double seconds) const;
-  };
-  struct Seen {
-    double prior = 0, multiple = 0;
-  };
-  static Reach reach_of(const std::vector<Seen>& alike);
-  bool is_known(std::uint64_t likeness, double prior, double seconds) const;
 
   StepScale scale_;
   std::array<std::array<TimeRegression, kStepGroups>, kPhases> groups_;
   std::array<std::array<double, kStepGroups>, kPhases> typical_{};  // multiples of the prior
-  std::unordered_map<std::uint64_t, Reach> known_;                  // by likeness, and by that of kinds
-  std::unordered_set<std::uint64_t> motifs_;
+  KnownSteps known_;                                                // by likeness, and by that of kinds
 };
 
 }  // namespace orrery::predict

@@ -55,7 +55,9 @@ class Best {
 Result<ValidatedOutcome> train_validated(Network& network, std::size_t examples, const FillBatch& fill,
                                          const ValidatedPlan& plan, const std::function<Result<double>()>& error,
                                          const TrainingWatch& watch) {
-  if (!watch.checkpoint.empty()) return Error::invalid("a training that is watched cannot be kept in a checkpoint");
+  if (error && !watch.checkpoint.empty()) {
+    return Error::invalid("a training that is watched cannot be kept in a checkpoint");
+  }
   Best best(network, error);
   std::uint64_t before = 0, done = 0;
   TrainingWatch watching = watch;

@@ -23,7 +23,7 @@ struct ValidatedOutcome {
 };
 
 // `error` is asked with the network as it is; an empty one means there is nothing to watch: no patience then, and the
-// last parameters stay. Of the watch a checkpoint is refused.
+// last parameters stay. A checkpoint is refused where there is something to watch.
 Result<ValidatedOutcome> train_validated(Network& network, std::size_t examples, const FillBatch& fill,
                                          const ValidatedPlan& plan, const std::function<Result<double>()>& error,
                                          const TrainingWatch& watch);

@@ -78,7 +78,9 @@ TEST(ValidatedTraining, PassesOnErrorsAndRefusesACheckpoint) {
   const auto broken = []() -> Result<double> { return Error::internal("broken"); };
   EXPECT_FALSE(train_validated(network, 3, kNothing, plan_of(1000, 20), broken, {}).has_value());
   EXPECT_LT(network.rates.size(), 100U);
-  EXPECT_FALSE(train_validated(network, 3, kNothing, plan_of(10, 0), {}, {.checkpoint = "file"}).has_value());
+  const auto fine = []() -> Result<double> { return 1.0; };
+  EXPECT_FALSE(train_validated(network, 3, kNothing, plan_of(10, 0), fine, {.checkpoint = "file"}).has_value())
+      << "which parameters were the best so far is not in a checkpoint";
 }
 
 }  // namespace

@@ -52,6 +52,79 @@ double relative_error(double log_ratio) {
   return std::abs(std::exp(-log_ratio) - 1);
 }
 
+// Finite, from 0 on.
+Result<double> amount(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number()) return Error::invalid(fmt::format("\"{}\" is not a number", key));
+  const auto value = found->get<double>();
+  if (!(value >= 0) || !std::isfinite(value)) return Error::invalid(fmt::format("\"{}\" is not 0 or more", key));
+  return value;
+}
+
+// The same, or null: never.
+Result<double> amount_or_never(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found != json.end() && found->is_null()) return kNever;
+  return amount(json, key);
+}
+
+Json to_json(const ObservedLosses& losses) {
+  const auto or_null = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  Json json = {{"unit", losses.counts_epochs ? "epochs" : "steps"},
+               {"losses", losses.losses},
+               {"last", losses.last},
+               {"needed", or_null(losses.step)},
+               {"low", or_null(losses.low)},
+               {"high", or_null(losses.high)},
+               {"b0", losses.curve.b0},
+               {"b1", losses.curve.b1},
+               {"b2", losses.curve.b2},
+               {"scale", losses.curve.scale},
+               {"seed", losses.seed}};
+  if (losses.target) {
+    json["target"] = *losses.target;
+  } else {
+    json["threshold"] = losses.threshold;
+    json["window"] = losses.window;
+  }
+  return json;
+}
+
+Result<ObservedLosses> parse_losses_of(const Json& json) {
+  if (!json.is_object()) return Error::invalid("\"losses\" is not an object");
+  ObservedLosses losses;
+  const auto unit = json.find("unit");
+  if (unit == json.end() || (*unit != "steps" && *unit != "epochs")) {
+    return Error::invalid("\"unit\" of \"losses\" is neither \"steps\" nor \"epochs\"");
+  }
+  losses.counts_epochs = *unit == "epochs";
+  for (const auto& [key, number] : {std::pair{"losses", &losses.losses}, std::pair{"seed", &losses.seed}}) {
+    ORRERY_TRY(const double value, amount(json, key));
+    if (value > 1e15) return Error::invalid(fmt::format("\"{}\" is above 1e15", key));
+    *number = static_cast<std::uint64_t>(value);
+  }
+  for (const auto& [key, number] :
+       {std::pair{"last", &losses.last}, std::pair{"b0", &losses.curve.b0}, std::pair{"b1", &losses.curve.b1},
+        std::pair{"b2", &losses.curve.b2}, std::pair{"scale", &losses.curve.scale}}) {
+    ORRERY_TRY(*number, amount(json, key));
+  }
+  for (const auto& [key, number] :
+       {std::pair{"needed", &losses.step}, std::pair{"low", &losses.low}, std::pair{"high", &losses.high}}) {
+    ORRERY_TRY(*number, amount_or_never(json, key));
+  }
+  if (!(losses.curve.scale > 0)) return Error::invalid("\"scale\" is not above 0");
+  if (!(losses.low <= losses.step && losses.step <= losses.high)) {
+    return Error::invalid("\"needed\" is not between \"low\" and \"high\"");
+  }
+  if (json.contains("target")) {
+    ORRERY_TRY(losses.target, amount(json, "target"));
+    return losses;
+  }
+  ORRERY_TRY(losses.threshold, amount(json, "threshold"));
+  ORRERY_TRY(losses.window, amount(json, "window"));
+  return losses;
+}
+
 Result<Observation> parse_line(const std::string& line) {
   const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object()) return Error::invalid("not a JSON object");
@@ -68,6 +141,9 @@ Result<Observation> parse_line(const std::string& line) {
     if (found == json.end() || !found->is_number()) return Error::invalid(fmt::format("\"{}\" is not a number", key));
     *number = found->get<double>();
     if (!(*number > 0) || !std::isfinite(*number)) return Error::invalid(fmt::format("\"{}\" is not above 0", key));
+  }
+  if (const auto losses = json.find("losses"); losses != json.end()) {
+    ORRERY_TRY(one.losses, parse_losses_of(*losses));
   }
   return one;
 }
@@ -123,11 +199,12 @@ Result<std::vector<Observation>> read_observations(env::Files& files, const std:
 }
 
 Status append_observation(env::Files& files, const std::string& path, const Observation& observation) {
-  const Json json = {{"device", observation.device},
-                     {"predictor", observation.predictor},
-                     {"run", observation.run},
-                     {"predicted_s", observation.predicted},
-                     {"measured_s", observation.measured}};
+  Json json = {{"device", observation.device},
+               {"predictor", observation.predictor},
+               {"run", observation.run},
+               {"predicted_s", observation.predicted},
+               {"measured_s", observation.measured}};
+  if (observation.losses) json["losses"] = to_json(*observation.losses);
   const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   // What cannot be read again would make all of the file unusable.
   if (const auto again = parse_line(line); !again) return again.error();

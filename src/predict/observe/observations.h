@@ -18,8 +18,21 @@
 
 #include "base/result.h"
 #include "env/files.h"
+#include "predict/scaling/convergence.h"
 
 namespace orrery::predict {
+
+// What the losses of a run said: the curve fitted to them (scaling/convergence.h) and when the run will be done.
+struct ObservedLosses {
+  ConvergenceCurve curve{};
+  bool counts_epochs = false;
+  double last = 0;                   // step of the last loss
+  double step = 0;                   // needed; kNever: the curve stays above the target
+  double low = 0, high = 0;          // four of five
+  std::optional<double> target{};    // the loss to be reached; empty: the rule of convergence
+  double threshold = 0, window = 0;  // of the rule
+  std::uint64_t losses = 0, seed = 0;
+};
 
 struct Observation {
   std::string device;     // as in hardware/device.h
@@ -27,6 +40,7 @@ struct Observation {
   std::string run;        // for people: model, batch, devices
   double predicted = 0;   // seconds of an iteration, both above 0
   double measured = 0;
+  std::optional<ObservedLosses> losses{};
 };
 
 inline constexpr std::size_t kObservationsMin = 5;

@@ -116,18 +116,20 @@ Status choose_columns(Rows& rows, const Campaign& campaign) {
 }
 
 // Texts become one column of 0 and 1 per level.
-Design numeric_columns(const Rows& rows, const std::string& target) {
+Design numeric_columns(const Rows& rows, const std::string& target, std::vector<FeatureRecipe>& recipes) {
   Design design;
   for (const Column& column : rows.columns) {
     if (column.name == target) continue;
     if (column.is_number()) {
       design.add(column.name, column.numbers);
+      recipes.push_back({{column.name}});
       continue;
     }
     for (const std::string& level : std::set<std::string>(column.texts.begin(), column.texts.end())) {
       std::vector<double> is_level;
       for (const std::string& text : column.texts) is_level.push_back(text == level ? 1 : 0);
       design.add(fmt::format("{}{}{}", column.name, kLevel, level), std::move(is_level));
+      recipes.push_back({{column.name, TermForm::kLevel, level}});
     }
   }
   return design;
@@ -138,9 +140,9 @@ bool is_level(std::string_view name) {
 }
 
 // Adds a column made of each chosen one; every column that is no level for "*".
-Status add_transformed(Design& design, const Design& raw, const std::vector<std::string>& chosen, const Rows& rows,
-                       std::string_view prefix, const std::function<bool(double)>& is_fine,
-                       double (*transform)(double)) {
+Status add_transformed(Design& design, std::vector<FeatureRecipe>& recipes, const Design& raw,
+                       const std::vector<std::string>& chosen, const Rows& rows, std::string_view prefix, TermForm form,
+                       const std::function<bool(double)>& is_fine, double (*transform)(double)) {
   for (std::size_t i = 0; i < raw.columns(); ++i) {
     const std::string& name = raw.names()[i];
     const bool is_all = chosen == std::vector<std::string>{"*"};
@@ -155,6 +157,7 @@ Status add_transformed(Design& design, const Design& raw, const std::vector<std:
       values.push_back(transform(value));
     }
     design.add(std::string(prefix) + name, std::move(values));
+    recipes.push_back({{name, form}});
   }
   if (chosen == std::vector<std::string>{"*"}) return {};
   for (const std::string& name : chosen) {
@@ -175,16 +178,19 @@ bool clash(std::string_view a, std::string_view b) {
 
 class Products {
  public:
-  Products(const Design& design, bool interactions_only) : design_(design), interactions_only_(interactions_only) {
+  Products(const Design& design, const std::vector<FeatureRecipe>& recipes, bool interactions_only)
+      : design_(design), recipes_(recipes), interactions_only_(interactions_only) {
     for (std::size_t i = 0; i < design.columns(); ++i) order_.push_back(i);
     std::sort(order_.begin(), order_.end(),
               [&](std::size_t a, std::size_t b) { return design.names()[a] < design.names()[b]; });
   }
 
-  Result<Design> up_to(int degree) {
+  Result<Design> up_to(int degree, std::vector<FeatureRecipe>& recipes) {
     out_ = design_;
+    out_recipes_ = recipes_;
     std::vector<std::size_t> parts;
     ORRERY_TRY_VOID(extend(parts, 0, degree));
+    recipes = std::move(out_recipes_);
     return out_;
   }
 
@@ -210,7 +216,9 @@ class Products {
     }
     std::string name;
     std::vector<double> values(design_.rows(), 1.0);
+    FeatureRecipe& recipe = out_recipes_.emplace_back();
     for (const std::size_t part : parts) {
+      recipe.insert(recipe.end(), recipes_[part].begin(), recipes_[part].end());
       name += (name.empty() ? "" : std::string(kTimes)) + design_.names()[part];
       for (std::size_t row = 0; row < values.size(); ++row) values[row] *= design_.column(part)[row];
     }
@@ -219,13 +227,16 @@ class Products {
   }
 
   const Design& design_;
+  const std::vector<FeatureRecipe>& recipes_;
   bool interactions_only_;
   std::vector<std::size_t> order_;
   Design out_;
+  std::vector<FeatureRecipe> out_recipes_;
 };
 
 // Venkataraman et al. 2016: 1, data / machines, log machines, machines.
-Result<Design> ernest_terms(const Design& raw) {
+Result<Design> ernest_terms(const Design& raw, const std::vector<FeatureRecipe>& columns,
+                            std::vector<FeatureRecipe>& recipes) {
   if (raw.columns() != 2) {
     return Error::invalid(fmt::format("ernest needs two columns, data size and machines; there are {}", raw.columns()));
   }
@@ -237,6 +248,14 @@ Result<Design> ernest_terms(const Design& raw) {
     log.push_back(std::log(count));
     machines.push_back(count);
   }
+  if (columns[1].front().form != TermForm::kPlain) {
+    return Error::invalid(fmt::format("ernest: {} is not numeric", quote(columns[1].front().column)));
+  }
+  const std::string& machines_column = columns[1].front().column;
+  recipes = {{},
+             {columns[0].front(), {machines_column, TermForm::kInverse}},
+             {{machines_column, TermForm::kLog}},
+             {{machines_column}}};
   Design design;
   design.add("1", std::move(ones));
   design.add("data / machines", std::move(share));
@@ -247,6 +266,12 @@ Result<Design> ernest_terms(const Design& raw) {
 
 }  // namespace
 
+Prepared Prepared::rows_at(std::span<const std::size_t> rows) const {
+  Prepared some{raw.rows_at(rows), features.rows_at(rows), raw_terms, recipes, {}};
+  for (const std::size_t row : rows) some.targets.push_back(targets[row]);
+  return some;
+}
+
 Result<Prepared> prepare(const CsvTable& table, const Campaign& campaign) {
   ORRERY_TRY(Rows rows, read_rows(table, campaign));
   ORRERY_TRY_VOID(check_column(rows, campaign.target, "y"));
@@ -256,36 +281,44 @@ Result<Prepared> prepare(const CsvTable& table, const Campaign& campaign) {
   const Column& target = *rows.find(campaign.target);
   if (!target.is_number()) return Error::invalid(fmt::format("y: {} is not numeric", quote(campaign.target)));
   prepared.targets = target.numbers;
-  prepared.raw = numeric_columns(rows, campaign.target);
+  std::vector<FeatureRecipe> recipes;
+  prepared.raw = numeric_columns(rows, campaign.target, recipes);
+  for (const FeatureRecipe& recipe : recipes) prepared.raw_terms.push_back(recipe.front());
   if (prepared.raw.columns() == 0) return Error::invalid("no column is left to predict from");
   if (campaign.ernest) {
-    ORRERY_TRY(prepared.features, ernest_terms(prepared.raw));
+    ORRERY_TRY(prepared.features, ernest_terms(prepared.raw, recipes, prepared.recipes));
     return prepared;
   }
   Design features = prepared.raw;
   ORRERY_TRY_VOID(add_transformed(
-      features, prepared.raw, campaign.inverse, rows, kInverse, [](double value) { return value != 0; },
-      [](double value) { return 1 / value; }));
+      features, recipes, prepared.raw, campaign.inverse, rows, kInverse, TermForm::kInverse,
+      [](double value) { return value != 0; }, [](double value) { return 1 / value; }));
   ORRERY_TRY_VOID(add_transformed(
-      features, prepared.raw, campaign.log, rows, "log_", [](double value) { return value > 0; },
-      [](double value) { return std::log(value); }));
+      features, recipes, prepared.raw, campaign.log, rows, "log_", TermForm::kLog,
+      [](double value) { return value > 0; }, [](double value) { return std::log(value); }));
   const int degree = campaign.product_degree == 0 ? static_cast<int>(features.columns()) : campaign.product_degree;
-  ORRERY_TRY(prepared.features, Products(features, campaign.interactions_only).up_to(degree));
+  ORRERY_TRY(prepared.features,
+             Products(features, recipes, campaign.interactions_only).up_to(degree, prepared.recipes));
   for (const std::vector<std::string>& product : campaign.products) {
     std::string name;
     std::vector<double> values(features.rows(), 1.0);
+    FeatureRecipe recipe;
     for (const std::string& part : product) {
       const auto found = std::find(features.names().begin(), features.names().end(), part);
       if (found == features.names().end()) {
         return Error::invalid(fmt::format("selected_products: there is no column {}{}", quote(part),
                                           did_you_mean(part, features.names())));
       }
-      const auto column = features.column(static_cast<std::size_t>(found - features.names().begin()));
+      const auto place = static_cast<std::size_t>(found - features.names().begin());
+      const auto column = features.column(place);
+      recipe.insert(recipe.end(), recipes[place].begin(), recipes[place].end());
       name += (name.empty() ? "" : std::string(kTimes)) + part;
       for (std::size_t row = 0; row < values.size(); ++row) values[row] *= column[row];
     }
     const auto& names = prepared.features.names();
-    if (std::find(names.begin(), names.end(), name) == names.end()) prepared.features.add(name, std::move(values));
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    prepared.features.add(name, std::move(values));
+    prepared.recipes.push_back(std::move(recipe));
   }
   return prepared;
 }

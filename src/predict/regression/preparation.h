@@ -11,10 +11,24 @@
 
 namespace orrery::predict {
 
+// How a feature is made of columns: the product of its terms; without terms it is 1.
+enum class TermForm : std::uint8_t { kPlain, kInverse, kLog, kLevel };
+struct FeatureTerm {
+  std::string column;
+  TermForm form = TermForm::kPlain;
+  std::string level{};  // kLevel: 1 where the column has this text, else 0
+};
+using FeatureRecipe = std::vector<FeatureTerm>;
+
 struct Prepared {
-  Design raw;       // numeric columns as measured: what splits go by
-  Design features;  // what regressions see
+  Design raw;                          // numeric columns as measured: what splits go by
+  Design features;                     // what regressions see
+  std::vector<FeatureTerm> raw_terms;  // what each raw column is
+  std::vector<FeatureRecipe> recipes;  // of each feature
   std::vector<double> targets;
+
+  // Some of the rows, in the order given.
+  Prepared rows_at(std::span<const std::size_t> rows) const;
 };
 
 inline constexpr std::size_t kDesignColumnsMax = 5000;

@@ -5,10 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "predict/learn/boosted_trees.h"
 #include "predict/learn/ridge.h"
 #include "predict/regression/campaign_file.h"
-#include "predict/regression/least_squares.h"
 #include "predict/regression/stepwise.h"
 
 namespace orrery::predict {
@@ -80,8 +78,7 @@ std::string formula_of(const LinearFit& fit, const std::vector<std::string>& nam
 
 Regression linear(LinearFit fit, const std::vector<std::string>& names) {
   std::string formula = formula_of(fit, names);
-  return {[fit = std::move(fit)](const Design& design, std::size_t row) { return fit.predict(design, row); },
-          std::move(formula)};
+  return {.linear = std::move(fit), .formula = std::move(formula)};
 }
 
 std::vector<std::size_t> all_rows(std::size_t count) {
@@ -104,16 +101,7 @@ Result<Regression> fit_trees(const std::vector<BoostOptions>& trees, bool resamp
     ORRERY_TRY(fitted.emplace_back(), BoostedTrees::fit(features_of(design, rows), values, {}, options));
   }
   const std::string formula = fmt::format("{} trees", fitted.size() * fitted.front().trees());
-  return Regression{[fitted = std::move(fitted)](const Design& other, std::size_t row) {
-                      std::vector<float> values(other.columns());
-                      for (std::size_t i = 0; i < values.size(); ++i) {
-                        values[i] = static_cast<float>(other.column(i)[row]);
-                      }
-                      double sum = 0;
-                      for (const BoostedTrees& tree : fitted) sum += tree.predict(values);
-                      return sum / static_cast<double>(fitted.size());
-                    },
-                    formula};
+  return Regression{.trees = std::move(fitted), .formula = formula};
 }
 
 BoostOptions one_tree(const Hyperparameters& values, std::size_t rows, std::uint64_t seed) {
@@ -215,6 +203,24 @@ std::vector<BoostOptions> tree_options(const std::string& technique, const Hyper
 }
 
 }  // namespace
+
+double Regression::predict(std::span<const double> row) const {
+  if (trees.empty()) {
+    double sum = linear.intercept;
+    for (std::size_t i = 0; i < linear.coefficients.size(); ++i) sum += linear.coefficients[i] * row[i];
+    return sum;
+  }
+  std::vector<float> values(row.begin(), row.end());
+  double sum = 0;
+  for (const BoostedTrees& tree : trees) sum += tree.predict(values);
+  return sum / static_cast<double>(trees.size());
+}
+
+double Regression::predict(const Design& design, std::size_t row) const {
+  std::vector<double> values(design.columns());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = design.column(i)[row];
+  return predict(values);
+}
 
 Features features_of(const Design& design, std::span<const std::size_t> rows) {
   Features features(design.names());

@@ -7,21 +7,28 @@
 //   Stepwise      stepwise.h
 //   DecisionTree, RandomForest, XGBoost   trees (learn/boosted_trees.h): one, the mean of several, boosted
 
-#include <functional>
 #include <map>
 
 #include "base/result.h"
+#include "predict/learn/boosted_trees.h"
 #include "predict/learn/features.h"
 #include "predict/regression/design.h"
+#include "predict/regression/least_squares.h"
 
 namespace orrery::predict {
 
 using Hyperparameters = std::map<std::string, double>;
 
-// A fitted regression: the prediction of a row of any design with the columns it was fitted on.
+// A fitted regression: a linear map of its columns, or the mean of trees.
 struct Regression {
-  std::function<double(const Design& design, std::size_t row)> predict;
-  std::string formula;  // for people; of trees how many there are
+  LinearFit linear{};
+  std::vector<BoostedTrees> trees{};  // not empty: these count
+  std::string formula{};              // for people; of trees how many there are
+
+  // A row of values of the columns it was fitted on.
+  double predict(std::span<const double> row) const;
+  // A row of any design with those columns.
+  double predict(const Design& design, std::size_t row) const;
 };
 
 // Missing hyper-parameters have their defaults. With `normalise` columns and target are brought to mean 0 and deviation

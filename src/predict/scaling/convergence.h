@@ -5,12 +5,12 @@
 //
 // 1. Losses are divided by the largest; one outside the range of its neighbours becomes the nearer of them.
 // 2. For a fixed b2 the curve is linear in 1 / (l − b2): non-negative least squares, later thirds of the points
-// weighing
-//    1, 16 and 256 times as much. b2 is searched between 0 and the least loss.
+//    weighing 1, 16 and 256 times as much. b2 is searched between 0 and the least loss.
 // 3. Converged is the first k after which the curve falls by at most `threshold` of the first loss over `window` more.
-// The interval comes from curves fitted to all points but one block of eight (a jackknife), which says how steady the
-// answer is, not how right the form.
+//
+// steps_estimate.h says how sure an answer is.
 
+#include <limits>
 #include <span>
 
 #include "base/result.h"
@@ -26,6 +26,8 @@ struct ConvergenceCurve {
   double b0 = 0, b1 = 0, b2 = 0;
   double scale = 1;  // the largest loss
   double loss(double step) const;
+  // What the loss falls to in the end.
+  double floor() const { return scale * b2; }
 };
 
 struct ConvergenceRule {
@@ -34,16 +36,12 @@ struct ConvergenceRule {
   double step_max = 1e9;
 };
 
-struct ConvergenceEstimate {
-  ConvergenceCurve curve;
-  double step = 0;           // at which it will have converged
-  double low = 0, high = 0;  // four of five
-};
-
 inline constexpr std::size_t kLossPointsMin = 3;
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 Result<ConvergenceCurve> fit_convergence(std::span<const LossPoint> points);
 double converged_step(const ConvergenceCurve& curve, const ConvergenceRule& rule);
-Result<ConvergenceEstimate> estimate_convergence(std::span<const LossPoint> points, const ConvergenceRule& rule);
+// The first step, from 0 on, at which the curve is at `loss` or below; kNever if it stays above.
+double reached_step(const ConvergenceCurve& curve, double loss);
 
 }  // namespace orrery::predict

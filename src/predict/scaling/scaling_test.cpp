@@ -68,24 +68,6 @@ TEST(Convergence, AStrayLossDoesLittle) {
   EXPECT_NEAR(fit_convergence(points)->loss(60) / losses(0, 1, 60).back().loss, 1, 0.02);
 }
 
-TEST(Convergence, TheEstimateHoldsTheTruthMoreOftenThanNot) {
-  const ConvergenceRule rule{.threshold = 0.01, .window = 10};
-  const ConvergenceCurve curve = fit_convergence(losses(0, 1, 60)).value();
-  const double truth = converged_step(curve, rule);
-  int inside = 0;
-  double error = 0;
-  constexpr int kRuns = 40;
-  for (int seed = 1; seed <= kRuns; ++seed) {
-    const auto estimate = estimate_convergence(losses(0.01, static_cast<std::uint64_t>(seed), 40), rule).value();
-    inside += truth >= estimate.low && truth <= estimate.high ? 1 : 0;
-    error += std::abs(estimate.step / truth - 1) / kRuns;
-    EXPECT_LE(estimate.low, estimate.step);
-    EXPECT_GE(estimate.high, estimate.step);
-  }
-  EXPECT_GE(inside, kRuns * 6 / 10);
-  EXPECT_LT(error, 0.3);
-}
-
 TEST(Convergence, SaysWhatIsWrong) {
   EXPECT_FALSE(fit_convergence(losses(0, 1, 2)));
   std::vector<LossPoint> points = losses(0, 1, 5);

@@ -1,4 +1,4 @@
-#include "predict/evaluate/ets_traces.h"
+#include "predict/readers/ets_traces.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/xz.h"
-#include "predict/evaluate/suites.h"
+#include "predict/readers/data_files.h"
 
 namespace orrery::predict {
 

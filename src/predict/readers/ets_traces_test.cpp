@@ -1,4 +1,4 @@
-#include "predict/evaluate/ets_traces.h"
+#include "predict/readers/ets_traces.h"
 
 #include <gtest/gtest.h>
 

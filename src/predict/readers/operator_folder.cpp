@@ -1,21 +1,8 @@
-#include "predict/evaluate/operator_folder.h"
+#include "predict/readers/operator_folder.h"
 
-#include <algorithm>
+#include "predict/readers/data_files.h"
 
 namespace orrery::predict {
-
-Result<std::vector<ListedDevice>> read_listed_devices(const SuiteInput& input, const std::string& train) {
-  ORRERY_TRY(const std::string csv, read_data(input.files, train, "devices.csv"));
-  ORRERY_TRY(std::vector<ListedDevice> devices, parse_devices(csv));
-  if (input.test.empty() || !input.files.exists(input.test + "/devices.csv")) return devices;
-  ORRERY_TRY(const std::string more, read_data(input.files, input.test, "devices.csv"));
-  ORRERY_TRY(const std::vector<ListedDevice> others, parse_devices(more));
-  for (const ListedDevice& other : others) {
-    const auto same = [&](const ListedDevice& device) { return device.facts.name == other.facts.name; };
-    if (std::none_of(devices.begin(), devices.end(), same)) devices.push_back(other);
-  }
-  return devices;
-}
 
 Result<std::vector<OperatorMeasurement>> read_operators(env::Files& files, const std::string& folder,
                                                         OperatorClass operator_class) {

@@ -3,6 +3,7 @@
 
 #include "env/files.h"
 #include "predict/measured/measured_dataset.h"
+#include "predict/neural/ets_lessons.h"
 
 namespace orrery::predict {
 
@@ -13,5 +14,8 @@ struct GpuIterations {
 
 // Of the folder's traces of `gpu` those whose kernels ran one after the other.
 Result<GpuIterations> gpu_iterations(env::Files& files, const std::string& folder, const std::string& gpu);
+
+// The same traces with the waits of the device, as the ETS network learns them.
+Result<EtsLessons> gpu_ets_lessons(env::Files& files, const std::string& folder, const std::string& gpu);
 
 }  // namespace orrery::predict

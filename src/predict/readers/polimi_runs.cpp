@@ -1,4 +1,4 @@
-#include "predict/evaluate/polimi_runs.h"
+#include "predict/readers/polimi_runs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,9 @@
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "predict/evaluate/suites.h"
 #include "predict/operators/device_facts.h"
 #include "predict/operators/operator_data.h"
+#include "predict/readers/data_files.h"
 
 namespace orrery::predict {
 

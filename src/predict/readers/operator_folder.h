@@ -1,16 +1,13 @@
 #pragma once
-// The folder of measured operators, for the suites that predict operators or sums of them.
+// The folder of measured operators of several GPUs: devices.csv and one table per class.
 
 #include <string>
 #include <vector>
 
-#include "predict/evaluate/suites.h"
+#include "env/files.h"
 #include "predict/operators/operator_work.h"
 
 namespace orrery::predict {
-
-// devices.csv of the training folder, and of the test folder what is new there.
-Result<std::vector<ListedDevice>> read_listed_devices(const SuiteInput& input, const std::string& train);
 
 // Reads one class of the folder.
 Result<std::vector<OperatorMeasurement>> read_operators(env::Files& files, const std::string& folder,

@@ -1,0 +1,225 @@
+#include "cli/predict_resources.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/runs.h"
+#include "env/files.h"
+#include "predict/driple/grouping.h"
+#include "predict/driple/inspector.h"
+#include "predict/driple/resource_metrics.h"
+#include "predict/driple/resource_model.h"
+#include "predict/measured/measured_model.h"
+#include "predict/registry/model_file.h"
+#include "workload/import/graphdef/file.h"
+
+namespace orrery::cli {
+
+namespace {
+
+using predict::ResourceFigures;
+
+// Twelve numbers above 0, separated by commas; empty: all 1.
+Result<std::vector<double>> parse_maxima(const std::string& text) {
+  if (text.empty()) return std::vector<double>(predict::kFigures, 1.0);
+  std::vector<double> maxima;
+  for (const std::string& word : split(text, ',')) maxima.push_back(parse_number(word).value_or(0));
+  const bool all_positive = std::all_of(maxima.begin(), maxima.end(), [](double one) { return one > 0; });
+  if (maxima.size() == predict::kFigures && all_positive) return maxima;
+  return Error::invalid(fmt::format("--maxima: expected {} numbers above 0, got {}", predict::kFigures, quote(text)));
+}
+
+Result<predict::Inspector> read_inspector(std::string_view bytes, const std::string& path) {
+  auto checkpoint = predict::parse_checkpoint(bytes);
+  if (!checkpoint) return std::move(checkpoint).error().with_context(path);
+  auto inspector = predict::Inspector::make(*checkpoint);
+  if (!inspector) return std::move(inspector).error().with_context(path);
+  if (inspector->outputs() != predict::kFigures) {
+    return Error::invalid(
+        fmt::format("{}: it answers {} figures, not {}", path, inspector->outputs(), predict::kFigures));
+  }
+  return inspector;
+}
+
+Result<predict::BuiltGraph> read_graph(env::Files& files, const std::string& path, const OptionValues& options) {
+  ORRERY_TRY(const auto frequencies, predict::OpFrequencies::read(files, options.text("frequencies")));
+  auto graph = workload::read_graphdef(files, path);
+  if (!graph) return std::move(graph).error().with_context(path);
+  auto built = predict::build_node_graph(*graph, frequencies, {.device = options.text("node-device")});
+  if (!built) return std::move(built).error().with_context(path);
+  return built;
+}
+
+// Without the largest values of the training everything is a share of them, and times cannot be added.
+Table shares_table(const ResourceFigures& figures) {
+  Table table({{"resource", "resource"},
+               {"idle_share", "idle", CellFormat::kNumber},
+               {"burst_share", "burst", CellFormat::kNumber},
+               {"amount_share", "amount", CellFormat::kNumber}});
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    table.add({std::string(to_string(static_cast<predict::Resource>(i))), figures[i].idle.value(),
+               figures[i].burst.value(), figures[i].amount});
+  }
+  return table;
+}
+
+Table figures_table(const ResourceFigures& figures) {
+  Table table({{"resource", "resource"},
+               {"idle_s", "idle", CellFormat::kSeconds},
+               {"burst_s", "burst", CellFormat::kSeconds},
+               {"amount", "amount", CellFormat::kNumber},
+               {"cycle_s", "cycle", CellFormat::kSeconds},
+               {"duty", "bursting", CellFormat::kPercent},
+               {"mean_load", "mean load", CellFormat::kNumber}});
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const predict::BurstFigures& one = figures[i];
+    table.add({std::string(to_string(static_cast<predict::Resource>(i))), one.idle.value(), one.burst.value(),
+               one.amount, cycle_time(one).value(), duty(one), mean_load(one)});
+  }
+  return table;
+}
+
+// By Driple's published weights, for a GraphDef.
+Status predict_by_weights(Context& context, const Arguments& arguments, std::string_view bytes) {
+  const OptionValues& options = arguments.options;
+  const std::string& path = options.text("predictor");
+  if (arguments.words.size() != 1) return Error::invalid("published weights answer for one GraphDef at a time");
+  if (options.text("frequencies").empty()) {
+    return Error::invalid(
+        fmt::format("{} is a file of PyTorch's: --frequencies FILE is needed beside it (operators and "
+                    "their shares, published as node_frequency.csv)",
+                    path));
+  }
+  ORRERY_TRY(const std::vector<double> maxima, parse_maxima(options.text("maxima")));
+  ORRERY_TRY(const predict::Inspector inspector, read_inspector(bytes, path));
+  ORRERY_TRY(const predict::BuiltGraph built, read_graph(context.env.files, arguments.words[0], options));
+  const auto groups = static_cast<std::size_t>(options.integer("groups"));
+  ORRERY_TRY(const predict::NodeGraph merged,
+             grouped(built.graph, groups, {.seed = static_cast<std::uint64_t>(options.integer("group-seed"))}));
+  ORRERY_TRY(const std::vector<double> answer, inspector.predict(merged));
+  ORRERY_TRY(const ResourceFigures figures, predict::resource_figures(answer, maxima));
+  const bool has_maxima = !options.text("maxima").empty();
+  ORRERY_TRY_VOID(context.print_table(has_maxima ? figures_table(figures) : shares_table(figures), options));
+  if (!for_people(options)) return {};
+  std::size_t unknown = 0;
+  for (const auto& [op, count] : built.unknown_ops) unknown += count;
+  context.print(fmt::format("\n{} nodes in {} groups, {} without a known operator\n", built.graph.nodes.size(),
+                            merged.nodes.size(), unknown));
+  if (!has_maxima) context.print("shares of the largest values of the training; --maxima turns them into units\n");
+  context.print("published weights have no measured errors: there are no intervals\n");
+  return {};
+}
+
+struct AnsweredRun {
+  RunPoint point;
+  predict::ResourcePrediction resources;
+};
+
+Table fitted_table(const std::vector<AnsweredRun>& runs) {
+  Table table({{"model", "model"},
+               {"batch", "batch", CellFormat::kInteger},
+               {"figure", "figure"},
+               {"value", "predicted", CellFormat::kNumber},
+               {"low", "low", CellFormat::kNumber},
+               {"high", "high", CellFormat::kNumber},
+               {"unit", "unit"},
+               {"in_domain", "in domain"}});
+  for (const AnsweredRun& run : runs) {
+    for (const predict::PredictedFigure& figure : run.resources.figures) {
+      table.add({run.point.model, run.point.run.graph.batch(), figure.label.name, figure.value, figure.low, figure.high,
+                 figure.label.unit, run.resources.in_domain});
+    }
+  }
+  return table;
+}
+
+// Cycle, duty and mean load of the resources whose idling, burst and amount a file has.
+std::string burst_text(const AnsweredRun& run) {
+  std::string text;
+  const auto& figures = run.resources.figures;
+  for (std::size_t i = 0; i + 2 < figures.size(); ++i) {
+    const std::string& name = figures[i].label.name;
+    constexpr std::string_view kIdle = " idle";
+    if (!name.ends_with(kIdle)) continue;
+    const std::string resource = name.substr(0, name.size() - kIdle.size());
+    if (figures[i + 1].label.name != resource + " burst" || figures[i + 2].label.name != resource + " amount") continue;
+    const predict::BurstFigures one{
+        .idle = Seconds(figures[i].value), .burst = Seconds(figures[i + 1].value), .amount = figures[i + 2].value};
+    text += fmt::format("  {:<12} cycle {}, {:.0f} % of it bursting, mean load {} {}\n", resource,
+                        format_seconds(cycle_time(one)), 100 * duty(one), format_number(mean_load(one), 4),
+                        figures[i + 2].label.unit);
+  }
+  return text;
+}
+
+// By a file that `orrery fit --form driple` made.
+Status predict_by_fitted(Context& context, const Arguments& arguments, std::string_view bytes) {
+  const OptionValues& options = arguments.options;
+  const std::string& path = options.text("predictor");
+  auto model = predict::parse_resource_model(bytes);
+  if (!model) return std::move(model).error().with_context(path);
+  auto fitted = predict::FittedResources::make(std::move(*model));
+  if (!fitted) return std::move(fitted).error().with_context(path);
+  ORRERY_TRY(std::vector<RunPoint> points, expand_runs(context.env, arguments.words, options));
+  std::vector<AnsweredRun> runs;
+  for (RunPoint& point : points) {
+    auto resources = fitted->predict(point.run);
+    if (!resources) return std::move(resources).error().with_context(point.model);
+    runs.push_back({std::move(point), std::move(*resources)});
+  }
+  ORRERY_TRY_VOID(context.print_table(fitted_table(runs), options));
+  if (!for_people(options)) return {};
+  for (const AnsweredRun& run : runs) {
+    const std::string bursts = burst_text(run);
+    if (!bursts.empty())
+      context.print(fmt::format("\n{}, batch {}\n{}", run.point.model, run.point.run.graph.batch(), bursts));
+    for (const std::string& note : run.resources.notes) context.print(fmt::format("\n{}: {}", run.point.model, note));
+    if (!run.resources.notes.empty()) context.print("\n");
+  }
+  const predict::ResourceModel& known = fitted->model();
+  context.print(
+      fmt::format("\nlow and high: 80 % interval\nlearned from {}: {} of them in {} steps; RMSE over the range "
+                  "{:.3f} on {} left out\n",
+                  known.measured, known.runs, known.steps, known.error(), known.left_out));
+  return {};
+}
+
+}  // namespace
+
+Status predict_resources(Context& context, const Arguments& arguments) {
+  const std::string& path = arguments.options.text("predictor");
+  if (path == "auto" || path == "analytic" || path == "operators") {
+    return Error::invalid(
+        "--resources needs a network of resources, and none ships with this program. Give --predictor FILE: a file "
+        "that "
+        "`orrery fit SOURCE --form driple --out FILE` learned from measured figures, or, for a TensorFlow 1.x "
+        "GraphDef, "
+        "Driple's published weights (pre-train.pkl) with --frequencies node_frequency.csv");
+  }
+  ORRERY_TRY(const std::string bytes, context.env.files.read(path, predict::kModelMax));
+  auto file = predict::model_file(bytes);
+  if (!file) return std::move(file).error().with_context(path);
+  if (file->kind == predict::ModelKind::kResources) return predict_by_fitted(context, arguments, bytes);
+  if (file->kind == predict::ModelKind::kWeights) return predict_by_weights(context, arguments, bytes);
+  return Error::unsupported(
+      fmt::format("{}: {}, which does not predict resources; {} reads it", path, file->noun, file->used_by));
+}
+
+std::vector<OptionRecord> resource_question_options() {
+  return {flag_option("resources",
+                      "predict bursts and idling of GPU, memory and network instead of times, by a network that "
+                      "`orrery fit --form driple` made or that Driple published (--predictor FILE)"),
+          text_option("frequencies", "", "CSV of operators and their shares in a corpus, beside published weights")
+              .in("FILE"),
+          text_option("node-device", "GPU", "published weights look at nodes of a GraphDef whose device contains this")
+              .in("TEXT"),
+          integer_option("groups", 100, "groups that nodes of a GraphDef are merged into for published weights")
+              .bounds(1, 10'000),
+          integer_option("group-seed", 42, "seed of these groups").bounds(0, 1e15),
+          text_option("maxima", "",
+                      "the largest value of each figure in the training of published weights, separated by commas")
+              .in("NUMBERS")};
+}
+
+}  // namespace orrery::cli
