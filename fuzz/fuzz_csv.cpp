@@ -6,7 +6,7 @@
 
 #include "base/csv.h"
 #include "base/table.h"
-#include "predict/evaluate/memory_suite.h"
+#include "lab/evaluate/memory_suite.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;
@@ -23,6 +23,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = parse_csv(copy.to_csv());
   // A row of one empty field looks like a blank line, which readers skip.
   if (!again || again->header != table->header || again->rows.size() > table->rows.size()) std::abort();
-  (void)predict::score_memory(text);
+  (void)lab::score_memory(text);
   return 0;
 }

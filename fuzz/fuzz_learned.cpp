@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "lab/methods/layer_rows.h"
+#include "lab/methods/operator_graph.h"
 #include "predict/driple/resource_model.h"
 #include "predict/jobs/job_utilisation_model.h"
 #include "predict/learn/boosted_trees.h"
@@ -13,9 +15,7 @@
 #include "predict/learn/ridge.h"
 #include "predict/measured/measured_model.h"
 #include "predict/neural/ets_network_model.h"
-#include "predict/operators/layer_rows.h"
 #include "predict/operators/operator_data.h"
-#include "predict/operators/operator_graph.h"
 #include "predict/operators/operator_model.h"
 #include "predict/registry/model_file.h"
 #include "predict/regression/regression_model.h"
@@ -24,6 +24,7 @@ namespace {
 
 using namespace orrery;
 using namespace orrery::predict;
+using namespace orrery::lab;
 
 void read_trees(std::string_view bytes) {
   ByteReader in(bytes);

@@ -20,12 +20,17 @@ cli::Command commands_command() {
 }
 
 const std::vector<cli::Command>& lab_commands() {
-  static const std::vector<cli::Command> kCommands = {
-      reference_command(),           experiment_fragmentation_command(),
-      experiment_policies_command(), experiment_optimus_command(),
-      experiment_gandiva_command(),  experiment_prediction_error_command(),
-      experiment_all_command(),      plan_loop_command(),
-      plan_prototype_command(),      commands_command()};
+  static const std::vector<cli::Command> kCommands = {reference_command(),
+                                                      experiment_fragmentation_command(),
+                                                      experiment_policies_command(),
+                                                      experiment_optimus_command(),
+                                                      experiment_gandiva_command(),
+                                                      experiment_prediction_error_command(),
+                                                      experiment_all_command(),
+                                                      plan_loop_command(),
+                                                      plan_prototype_command(),
+                                                      dataset_check_command(),
+                                                      commands_command()};
   return kCommands;
 }
 

@@ -16,6 +16,7 @@ cli::Command experiment_prediction_error_command();
 cli::Command experiment_all_command();
 cli::Command plan_loop_command();
 cli::Command plan_prototype_command();
+cli::Command dataset_check_command();
 cli::Command commands_command();
 
 const std::vector<cli::Command>& lab_commands();

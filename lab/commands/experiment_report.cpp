@@ -14,7 +14,7 @@ Status print_report(Context& context, const ExperimentReport& report, const Opti
   if (!options.has("plots")) return {};
   const std::string& folder = options.text("plots");
   ORRERY_TRY_VOID(context.env.files.make_directory(folder));
-  for (const ReportFigure& figure : report.figures) {
+  for (const ExperimentFigure& figure : report.figures) {
     const std::string path = folder + "/" + figure.file;
     ORRERY_TRY_VOID(context.env.files.write_atomically(path, figure.svg));
     if (!options.flag("json")) context.print("wrote " + path + "\n");

@@ -19,7 +19,7 @@ void expect_whole(const ExperimentReport& report, const std::vector<std::string>
     EXPECT_FALSE(json[key].empty()) << key;
   }
   EXPECT_EQ(json["findings"].size(), report.findings.size());
-  for (const ReportFigure& figure : report.figures) {
+  for (const ExperimentFigure& figure : report.figures) {
     EXPECT_TRUE(figure.svg.starts_with("<")) << figure.file;
     EXPECT_EQ(figure.svg.find("no data"), std::string::npos) << figure.file;
   }

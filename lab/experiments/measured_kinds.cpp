@@ -4,11 +4,11 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "predict/readers/polimi_runs.h"
+#include "lab/evaluate/polimi_runs.h"
 
 namespace orrery::lab {
 
-using predict::PolimiRun;
+using PolimiRun;
 
 namespace {
 
@@ -62,7 +62,7 @@ Result<std::vector<KindTimes>> measured_times(const plan::Market& market, env::F
   const std::map<std::string, int> most = gpus_by_type(market);
   std::vector<KindTimes> all;
   for (const JobKind& kind : published_kinds()) {
-    ORRERY_TRY(const std::vector<PolimiRun> runs, predict::read_polimi_runs(files, folder, std::string(kind.table)));
+    ORRERY_TRY(const std::vector<PolimiRun> runs, read_polimi_runs(files, folder, std::string(kind.table)));
     KindTimes times;
     for (const auto& [gpu, gpus_max] : most) {
       const std::map<int, double> medians = medians_of(runs, kind, gpu);

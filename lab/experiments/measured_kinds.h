@@ -1,7 +1,7 @@
 #pragma once
 // The kinds of published_jobs.h with times that were measured instead of predicted.
 //
-// A folder has a table of runs for each kind (predict/readers/polimi_runs.h; JobKind::table). The time of a kind on g
+// A folder has a table of runs for each kind (lab/evaluate/polimi_runs.h; JobKind::table). The time of a kind on g
 // GPUs of a type is the median of the runs with its batch; numbers of GPUs nobody measured get a + b/g, with a, b ≥ 0
 // by least squares on the medians of a sample. A type of GPU with fewer than two measured numbers is left out.
 

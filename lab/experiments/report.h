@@ -22,14 +22,14 @@ struct ReportTable {
   Table table;
 };
 
-struct ReportFigure {
+struct ExperimentFigure {
   std::string file;  // "optimus-errors.svg"
   std::string svg;
 };
 
 struct ExperimentReport {
   std::vector<ReportTable> tables{};
-  std::vector<ReportFigure> figures{};
+  std::vector<ExperimentFigure> figures{};
   std::vector<Finding> findings{};
 
   std::string to_text() const;

@@ -105,7 +105,7 @@ Status run_distributed_predict(Context& context, const Arguments& arguments) {
   }
   if (options.flag("json") || options.flag("csv")) return {};
   context.print(
-      fmt::format("\nA worker on {}, learned from {} measured jobs; figures of jobs left out were off by "
+      fmt::format("\nA worker on {}, learned from {} measured jobs; metrics of jobs left out were off by "
                   "{:.0f} % on average, and four of five are inside the intervals.\n",
                   model.machine, model.jobs, 100 * model.error));
   return {};

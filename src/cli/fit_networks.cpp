@@ -180,7 +180,7 @@ Status fit_driple_form(Context& context, const Arguments& arguments) {
   ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("out"), bytes));
   ORRERY_TRY_VOID(drop_checkpoint(context, training, fitted->steps));
   Table table({{"model", "model"},
-               {"figure", "figure"},
+               {"metric", "metric"},
                {"unit", "unit"},
                {"error", "RMSE / range of runs left out", CellFormat::kNumber},
                {"low", "interval, from", CellFormat::kNumber},
@@ -189,9 +189,9 @@ Status fit_driple_form(Context& context, const Arguments& arguments) {
                {"left_out", "left out", CellFormat::kInteger},
                {"steps", "steps", CellFormat::kInteger},
                {"bytes", "size", CellFormat::kBytes, false}});
-  for (std::size_t i = 0; i < fitted->figures.size(); ++i) {
-    const predict::Interval interval = fitted->intervals.interval(1, fitted->figures[i].name);
-    table.add({options.text("out"), fitted->figures[i].name, fitted->figures[i].unit, fitted->errors[i], interval.low,
+  for (std::size_t i = 0; i < fitted->metrics.size(); ++i) {
+    const predict::Interval interval = fitted->intervals.interval(1, fitted->metrics[i].name);
+    table.add({options.text("out"), fitted->metrics[i].name, fitted->metrics[i].unit, fitted->errors[i], interval.low,
                interval.high, static_cast<std::int64_t>(fitted->runs), static_cast<std::int64_t>(fitted->left_out),
                static_cast<std::int64_t>(fitted->steps), static_cast<double>(bytes.size())});
   }

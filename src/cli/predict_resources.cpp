@@ -18,16 +18,16 @@ namespace orrery::cli {
 
 namespace {
 
-using predict::ResourceFigures;
+using predict::ResourceMetrics;
 
 // Twelve numbers above 0, separated by commas; empty: all 1.
 Result<std::vector<double>> parse_maxima(const std::string& text) {
-  if (text.empty()) return std::vector<double>(predict::kFigures, 1.0);
+  if (text.empty()) return std::vector<double>(predict::kMetrics, 1.0);
   std::vector<double> maxima;
   for (const std::string& word : split(text, ',')) maxima.push_back(parse_number(word).value_or(0));
   const bool all_positive = std::all_of(maxima.begin(), maxima.end(), [](double one) { return one > 0; });
-  if (maxima.size() == predict::kFigures && all_positive) return maxima;
-  return Error::invalid(fmt::format("--maxima: expected {} numbers above 0, got {}", predict::kFigures, quote(text)));
+  if (maxima.size() == predict::kMetrics && all_positive) return maxima;
+  return Error::invalid(fmt::format("--maxima: expected {} numbers above 0, got {}", predict::kMetrics, quote(text)));
 }
 
 Result<predict::Inspector> read_inspector(std::string_view bytes, const std::string& path) {
@@ -35,9 +35,9 @@ Result<predict::Inspector> read_inspector(std::string_view bytes, const std::str
   if (!checkpoint) return std::move(checkpoint).error().with_context(path);
   auto inspector = predict::Inspector::make(*checkpoint);
   if (!inspector) return std::move(inspector).error().with_context(path);
-  if (inspector->outputs() != predict::kFigures) {
+  if (inspector->outputs() != predict::kMetrics) {
     return Error::invalid(
-        fmt::format("{}: it answers {} figures, not {}", path, inspector->outputs(), predict::kFigures));
+        fmt::format("{}: it answers {} metrics, not {}", path, inspector->outputs(), predict::kMetrics));
   }
   return inspector;
 }
@@ -52,19 +52,19 @@ Result<predict::BuiltGraph> read_graph(env::Files& files, const std::string& pat
 }
 
 // Without the largest values of the training everything is a share of them, and times cannot be added.
-Table shares_table(const ResourceFigures& figures) {
+Table shares_table(const ResourceMetrics& metrics) {
   Table table({{"resource", "resource"},
                {"idle_share", "idle", CellFormat::kNumber},
                {"burst_share", "burst", CellFormat::kNumber},
                {"amount_share", "amount", CellFormat::kNumber}});
-  for (std::size_t i = 0; i < figures.size(); ++i) {
-    table.add({std::string(to_string(static_cast<predict::Resource>(i))), figures[i].idle.value(),
-               figures[i].burst.value(), figures[i].amount});
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    table.add({std::string(to_string(static_cast<predict::Resource>(i))), metrics[i].idle.value(),
+               metrics[i].burst.value(), metrics[i].amount});
   }
   return table;
 }
 
-Table figures_table(const ResourceFigures& figures) {
+Table metrics_table(const ResourceMetrics& metrics) {
   Table table({{"resource", "resource"},
                {"idle_s", "idle", CellFormat::kSeconds},
                {"burst_s", "burst", CellFormat::kSeconds},
@@ -72,8 +72,8 @@ Table figures_table(const ResourceFigures& figures) {
                {"cycle_s", "cycle", CellFormat::kSeconds},
                {"duty", "bursting", CellFormat::kPercent},
                {"mean_load", "mean load", CellFormat::kNumber}});
-  for (std::size_t i = 0; i < figures.size(); ++i) {
-    const predict::BurstFigures& one = figures[i];
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const predict::BurstMetrics& one = metrics[i];
     table.add({std::string(to_string(static_cast<predict::Resource>(i))), one.idle.value(), one.burst.value(),
                one.amount, cycle_time(one).value(), duty(one), mean_load(one)});
   }
@@ -98,9 +98,9 @@ Status predict_by_weights(Context& context, const Arguments& arguments, std::str
   ORRERY_TRY(const predict::NodeGraph merged,
              grouped(built.graph, groups, {.seed = static_cast<std::uint64_t>(options.integer("group-seed"))}));
   ORRERY_TRY(const std::vector<double> answer, inspector.predict(merged));
-  ORRERY_TRY(const ResourceFigures figures, predict::resource_figures(answer, maxima));
+  ORRERY_TRY(const ResourceMetrics metrics, predict::resource_metrics(answer, maxima));
   const bool has_maxima = !options.text("maxima").empty();
-  ORRERY_TRY_VOID(context.print_table(has_maxima ? figures_table(figures) : shares_table(figures), options));
+  ORRERY_TRY_VOID(context.print_table(has_maxima ? metrics_table(metrics) : shares_table(metrics), options));
   if (!for_people(options)) return {};
   std::size_t unknown = 0;
   for (const auto& [op, count] : built.unknown_ops) unknown += count;
@@ -119,16 +119,16 @@ struct AnsweredRun {
 Table fitted_table(const std::vector<AnsweredRun>& runs) {
   Table table({{"model", "model"},
                {"batch", "batch", CellFormat::kInteger},
-               {"figure", "figure"},
+               {"metric", "metric"},
                {"value", "predicted", CellFormat::kNumber},
                {"low", "low", CellFormat::kNumber},
                {"high", "high", CellFormat::kNumber},
                {"unit", "unit"},
                {"in_domain", "in domain"}});
   for (const AnsweredRun& run : runs) {
-    for (const predict::PredictedFigure& figure : run.resources.figures) {
-      table.add({run.point.model, run.point.run.graph.batch(), figure.label.name, figure.value, figure.low, figure.high,
-                 figure.label.unit, run.resources.in_domain});
+    for (const predict::PredictedMetric& metric : run.resources.metrics) {
+      table.add({run.point.model, run.point.run.graph.batch(), metric.label.name, metric.value, metric.low, metric.high,
+                 metric.label.unit, run.resources.in_domain});
     }
   }
   return table;
@@ -137,18 +137,18 @@ Table fitted_table(const std::vector<AnsweredRun>& runs) {
 // Cycle, duty and mean load of the resources whose idling, burst and amount a file has.
 std::string burst_text(const AnsweredRun& run) {
   std::string text;
-  const auto& figures = run.resources.figures;
-  for (std::size_t i = 0; i + 2 < figures.size(); ++i) {
-    const std::string& name = figures[i].label.name;
+  const auto& metrics = run.resources.metrics;
+  for (std::size_t i = 0; i + 2 < metrics.size(); ++i) {
+    const std::string& name = metrics[i].label.name;
     constexpr std::string_view kIdle = " idle";
     if (!name.ends_with(kIdle)) continue;
     const std::string resource = name.substr(0, name.size() - kIdle.size());
-    if (figures[i + 1].label.name != resource + " burst" || figures[i + 2].label.name != resource + " amount") continue;
-    const predict::BurstFigures one{
-        .idle = Seconds(figures[i].value), .burst = Seconds(figures[i + 1].value), .amount = figures[i + 2].value};
+    if (metrics[i + 1].label.name != resource + " burst" || metrics[i + 2].label.name != resource + " amount") continue;
+    const predict::BurstMetrics one{
+        .idle = Seconds(metrics[i].value), .burst = Seconds(metrics[i + 1].value), .amount = metrics[i + 2].value};
     text += fmt::format("  {:<12} cycle {}, {:.0f} % of it bursting, mean load {} {}\n", resource,
                         format_seconds(cycle_time(one)), 100 * duty(one), format_number(mean_load(one), 4),
-                        figures[i + 2].label.unit);
+                        metrics[i + 2].label.unit);
   }
   return text;
 }
@@ -193,7 +193,7 @@ Status predict_resources(Context& context, const Arguments& arguments) {
     return Error::invalid(
         "--resources needs a network of resources, and none ships with this program. Give --predictor FILE: a file "
         "that "
-        "`orrery fit SOURCE --form driple --out FILE` learned from measured figures, or, for a TensorFlow 1.x "
+        "`orrery fit SOURCE --form driple --out FILE` learned from measured metrics, or, for a TensorFlow 1.x "
         "GraphDef, "
         "Driple's published weights (pre-train.pkl) with --frequencies node_frequency.csv");
   }
@@ -218,7 +218,7 @@ std::vector<OptionRecord> resource_question_options() {
               .bounds(1, 10'000),
           integer_option("group-seed", 42, "seed of these groups").bounds(0, 1e15),
           text_option("maxima", "",
-                      "the largest value of each figure in the training of published weights, separated by commas")
+                      "the largest value of each metric in the training of published weights, separated by commas")
               .in("NUMBERS")};
 }
 

@@ -145,7 +145,7 @@ void print_problems(Context& context, const OptionValues& options, const simulat
     context.print(
         fmt::format("\n{}: {} jobs ask for more GPUs than there are or their quota has, {} wait for machines that "
                     "never return; the "
-                    "figures are of the others\n",
+                    "metrics are of the others\n",
                     summary.policy, summary.too_large, summary.unfinished));
   }
 }
@@ -163,7 +163,7 @@ Status failure_of(const std::vector<simulate::SweepFailure>& failures, std::size
   }
   if (runs == 1) return Error(first.error.code(), texts.front());
   return Error(first.error.code(),
-               fmt::format("{} of {} runs gave no figures:\n  {}", failures.size(), runs, fmt::join(texts, "\n  ")));
+               fmt::format("{} of {} runs gave no metrics:\n  {}", failures.size(), runs, fmt::join(texts, "\n  ")));
 }
 
 // Every policy with every seed; nothing but figures is kept of a run.

@@ -112,7 +112,7 @@ Status without_failed(std::vector<Variant>& variants) {
   const std::size_t all = variants.size();
   std::erase_if(variants, [](const Variant& variant) { return variant.failure.has_value(); });
   return Error(*code,
-               fmt::format("{} of {} changes have no figures:\n  {}", texts.size(), all, fmt::join(texts, "\n  ")));
+               fmt::format("{} of {} changes have no metrics:\n  {}", texts.size(), all, fmt::join(texts, "\n  ")));
 }
 
 double mean_of(const Variant& variant, double Summary::*figure) {

@@ -18,7 +18,7 @@ LayerRun one_run() {
   return parse_layer_runs(kRuns).value().at(0);
 }
 
-TEST(LayerRuns, AreReadWithTheirFigures) {
+TEST(LayerRuns, AreReadWithTheirMetrics) {
   const LayerRun run = one_run();
   EXPECT_EQ(run.name, "a.out");
   ASSERT_EQ(run.layers.size(), 4U);

@@ -23,12 +23,12 @@ std::string_view to_string(Resource resource) {
 Result<ResourceMetrics> resource_metrics(std::span<const double> answer, std::span<const double> maxima) {
   if (answer.size() != kMetrics || maxima.size() != kMetrics) {
     return Error::invalid(
-        fmt::format("expected {} figures and as many maxima, got {} and {}", kMetrics, answer.size(), maxima.size()));
+        fmt::format("expected {} metrics and as many maxima, got {} and {}", kMetrics, answer.size(), maxima.size()));
   }
   std::array<double, kMetrics> values{};
   for (std::size_t i = 0; i < kMetrics; ++i) {
     values[i] = std::max(0.0, answer[i] * maxima[i]);
-    if (!std::isfinite(answer[i] * maxima[i])) return Error::invalid(fmt::format("figure {} is not finite", i));
+    if (!std::isfinite(answer[i] * maxima[i])) return Error::invalid(fmt::format("metric {} is not finite", i));
   }
   ResourceMetrics metrics;
   for (std::size_t i = 0; i < kResources; ++i) {

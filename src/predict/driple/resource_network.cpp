@@ -22,9 +22,9 @@ Result<std::vector<double>> largest_of(std::span<const ResourceExample* const> e
   if (examples.empty() || examples.front()->used.empty()) return Error::invalid("no runs to learn from");
   std::vector<double> largest(examples.front()->used.size(), 0.0);
   for (const ResourceExample* example : examples) {
-    if (example->used.size() != largest.size()) return Error::invalid("runs with different numbers of figures");
+    if (example->used.size() != largest.size()) return Error::invalid("runs with different numbers of metrics");
     for (std::size_t i = 0; i < largest.size(); ++i) {
-      if (!std::isfinite(example->used[i])) return Error::invalid("a figure is not finite");
+      if (!std::isfinite(example->used[i])) return Error::invalid("a metric is not finite");
       largest[i] = std::max(largest[i], example->used[i]);
     }
   }

@@ -64,7 +64,7 @@ Result<ResourceNetwork> ResourceNetwork::from_bytes(std::string_view bytes) {
   std::vector<double> largest(metrics);
   for (double& one : largest) {
     ORRERY_TRY(one, in.f64());
-    if (!std::isfinite(one) || !(one > 0)) return Error::invalid("the largest value of a figure is not above 0");
+    if (!std::isfinite(one) || !(one > 0)) return Error::invalid("the largest value of a metric is not above 0");
   }
   if (features.columns() != kResourceNodeInputs || largest.size() != static_cast<std::size_t>(form.outputs) ||
       options.grouping.groups == 0 || !(options.grouping.share >= 0)) {

@@ -26,7 +26,7 @@ Result<ResourceTrees> ResourceTrees::fit(std::span<const ResourceExample* const>
   for (std::size_t metric = 0; metric < examples.front()->used.size(); ++metric) {
     for (std::size_t i = 0; i < examples.size(); ++i) {
       if (examples[i]->used.size() != examples.front()->used.size()) {
-        return Error::invalid("runs with different numbers of figures");
+        return Error::invalid("runs with different numbers of metrics");
       }
       targets[i] = examples[i]->used[metric];
     }

@@ -144,12 +144,12 @@ Result<JobUtilisation> JobUtilisation::read(ByteReader& in) {
   for (auto& resource : use.metrics_) {
     for (Figure& metric : resource) {
       ORRERY_TRY(const std::uint8_t is_zero, in.u8());
-      if (is_zero > 1) return Error::invalid("a figure that is neither 0 nor learned");
+      if (is_zero > 1) return Error::invalid("a metric that is neither 0 nor learned");
       metric.is_zero = is_zero == 1;
       if (metric.is_zero) continue;
       ORRERY_TRY(metric.regression, TimeRegression::read(in));
       if (!metric.regression.takes(size_names().size(), feature_names().size())) {
-        return Error::invalid("a figure that was learned from other features");
+        return Error::invalid("a metric that was learned from other features");
       }
     }
   }

@@ -14,7 +14,7 @@ namespace orrery::predict {
 
 namespace {
 
-constexpr std::size_t kRowsMax = 100'000, kFiguresMax = 256;
+constexpr std::size_t kRowsMax = 100'000, kMetricsMax = 256;
 
 // A run whose graph waits for the shares of operators.
 struct Pending {
@@ -52,7 +52,7 @@ Result<std::vector<LayerRun>> read_layer_runs(env::Files& files, const std::stri
 }
 
 // "cpu burst [s]" is "cpu burst" in "s"; what has no bracket has no unit.
-FigureLabel label_of(std::string_view column) {
+MetricLabel label_of(std::string_view column) {
   const std::size_t bracket = column.rfind('[');
   if (bracket != std::string_view::npos && column.ends_with(']')) {
     return {std::string(trim(column.substr(0, bracket))),
@@ -83,7 +83,7 @@ Result<ResourceSet> read_layer_set(env::Files& files, const std::string& folder,
   ORRERY_TRY(std::vector<LayerRun> runs, read_layer_runs(files, folder));
   ResourceSet set{.measured = fmt::format("{} runs of multi-layer perceptrons on a GPU", runs.size()),
                   .form = GraphForm::kForward,
-                  .figures = {{"peak memory", "MiB"},
+                  .metrics = {{"peak memory", "MiB"},
                               {"GPU utilisation", "%"},
                               {"graphics engine active", ""},
                               {"multiprocessors active", ""},
@@ -107,7 +107,7 @@ Result<ResourceSet> job_resource_set(const profile::JobSet& jobs,
                                      const std::optional<OpFrequencies>& given) {
   ResourceSet set{.measured = {},
                   .form = GraphForm::kTraining,
-                  .figures = driple_labels({"memory", "cpu", "receive", "transmit"}, {"B", "cores", "B/s", "B/s"}),
+                  .metrics = driple_labels({"memory", "cpu", "receive", "transmit"}, {"B", "cores", "B/s", "B/s"}),
                   .frequencies = {},
                   .examples = {}};
   std::vector<Pending> pending;
@@ -140,21 +140,21 @@ Result<ResourceSet> parse_resource_table(std::string_view csv, std::string_view 
   };
   const auto model = place("model"), batch = place("batch"), optimizer = place("optimizer");
   if (!model || !batch) return at_line(name, 1, "no column model or no column batch");
-  if (table->rows.size() > kRowsMax || table->header.size() > kFiguresMax) {
-    return at_line(name, 1, fmt::format("more than {} runs or {} columns", kRowsMax, kFiguresMax));
+  if (table->rows.size() > kRowsMax || table->header.size() > kMetricsMax) {
+    return at_line(name, 1, fmt::format("more than {} runs or {} columns", kRowsMax, kMetricsMax));
   }
   ResourceSet set{.measured = fmt::format("{} runs of {}", table->rows.size(), name),
                   .form = GraphForm::kTraining,
-                  .figures = {},
+                  .metrics = {},
                   .frequencies = {},
                   .examples = {}};
   std::vector<std::size_t> columns;
   for (std::size_t i = 0; i < table->header.size(); ++i) {
     if (i == *model || i == *batch || (optimizer && i == *optimizer)) continue;
     columns.push_back(i);
-    set.figures.push_back(label_of(table->header[i]));
+    set.metrics.push_back(label_of(table->header[i]));
   }
-  if (columns.empty()) return at_line(name, 1, "no column of a figure beside model, batch and optimizer");
+  if (columns.empty()) return at_line(name, 1, "no column of a metric beside model, batch and optimizer");
   std::vector<Pending> pending;
   for (const CsvRow& row : table->rows) {
     const auto size = parse_number(trim(row.fields[*batch]));

@@ -2,8 +2,8 @@
 // Measured use of resources by trainings, each run with its graph, in the three forms there are:
 //
 //   a folder of GPUMemNet's (driple/layer_runs.h)  multi-layer perceptrons: peak memory and five kinds of activity
-//   a set of measured jobs (profile/jobs)          Driple's twelve figures of a worker of a data-parallel job
-//   a table (docs/formats/resources.md)            CSV: model, batch, and a column for every figure
+//   a set of measured jobs (profile/jobs)          Driple's twelve metrics of a worker of a data-parallel job
+//   a table (docs/formats/resources.md)            CSV: model, batch, and a column for every metric
 
 #include <functional>
 #include <optional>
