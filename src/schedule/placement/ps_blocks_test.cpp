@@ -26,7 +26,7 @@ TEST(PsBlocks, ALargeBlockIsCutAndSmallOnesFillUp) {
   EXPECT_EQ(loads_of(pieces, 2), (std::vector<std::int64_t>{50, 50}));
 }
 
-TEST(PsBlocks, EveryParameterIsHeldOnceAndNobodyHasMuchMoreThanHisShare) {
+TEST(PsBlocks, EveryParameterIsHeldOnceAndNoServerHasMuchMoreThanItsShare) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed);
     std::vector<std::int64_t> sizes;
@@ -40,7 +40,7 @@ TEST(PsBlocks, EveryParameterIsHeldOnceAndNobodyHasMuchMoreThanHisShare) {
     const auto loads = loads_of(pieces, servers);
     const double all = std::accumulate(loads.begin(), loads.end(), 0.0), share = all / static_cast<double>(servers);
     EXPECT_LE(static_cast<double>(*std::max_element(loads.begin(), loads.end())), share * 1.6 + 1) << "seed " << seed;
-    // Whole blocks in turn, as others deal them out, are never more even.
+    // Whole blocks in turn, as other systems distribute them, are never more even.
     std::vector<std::int64_t> in_turn(servers, 0);
     for (std::size_t b = 0; b < sizes.size(); ++b) in_turn[b % servers] += sizes[b];
     EXPECT_LE(*std::max_element(loads.begin(), loads.end()), *std::max_element(in_turn.begin(), in_turn.end()));
