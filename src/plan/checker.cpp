@@ -79,7 +79,7 @@ int nodes_with(const Plan& plan, std::size_t job) {
   return nodes;
 }
 
-// With what is lost unless the job goes on as it is.
+// With what the job loses unless it continues as it is.
 long double time_in_plan(const Instance& instance, const Plan& plan, const Node& node, const RunningJob& one) {
   const Job& job = instance.jobs[one.job];
   if (const int machines = job.machines_s.empty() ? 1 : nodes_with(plan, one.job); machines > 1)

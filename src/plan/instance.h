@@ -26,7 +26,7 @@ inline constexpr std::size_t kJobsMax = 100'000;
 inline constexpr std::size_t kQuotasMax = 100;
 inline constexpr double kPriceMaxUsdH = 1e5;
 inline constexpr double kTimeMaxS = 1e9;
-inline constexpr double kCostMaxUsd = 1e15;  // all jobs at their worst; doubles still tell tenths of a dollar apart
+inline constexpr double kCostMaxUsd = 1e15;  // all jobs at their worst; doubles still distinguish tenths of a dollar
 
 struct VmType {
   std::string name;
@@ -80,12 +80,12 @@ struct Instance {
 // that break a limit by themselves; says which and by how much.
 Result<Instance> read_instance(std::string_view text, const std::string& name);
 
-// The time left of a job on `gpus` GPUs of a machine of that type, on spot machines the expected one; nothing if it
+// The time left of a job on `gpus` GPUs of a machine of that type, on spot machines the expected one; no value if it
 // cannot run there.
 std::optional<double> time_s(const Job& job, const VmType& type, int gpus);
-// The same, and what it loses before unless it goes on as it is.
+// The same, plus what it loses before unless it continues as it is.
 std::optional<double> run_s(const Instance& instance, const Job& job, std::size_t vm, int gpus);
-// What the job takes of each of g GPUs; 0 if nothing is said.
+// The share of each of g GPUs that the job uses; 0 if it is not stated.
 double memory_gib(const Job& job, int gpus);
 
 }  // namespace orrery::plan

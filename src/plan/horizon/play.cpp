@@ -115,7 +115,7 @@ class Player {
     rent(t);
   }
 
-  // Somebody has come, has ended, or should have.
+  // A task has come, has ended, or should have.
   bool is_news(int t) {
     bool news = t == 0 || ended_;
     ended_ = false;
@@ -152,7 +152,7 @@ class Player {
       if (one.mode) {
         task.runs = true;
         task.modes = {*one.mode};
-        // Who is late already is expected to take one period more.
+        // A task that is late already is expected to take one period more.
         task.modes[0].time_s = std::max(1e-3, one.started * problem_.period_s + one.mode->time_s - now);
       }
       seen.tasks.push_back(std::move(task));
@@ -209,7 +209,7 @@ class Player {
   bool ended_ = false;
 };
 
-// What somebody pays at least who knows the scenario. Precondition: every task has ended in it.
+// The least cost of a planner that knows the scenario. Precondition: every task has ended in it.
 double known_bound(const Problem& problem, const Scenario& scenario, double paid_usd, int rounds) {
   Problem known = problem;
   known.budgets.clear();

@@ -1,7 +1,7 @@
 #pragma once
 // Schedules without a solver.
 //
-//   1. Greedy: tasks one by one, each in its cheapest way beside those before it (ledger.h), by due date, by
+//   1. Greedy: tasks one by one, each by its cheapest configuration beside those before it (ledger.h), by due date, by
 //      what can be late, by size, and by submission; the cheapest of the four.
 //   2. `rounds` times: up to four tasks, or a sixth of all, drawn by chance or from the same time, are taken out
 //      and put back in another order. Kept unless it costs more than a share that falls to 0; the best of all is
