@@ -1,5 +1,5 @@
 #pragma once
-// SHA-256 (FIPS 180-4) and the proof that one knows a secret, HMAC (RFC 2104) on it.
+// SHA-256 (FIPS 180-4), and HMAC (RFC 2104) on it, the proof that one knows a secret.
 
 #include <string>
 #include <string_view>
