@@ -2,8 +2,8 @@
 // The translator behind translate_graphdef(), shared by the files with its rules. Not for use elsewhere.
 //
 // Every output of a node that the result needs is one of: a constant (weights, shapes and what is computed of them), a
-// value of the graph that is made, or a loss, of which nothing more is computed. Rules read inputs with constant_at()
-// and value_at() and end with give().
+// value of the graph that is made, or a loss, after which nothing more is computed. Rules read inputs with
+// constant_at() and value_at() and end with give().
 
 #include <string>
 #include <unordered_map>
@@ -72,7 +72,7 @@ class GraphDefTranslator {
   Result1 parameter(const Constant& weight);
   Result1 fixed(const Constant& constant, const std::string& name);
   std::vector<Bound> values();                // of the inputs that are values
-  bool is_only_use(std::size_t input) const;  // of this node's input: nobody else reads it
+  bool is_only_use(std::size_t input) const;  // of this node's input: no other node reads it
   void give(const Bound& bound, std::size_t output = 0);
   void give(Constant constant, std::size_t output = 0);
   void give_loss();

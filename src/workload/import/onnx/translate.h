@@ -7,7 +7,7 @@
 // 3. Otherwise the node's rule makes operators; a node without a rule becomes kOther, with the output shapes the file
 //    states.
 //
-// The batch. Files have it as a number in every shape they compute. Each value therefore carries where its batch is:
+// The batch. Files have it as a number in every shape they compute. Each value therefore records where its batch is:
 // the axis, and how many elements of that axis belong to one sample. A reshape keeps the order of elements, so the
 // stride of the batch does not change, and that tells which new dimension has it; that one is written as -1.
 // A batch the file leaves open is given a number that is unlikely to be met by chance (kOpenBatch) while translating.
