@@ -2,8 +2,8 @@
 // The kinds of published_jobs.h with times that were measured instead of predicted.
 //
 // A folder has a table of runs for each kind (predict/evaluate/polimi_runs.h; JobKind::table). The time of a kind on g
-// GPUs of a type is the median of the runs with its batch; numbers of GPUs nobody measured get a + b/g, with a, b ≥ 0
-// by least squares on the medians of a sample. A type of GPU with fewer than two measured numbers is left out.
+// GPUs of a type is the median of the runs with its batch; numbers of GPUs that were not measured get a + b/g, with a,
+// b ≥ 0 by least squares on the medians of a sample. A type of GPU with fewer than two measured numbers is left out.
 
 #include "env/files.h"
 #include "simulate/published_jobs.h"

@@ -89,7 +89,7 @@ std::string results_section(const Table& table) {
   return html_rows(rows);
 }
 
-// Who pays: mean completion times of jobs by how many GPUs they ask for.
+// Mean completion times of jobs by the number of GPUs they ask for: which jobs pay for a policy.
 std::string sizes_section(const ReportInput& input) {
   struct Sizes {
     std::string_view name;

@@ -9,8 +9,7 @@
 //   barrier      inside, between, inside
 //   consensus    inside, between, and the verdict inside
 //   others       a consensus on the description, then an all-reduce: reduce and reduce-scatter of the tensor, gathers
-//   of
-//                all tensors beside each other, zero where they are not ours
+//                of all tensors beside each other, zero where they are not ours
 //
 // S bytes, h hosts: the network carries 2·(h−1)/h·S per leader (clique or ring), for any number of processes. Tensors
 // are combined in rank order inside a host, and between hosts as the leaders' algorithm does; 16-bit floats are rounded
