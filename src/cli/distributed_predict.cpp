@@ -44,7 +44,7 @@ std::string amount_text(Resource resource, double value) {
   return format_bytes(Bytes(value)) + "/s";
 }
 
-// The step's time is by formulas: no metric that follows from it is surer than they are.
+// The step's time is by formulas: no metric that follows from it is more certain than they are.
 void widen(predict::PredictedUtilisation& use) {
   for (auto& metrics : use) {
     for (auto& [value, interval] : metrics) {
@@ -105,7 +105,7 @@ Status run_distributed_predict(Context& context, const Arguments& arguments) {
   }
   if (options.flag("json") || options.flag("csv")) return {};
   context.print(
-      fmt::format("\nA worker on {}, learned from {} measured jobs; figures of jobs left out were off by "
+      fmt::format("\nA worker on {}, learned from {} measured jobs; metrics of jobs left out were off by "
                   "{:.0f} % on average, and four of five are inside the intervals.\n",
                   model.machine, model.jobs, 100 * model.error));
   return {};

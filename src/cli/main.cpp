@@ -46,7 +46,7 @@ const Command* find_command(const std::vector<std::string>& words) {
   return found;
 }
 
-// The words before "--": what comes after them is for another program.
+// The words before "--"; those after it are for another program.
 bool has_word(const std::vector<std::string>& words, std::string_view wanted) {
   const auto end = std::find(words.begin(), words.end(), "--");
   return std::find(words.begin(), end, wanted) != end;
@@ -73,7 +73,7 @@ Outcome unknown_command(const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const Command& command : all_commands()) {
     names.push_back(command.name);
-    // "orrery model" alone: say what can follow.
+    // "orrery model" alone: prints what can follow.
     if (command.name.starts_with(words[0] + " ")) {
       return failure(Error::invalid(fmt::format("incomplete command \"{}\"; try `orrery {} {}`", words[0], command.name,
                                                 command.words)),

@@ -1,5 +1,5 @@
 #pragma once
-// The front door: a list of words in, output and exit code out.
+// The entry point: a list of words in, output and exit code out.
 
 #include <string>
 #include <vector>

@@ -42,7 +42,7 @@ Status run_oracle(Context& context, const OptionValues& options) {
         fmt::format("\n{} cases of kind {}, {} not run\n", report.cases.size(), report.kind, report.not_run()));
   }
   if (report.failed() == 0) return {};
-  return Error::infeasible(fmt::format("{} of {} cases are beyond their bar", report.failed(), report.cases.size()));
+  return Error::infeasible(fmt::format("{} of {} cases are beyond their target", report.failed(), report.cases.size()));
 }
 
 std::string log_csv(const simulate::JobTrace& job_trace, const std::vector<RunResult>& runs) {
@@ -167,13 +167,13 @@ void print_problems(Context& context, const OptionValues& options, const simulat
     context.print(
         fmt::format("\n{}: {} jobs ask for more GPUs than there are or their quota has, {} wait for machines that "
                     "never return; the "
-                    "figures are of the others\n",
+                    "metrics are of the others\n",
                     summary.policy, summary.too_large, summary.unfinished));
   }
 }
 
-// What runs without figures make of the command: nothing without any; otherwise an error that names them, after the
-// figures of the others were given.
+// The result of the command if runs have no metrics: success without any; otherwise an error that names them, after the
+// metrics of the others were printed.
 Status failure_of(const std::vector<simulate::SweepFailure>& failures, std::size_t runs) {
   if (failures.empty()) return {};
   const simulate::SweepFailure& first = failures.front();
@@ -185,10 +185,10 @@ Status failure_of(const std::vector<simulate::SweepFailure>& failures, std::size
   }
   if (runs == 1) return Error(first.error.code(), texts.front());
   return Error(first.error.code(),
-               fmt::format("{} of {} runs gave no figures:\n  {}", failures.size(), runs, fmt::join(texts, "\n  ")));
+               fmt::format("{} of {} runs gave no metrics:\n  {}", failures.size(), runs, fmt::join(texts, "\n  ")));
 }
 
-// Every policy with every seed; nothing but figures is kept of a run.
+// Every policy with every seed; only metrics are kept of a run.
 Status run_sweep(Context& context, const std::string& trace, const OptionValues& options,
                  const simulate::JobTraceFile& file, const ClusterChoice& cluster, const SimulationSetup& setups) {
   for (const char* name : {"report", "plots", "perfetto", "jobs", "log"}) {
@@ -250,7 +250,7 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   }
   if (options.flag("slurm") && !options.has("sweep")) return Error::invalid("--slurm keeps its runs in --sweep FILE");
   if (options.integer("seeds") > 1 || options.has("sweep")) {
-    if (explained) return Error::invalid("--explain tells of one run of each policy; leave out --seeds and --sweep");
+    if (explained) return Error::invalid("--explain describes one run of each policy; leave out --seeds and --sweep");
     return run_sweep(context, arguments.words[0], options, file, cluster, setups);
   }
   simulate::RunSetup setup = setups.with_seed(static_cast<std::uint64_t>(options.integer("seed")));

@@ -397,7 +397,7 @@ class CatalogReader {
     for (const auto& [name, known] : unknown) {
       count(Kind::kUnknownDevice).kept += known->rows;
       list({known->first_line, Kind::kUnknownDevice, false, std::string(names_[kAccelerator]),
-            fmt::format("no figures of {}; {} row{} listed, but not predicted", quote(name), known->rows,
+            fmt::format("no specifications of {}; {} row{} listed, but not predicted", quote(name), known->rows,
                         known->rows == 1 ? "" : "s")});
     }
   }

@@ -507,7 +507,7 @@ class Engine {
     if (result_.unfinished.size() > kNamed) names += ", …";
     const std::size_t count = result_.unfinished.size();
     return Error::internal(fmt::format(
-        "{} left {} of {} behind that the machines can run ({}): a defect of the policy, so it has no figures",
+        "{} left {} of {} behind that the machines can run ({}): a defect of the policy, so it has no metrics",
         result_.policy, count == 1 ? "1 job" : fmt::format("{} jobs", count), result_.jobs.size(), names));
   }
 

@@ -145,7 +145,7 @@ class Launcher {
   void endure(const Status& status) {
     const std::string text = complaints_.about(status);
     if (text.empty()) return;
-    env_.terminal.write_error(fmt::format("orrery: {}; the training goes on\n", text));
+    env_.terminal.write_error(fmt::format("orrery: {}; the training continues\n", text));
   }
 
   void record(const Happened& happened) {
