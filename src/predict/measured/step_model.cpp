@@ -11,7 +11,7 @@ namespace orrery::predict {
 
 namespace {
 
-constexpr double kShortest = 1e-7;  // seconds; what is below was not seen
+constexpr double kShortest = 1e-7;  // seconds; shorter times are not measurable
 constexpr std::size_t kKnownMax = 1'000'000;
 constexpr double kOddShare = 0.02;  // of steps that are alike may be measured wrongly, at either end
 

@@ -5,11 +5,11 @@
 // gap behind it; on a GPU, what it keeps the device busy for. Steps weigh as much as their share of their iteration.
 // Where the host runs what it launches, as on a processor, times of steps add up to the iteration.
 //
-// The model remembers which steps it has seen: by likeness (step_features.h) the least and the largest prior, and what
-// nearly all of them (all but 2 % at either end) took of their priors. A step's time is learned if its like was
+// The model remembers the steps it was fitted on: by likeness (step_features.h) the least and the largest prior, and
+// what nearly all of them (all but 2 % at either end) took of their priors. A step's time is learned if its like was
 // measured at a prior at most kReachFactor away, and if the time's multiple of the prior, the physical estimate, is at
 // most kPhysicalFactor beyond those of its like. Measured multiples alone would be no bound: depthwise convolutions
-// really take 50 times what their arithmetic and traffic say, and nothing else does.
+// really take 50 times the estimate from their arithmetic and traffic, and nothing else does.
 
 #include <array>
 #include <unordered_map>
@@ -35,15 +35,15 @@ inline BoostOptions step_boost_options(std::uint64_t seed, int threads) {
   return {.trees = 150, .seed = seed, .threads = threads};
 }
 
-// A model built in ways of which more than this share was never measured is of a kind that was not learned.
+// A model of which more than this share of the motifs was never measured is of a kind that was not learned.
 inline constexpr double kUnknownMotifsMax = 0.05;
 
-// What the regressions say of each step, whether or not they have seen its like: measured/counted_times.h says which
-// of it counts.
+// The regressions' times of each step, whether or not they were fitted on its like: measured/counted_times.h decides
+// which of them count.
 struct StepTimes {
   std::vector<double> seconds;  // by step
   std::vector<double> typical;  // by step: its prior times what steps of its group took of theirs
-  std::vector<bool> learned;    // by step: its like was learned from, and the time is near what that took
+  std::vector<bool> learned;    // by step: its like was learned from, and the time is near the measured ones
   std::vector<bool> related;    // by step: the same of its kind of operator and phase
   double iteration = 0;
   double unknown_motifs = 0;  // share of operators whose motif (motifs.h) was not learned from
@@ -61,7 +61,7 @@ class StepModel {
 
  private:
   static constexpr std::size_t kPhases = 3;
-  // What measured steps that are alike lie between.
+  // The range of measured steps that are alike.
   struct Reach {
     double prior_least = 0, prior_most = 0;
     double multiple_low = 0, multiple_high = 0;  // time over prior

@@ -1,10 +1,10 @@
 #pragma once
-// Trains a network while watching its error on examples it does not learn from, keeps the best parameters it had, and
+// Trains a network while measuring its error on examples it does not learn from, keeps the best parameters it had, and
 // finds the end by itself.
 //
 // Without patience the learning rate falls over all of the plan's steps. With patience P it is held until the error has
-// not fallen by 1 % for P steps, and then falls to 0 within P more: a training that went on would gain no more than
-// that. `has_settled` is false where the plan's steps or the time were not enough.
+// not fallen by 1 % for P steps, and then falls to 0 within P more: a longer training would gain no more than that.
+// `has_settled` is false where the plan's steps or the time were not enough.
 
 #include "predict/neural/trainer.h"
 
@@ -22,8 +22,8 @@ struct ValidatedOutcome {
   bool has_settled = true;
 };
 
-// `error` is asked with the network as it is; an empty one means there is nothing to watch: no patience then, and the
-// last parameters stay. Of the watch a checkpoint is refused.
+// `error` is called with the present network; an empty one means that there is nothing to measure: no patience then,
+// and the last parameters stay. A checkpoint in the watch is refused.
 Result<ValidatedOutcome> train_validated(Network& network, std::size_t examples, const FillBatch& fill,
                                          const ValidatedPlan& plan, const std::function<Result<double>()>& error,
                                          const TrainingWatch& watch);

@@ -12,8 +12,8 @@
 namespace orrery::predict {
 
 struct Prepared {
-  Design raw;       // numeric columns as measured: what splits go by
-  Design features;  // what regressions see
+  Design raw;       // numeric columns as measured, by which splits are made
+  Design features;  // inputs of the regressions
   std::vector<double> targets;
 };
 

@@ -24,7 +24,7 @@ struct Regression {
   std::string formula;  // for people; of trees how many there are
 };
 
-// Missing hyper-parameters have their defaults. With `normalise` columns and target are brought to mean 0 and deviation
+// Missing hyper-parameters have their defaults. With `normalise` columns and target are scaled to mean 0 and deviation
 // 1 first.
 Result<Regression> fit_technique(const std::string& technique, const Hyperparameters& given, const Design& design,
                                  std::span<const double> targets, bool normalise, std::uint64_t seed);

@@ -5,11 +5,10 @@
 //
 // 1. Losses are divided by the largest; one outside the range of its neighbours becomes the nearer of them.
 // 2. For a fixed b2 the curve is linear in 1 / (l − b2): non-negative least squares, later thirds of the points
-// weighing
-//    1, 16 and 256 times as much. b2 is searched between 0 and the least loss.
+//    weighing 1, 16 and 256 times as much. b2 is searched between 0 and the least loss.
 // 3. Converged is the first k after which the curve falls by at most `threshold` of the first loss over `window` more.
-// The interval comes from curves fitted to all points but one block of eight (a jackknife), which says how steady the
-// answer is, not how right the form.
+// The interval comes from curves fitted to all points but one block of eight (a jackknife), which shows how stable the
+// answer is, not how correct the form.
 
 #include <span>
 
