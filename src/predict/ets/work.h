@@ -1,7 +1,7 @@
 #pragma once
 // The work of a launched operator, from its parameters: what the profiler's own estimates leave out or get wrong.
 //
-//   convolution   2 N K P Q (C / groups) R S operations forward, twice that backward; input, output and weight once each
+//   convolution   2 N K P Q (C / groups) R S operations forward, twice that backward; input, output, weight once each
 //   linear        2 rows in out
 //   matmul        2 batch m k n
 //   others        the elements of the largest tensor, read and written, or the profiler's bytes of elementwise ones
