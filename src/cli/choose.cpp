@@ -88,7 +88,7 @@ void add_row(Table& table, const Choice& c, const Limits& limits) {
              plan::reason(c, limits)});
 }
 
-// How many configurations went out for which reason.
+// How many configurations were rejected for which reason.
 std::string rejected(const std::vector<Choice>& choices) {
   std::array<std::size_t, plan::kVerdicts> counts{};
   for (const Choice& choice : choices) ++counts[static_cast<std::size_t>(choice.verdict)];

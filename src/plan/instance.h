@@ -20,7 +20,7 @@ namespace orrery::plan {
 
 inline constexpr Bytes kInstanceBytesMax = mebibytes(64);
 inline constexpr int kNodesMax = 100'000;
-inline constexpr int kVmGpusMax = 16;  // 231 configurations to cut one machine
+inline constexpr int kVmGpusMax = 16;  // 231 partitions of one machine
 inline constexpr std::size_t kVmTypesMax = 1'000;
 inline constexpr std::size_t kJobsMax = 100'000;
 inline constexpr std::size_t kQuotasMax = 100;

@@ -54,7 +54,7 @@ std::vector<Mode> lean_modes(const Problem& problem, const Task& task, bool all)
   return modes;
 }
 
-// How many configurations to start the tasks there are, of forecasts as many as are to be expected.
+// The number of configurations of the tasks; forecasts count with the tasks to be expected.
 double configurations_of(const Problem& problem, const std::vector<Forecast>& forecasts) {
   double configurations = 0;
   for (const Task& task : problem.tasks) configurations += static_cast<double>(task.modes.size()) * problem.periods;

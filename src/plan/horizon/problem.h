@@ -53,7 +53,7 @@ struct Task {
   double due_s = kNever;
   double weight_usd_s = 0;  // of tardiness
   double missed_usd = 0;    // of any tardiness at all
-  bool must = false;        // configurations that end after it is due are no configurations
+  bool must = false;        // no configuration may end after the task is due
   bool runs = false;        // already: it has one mode and starts in period 0
   std::vector<Mode> modes;
 };
