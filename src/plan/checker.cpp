@@ -23,7 +23,8 @@ struct Choice {
   long double time;
 };
 
-// Work that is saved every so often on a machine that can be taken away (docs/reference/planning.md), one segment after the other.
+// Work with periodic saves on a machine that can be taken back (docs/reference/planning.md), one segment after the
+// other.
 long double expected_s(const SpotRules& rules, long double work, int machines) {
   const long double rate = static_cast<long double>(rules.interruptions_per_h) * machines / 3600;
   const auto segment = [&](long double length) {

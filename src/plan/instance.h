@@ -35,7 +35,7 @@ struct VmType {
   double price_usd_h = 0;
   int nodes_max = kNodesMax;
   double memory_gib = std::numeric_limits<double>::infinity();  // of each GPU
-  std::optional<SpotRules> spot{};                              // it can be taken away
+  std::optional<SpotRules> spot{};                              // it can be taken back
 };
 
 // GPUs of several VM types together, as providers limit them by account or region.

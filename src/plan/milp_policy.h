@@ -42,7 +42,7 @@ struct MilpPolicyStats {
   Seconds time{};           // of all
 };
 
-// At any adapter: rented machines, or those of a cluster (cluster_desk.h). `stats` (may be null) is borrowed.
+// At any adapter: rented machines, or those of a cluster (scheduler_adapter.h). `stats` (may be null) is borrowed.
 std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options,
                                                    std::unique_ptr<ClusterAdapter> adapter, env::Env env,
                                                    MilpPolicyStats* stats = nullptr);

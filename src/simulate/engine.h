@@ -60,7 +60,7 @@ struct EngineOptions {
   int tenant_quota = 0;
   // A job that has waited this long gets the next free GPUs under any policy (aged_jobs.h); 0: never.
   TimeNs age_ns = 0;
-  // No job is suspended before it has run so long (ClusterView::is_protected).
+  // No job is suspended before it has run this long (ClusterView::is_protected).
   TimeNs min_run_ns = 0;
   Stragglers stragglers{};
   std::vector<PricePoint> prices{};  // by time, the first at 0; for RunResult::price_usd

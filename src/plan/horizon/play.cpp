@@ -21,7 +21,7 @@ constexpr std::size_t kListed = static_cast<std::size_t>(-1);
 
 struct Actual {
   Task task;
-  std::vector<Mode> modes;  // of the task: those that are looked at
+  std::vector<Mode> modes;  // of the task: those that are considered
   double z = 0;
   std::size_t forecast = kListed;
   double known_s = 0;
@@ -37,7 +37,7 @@ struct Scenario {
   std::size_t left_out = 0;
 };
 
-// The modes that are looked at: all of them if that is quick.
+// The modes that are considered: all of them if that is quick.
 std::vector<Mode> lean_modes(const Problem& problem, const Task& task, bool all) {
   if (all) return task.modes;
   std::vector<bool> limited;

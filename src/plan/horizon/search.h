@@ -28,7 +28,7 @@ struct Found {
   std::size_t left_out = 0;    // tasks
 };
 
-// Steps 1 and 2; budgets are not looked at.
+// Steps 1 and 2; budgets are ignored.
 Found search(const Problem& problem, const Configurations& configurations, const SearchOptions& options);
 
 // The problem at prices that contain μ times its budgets.

@@ -16,7 +16,7 @@
 namespace orrery::simulate {
 
 struct QueuedJob {
-  TraceJob job;                           // work_ns is not looked at
+  TraceJob job;                           // work_ns is ignored
   double executed_s = 0;                  // above 0: it runs
   std::shared_ptr<const RunTimes> times;  // that it may have
   double usual_s = 0;                     // mean of past jobs, for estimates by means

@@ -2,7 +2,7 @@
 // From the nodes of an ONNX graph to our operators.
 //
 // Procedure, node by node in sorted order
-// 1. A node inside a recognised pattern is skipped; the last one becomes the pattern's operator (onnx_fusion.h).
+// 1. A node inside a recognised pattern is skipped; the last one becomes the pattern's operator (fusion.h).
 // 2. A node whose inputs are all constant is computed (fold.h). Shape and Size are, of any input.
 // 3. Otherwise the node's rule makes operators; a node without a rule becomes kOther, with the output shapes the file
 //    states.
