@@ -87,7 +87,7 @@ class Recorder(TorchDispatchMode):
         super().__init__()
         self.frozen = frozen  # ids of parameters that are not trained
         self.operators = []
-        self.kept = []  # tensors are told apart by identity, so none may be freed
+        self.kept = []  # tensors are distinguished by identity, so none may be freed
         self.values = {}  # id of a tensor: name of the operator that made it
         self.parameters = parameters  # id of a tensor: name in the module
         self.transposed = {}  # id of a transposed weight: the weight
@@ -108,7 +108,7 @@ class Recorder(TorchDispatchMode):
         return name.rpartition(".")[0] or fallback if name else fallback
 
     def trained(self, name, *weights):
-        """What an operator with these weights says of their training. Those that are frozen must all be."""
+        """What an operator with these weights records about their training. All of them are frozen, or none."""
         frozen = [id(weight) in self.frozen for weight in weights if weight is not None and id(weight) in self.parameters]
         if any(frozen) and not all(frozen):
             raise ExportError(f"{name}: some of its parameters are frozen and others are not; Orrery cannot describe that")

@@ -37,7 +37,7 @@ void change_machine(FractionMachine& machine, const FractionTask& task, const st
   for (const int gpu : gpus) machine.gpus[static_cast<std::size_t>(gpu)] += sign * task.milli;
 }
 
-// The GPUs a task gets whose first GPU is `gpu`: for several, the first ones with room.
+// The GPUs of a task whose first GPU is `gpu`: for several, the first ones with enough capacity.
 std::vector<int> gpus_of(const FractionMachine& machine, const FractionTask& task, int gpu) {
   if (task.gpus == 0) return {};
   if (task.gpus == 1) return {gpu};
@@ -112,7 +112,7 @@ FractionCluster::Gradient& FractionCluster::gradient(std::size_t kind, std::size
   const std::size_t choices = task.gpus == 1 ? there.gpus.size() : 1;
   for (std::size_t g = 0; g < choices; ++g) {
     if (task.gpus == 1 && there.gpus[g] < task.milli) continue;
-    // GPUs with as much left are alike.
+    // GPUs with the same free capacity are alike.
     const auto same = std::find(there.gpus.begin(), there.gpus.end(), there.gpus.empty() ? 0 : there.gpus[g]);
     if (task.gpus == 1 && same - there.gpus.begin() < static_cast<std::ptrdiff_t>(g)) continue;
     const std::vector<int> gpus = gpus_of(there, task, static_cast<int>(g));
@@ -208,7 +208,7 @@ int FractionCluster::defragment(std::vector<Placed>& placed, int moves_max) {
   std::vector<Kept> removals(placed.size());
   int moves = 0;
   for (; moves < moves_max; ++moves) {
-    // Where each kind would go does not depend on the task; that it may be the task's own machine is seen below.
+    // Where each kind would go does not depend on the task; the case of the task's own machine is handled below.
     std::map<FractionTask, double> growth;
     std::size_t best = placed.size();
     double most = kGain;

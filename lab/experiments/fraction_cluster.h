@@ -1,17 +1,16 @@
 #pragma once
-// Machines whose GPUs are given out in thousandths, and rules that say where a task goes. A task wants processors,
-// memory and either part of one GPU or some whole GPUs, perhaps of certain models only.
+// Machines whose GPUs are allocated in thousandths, and rules that place a task. A task wants processors, memory and
+// either part of one GPU or some whole GPUs, perhaps of certain models only.
 //
-// Fragmentation of a machine (FGD, ATC'23): what is free on its GPUs and a task drawn from the usual mix could not use.
-// A task that does not run there (processors, memory, GPUs or model) could use nothing; any other could use the GPUs on
-// which as much is free as it wants of each. The mean over the mix is the fragmentation.
-//   first-fit   the first machine with room
+// Fragmentation of a machine (FGD, ATC'23): the free capacity of its GPUs that a task drawn from the usual mix could
+// not use. A task that does not run there (processors, memory, GPUs or model) could use nothing; any other could use
+// the GPUs on which as much is free as it wants of each. The mean over the mix is the fragmentation.
+//   first-fit   the first machine with enough capacity
 //   best-fit    the machine with least free: the sum over processors, memory and GPUs of what is free / the most that
-//   any
-//               machine has
+//               any machine has
 //   fgd         the machine whose fragmentation grows least (fragmentation gradient descent)
-// Of the GPUs of a machine first-fit takes the first with room, best-fit the fullest, fgd the one it grows least with.
-// Ties: the lower machine, then the lower GPU.
+// Of the GPUs of a machine first-fit takes the first with enough capacity, best-fit the fullest, fgd the one it grows
+// least with. Ties: the lower machine, then the lower GPU.
 // defragment() moves tasks, each time the one whose move lowers the sum of fragmentation most, until none does or as
 // many as allowed have moved. Gradients are kept by machine and kind of task and computed again when the machine
 // changes: O(machines) per task, and O(kinds x GPUs) for every machine changed since a task of this kind came last.
@@ -70,7 +69,7 @@ class FractionCluster {
  public:
   FractionCluster(std::vector<FractionMachine> machines, TaskMix mix);
 
-  // Where the rule puts the task; nothing if it fits nowhere.
+  // Where the rule puts the task; no value if it fits nowhere.
   std::optional<FractionPlace> find(const FractionTask& task, FractionRule rule);
   void take(const FractionTask& task, const FractionPlace& place) { change(task, place, -1); }
   void give(const FractionTask& task, const FractionPlace& place) { change(task, place, +1); }

@@ -18,7 +18,7 @@ TEST(Fragmentation, ByHand) {
   const FractionMachine machine{10, 10, {600, 300}};
   const TaskMix mix = mix_of({task_of(1, 500), task_of(1, 1000)});
   EXPECT_DOUBLE_EQ(fragmentation(machine, mix), 600);
-  // Without processors nobody can use anything.
+  // Without processors no task can use anything.
   EXPECT_DOUBLE_EQ(fragmentation({0, 10, {600, 300}}, mix), 900);
   EXPECT_DOUBLE_EQ(fragmentation({10, 10, {0, 0}}, mix), 0);
 }
@@ -48,7 +48,7 @@ TEST(Fragmentation, ModelsAreKept) {
 }
 
 // Two GPUs half full with tasks of one half: moving one of them makes a whole GPU.
-TEST(Fragmentation, MovesMakeRoom) {
+TEST(Fragmentation, MovesMakeAWholeGpuFree) {
   FractionCluster cluster({{10, 10, {1000}}, {10, 10, {1000}}}, mix_of({task_of(1, 500), task_of(1, 1000)}));
   std::vector<FractionCluster::Placed> placed = {{task_of(1, 500), {0, {0}}}, {task_of(1, 500), {1, {0}}}};
   for (const auto& there : placed) cluster.take(there.task, there.place);
@@ -58,7 +58,8 @@ TEST(Fragmentation, MovesMakeRoom) {
   EXPECT_TRUE(cluster.find(task_of(1, 1000), FractionRule::kGradient).has_value());
 }
 
-// Whatever comes and goes, books balance, kept gradients are those a fresh cluster has, and moves lower fragmentation.
+// For any sequence of tasks, the accounts balance, kept gradients equal those of a fresh cluster, and moves lower
+// fragmentation.
 TEST(Fragmentation, KeptGradientsAreRight) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);

@@ -15,14 +15,14 @@ namespace orrery::lab {
 struct PairMember {
   std::string config;
   double utilisation = 1;   // of the GPU
-  double memory_share = 1;  // of the card; one of 24 GiB is assumed
+  double memory_share = 1;  // of the GPU; one of 24 GiB is assumed
   double speed = 1;         // together, of that alone, at most 1
 };
 
 struct MeasuredPair {
   PairMember first, second;
   bool fits() const { return first.memory_share + second.memory_share <= 1; }
-  // What the two do more than by taking turns, in jobs' worth of work.
+  // How much more work the two do than by taking turns, in units of one job alone.
   double gain() const { return first.speed + second.speed - 1; }
 };
 

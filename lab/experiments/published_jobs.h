@@ -3,8 +3,8 @@
 //
 // Machines: NC6/12/24 (1, 2, 4 K80), NV6/12/24 (1, 2, 4 M60), and three in-house types (2 and 8 P600, 8 GTX 1080 Ti).
 // Kinds of jobs: Deep Speech, VGG-19, AlexNet and ResNet-50, as in its prototype. Kinds with a batch for all GPUs
-// divide it among them; kinds with a batch for each GPU have fewer steps with more of them. A GPU whose memory a kind
-// does not fit into is left out.
+// divide it among them; kinds with a batch for each GPU have fewer steps with more of them. A GPU with too little
+// memory for a kind is left out.
 //
 //   gap between submissions   whole seconds, Poisson with the given mean
 //   samples of a job          batch · 10^U(3.2, 4.6), of Deep Speech a tenth, at least 200 batches

@@ -26,7 +26,7 @@ class DeviceModel {
     double busy;
     double time;
     double iteration;
-    double times;  // rows it stands for
+    double times;  // rows it represents
   };
 
   // Which of the two are learned; a time may be asked of those only.
@@ -37,7 +37,7 @@ class DeviceModel {
 
   static Result<DeviceModel> fit(std::span<const Row> rows, const BoostOptions& options, const Sights& sights);
 
-  // Logarithm of the time, as seen by one of the two.
+  // Logarithm of the time, by one of the two.
   double log_time(const LaunchContext& context, std::size_t row, Sight sight, double busy) const;
 
  private:

@@ -74,7 +74,7 @@ double busy_share(const LaunchTrace& trace) {
   return std::min(1.0, busy / trace.iteration);
 }
 
-// Keeps a row of the update phase with probability `share`; `times` says for how many it stands.
+// Keeps a row of the update phase with probability `share`; `times` is the number of rows it represents.
 class Thinner {
  public:
   Thinner(double share, std::uint64_t seed) : share_(share), random_(seed) {}

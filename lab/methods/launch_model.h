@@ -53,7 +53,7 @@ class NeighbourMeans {
 struct LaunchPrediction {
   QueueTimes times;
   std::vector<QueuedOperator> operators;
-  double unknown_share = 0;  // of forward operators, whose like was not learned from
+  double unknown_share = 0;  // of forward operators, whose like was not in the training data
   bool in_domain() const { return unknown_share <= 0.05; }
 };
 
@@ -68,8 +68,8 @@ class LaunchModel {
  public:
   using ClassOf = std::function<WorkClass(std::int32_t kind)>;
 
-  // With `asked`, the only traces it will be asked about, and without residuals of another device: of the two ways to
-  // see an operator (device_model.h) only those are learned that these need. The answers are the same.
+  // With `asked`, the only traces to be predicted, and without residuals of another device: of the two regressions
+  // (device_model.h) only those are learned that these need. The answers are the same.
   static Result<LaunchModel> fit(std::span<const LaunchTrace* const> traces, const ClassOf& class_of,
                                  const LaunchModelOptions& options, std::span<const LaunchTrace* const> asked = {});
 

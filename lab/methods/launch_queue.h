@@ -3,10 +3,10 @@
 // queue between them.
 //
 //   L_i = max(L_{i−1} + interval_i, start of the kernel that must leave the full queue first)
-//         at a synchronisation also E_{i−1} + behind_i: the host goes on when the device has run dry
+//         at a synchronisation also E_{i−1} + behind_i: the host continues when the device is idle
 //   S_i = max(L_i + latency, E_{i−1})                  the first kernel starts
 //   E_i = max(S_i + device_i, L_i + launch_i + last_share_i · device_i) + hidden_i
-// where hidden_i is the device's time for kernels between this operator and the next that no row tells of.
+// where hidden_i is the device's time for kernels without a row between this operator and the next.
 // The first iterations only fill the queue; the time is that of the last, from its first kernel's start to its last
 // kernel's end. Times in microseconds.
 

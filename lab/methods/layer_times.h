@@ -4,9 +4,9 @@
 //   log t(board, layer) = log c(layer) + rate(board) + effect(layer)
 //
 //   c       its operations (complexity.h)
-//   rate    median over the board's layers of log(t / c): one layer that was measured badly changes nothing
-//   effect  how much longer than its operations say the layer took on k other boards, log(t / c) − rate summed and
-//           divided by k + 2: half of it is believed where two boards agree
+//   rate    median over the board's layers of log(t / c): one bad measurement changes nothing
+//   effect  how much longer than by its operations the layer took on k other boards, log(t / c) − rate summed and
+//           divided by k + 2: half of it counts where two boards agree
 
 #include <map>
 #include <span>
@@ -29,8 +29,8 @@ class LayerTimes {
   // At most one time per board and layer.
   static Result<LayerTimes> fit(std::span<const LayerTime> measured);
 
-  // The board must have been measured; of `like` seconds is not looked at. What the board itself took for a layer of
-  // this name is in its rate, never in the effect.
+  // The board must have been measured; the seconds of `like` are ignored. The board's own time of a layer of this name
+  // is in its rate, never in the effect.
   Result<double> seconds(const LayerTime& like) const;
   // The same from the board's own layers only.
   Result<double> seconds_by_rate(const LayerTime& like) const;

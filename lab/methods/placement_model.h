@@ -4,8 +4,8 @@
 //   prior = a + b · batch + c · [k > 1] + d · [n > 1] + e · (k − 1)/k + f · (n − 1)/n + g · (k − 1) + h · (n − 1)
 //
 // with coefficients ≥ 0 on relative errors: computation, the start of an exchange inside a machine and between
-// machines, the bytes of a ring, and what grows with every member. A time regression learns what is left from 30
-// samples on.
+// machines, the bytes of a ring, and what grows with every replica. A time regression learns the rest from 30 samples
+// on.
 
 #include "lab/lab.h"
 #include "predict/learn/time_regression.h"

@@ -1,15 +1,15 @@
 #pragma once
 // The time of a training step on one machine from a profile of the same step on another.
 //
-// A profile says how the device's time divides over operators. Scaled so that it sums to the measured step time t, with
-// parts p_g for groups g of operators (convolutions by pass, products, normalisation, pooling, updates, copies, the
-// rest, and the device idle), the step on the other machine takes
+// A profile shows how the device's time divides over operators. Scaled so that it sums to the measured step time t,
+// with parts p_g for groups g of operators (convolutions by pass, products, normalisation, pooling, updates, copies,
+// the rest, and the device idle), the step on the other machine takes
 //
 //   base = Σ_g c_g p_g + c_0,   c >= 0, least squares of base / measured − 1
 //
-// since every kind of operator has its own speed ratio. What that misses is learned by trees on the shares p_g / t, t
-// itself, the batch and the size of images, as log(measured / base). Operators of no group count as element-wise, so
-// that one never seen in training (a depthwise convolution) still takes time.
+// since every kind of operator has its own speed ratio. The rest is learned by trees on the shares p_g / t, t itself,
+// the batch and the size of images, as log(measured / base). Operators of no group count as element-wise, so that one
+// never seen in training (a depthwise convolution) still takes time.
 
 #include <map>
 #include <string>

@@ -7,8 +7,8 @@
 //
 //   (1 + same) · (1 + x·x')  +  (0.3 + 0.1 same) · exp(−|x − x'|² / 2),   a run with itself by 0.01 more
 //
-// so what a job is known by pulls its own plane, and the shape of the others' surfaces fills the rest. O(n³) to learn
-// from n runs, O(n) for a prediction. (Rasmussen and Williams 2006, chapter 2; Bonilla et al. 2008 for several tasks.)
+// so a job's own runs set its own plane, and the shape of the others' surfaces fills the rest. O(n³) to learn from n
+// runs, O(n) for a prediction. (Rasmussen and Williams 2006, chapter 2; Bonilla et al. 2008 for several tasks.)
 
 #include <span>
 #include <string>
@@ -30,7 +30,7 @@ class PsSpeedModel {
 
   static Result<PsSpeedModel> fit(std::span<const PsRun> runs);
 
-  // Seconds of a step of a job with so many servers and workers.
+  // Seconds of a step of a job with this many servers and workers.
   double seconds(const std::string& job, double servers, double workers) const;
 
  private:
@@ -39,8 +39,8 @@ class PsSpeedModel {
   double mean_ = 0;              // of the logarithms
 };
 
-// Which of the candidates to run first to know a new job: each the farthest, in logarithms, from those before it; the
-// first is the farthest from their middle.
+// Which of the candidates to run first to learn about a new job: each the farthest, in logarithms, from those before
+// it; the first is the farthest from their middle.
 std::vector<std::size_t> spread_trials(std::span<const PsSample> candidates, std::size_t count);
 
 }  // namespace orrery::lab

@@ -9,7 +9,8 @@
 namespace orrery::lab {
 namespace {
 
-// Jobs of one kind of cluster: a formula with coefficients of its own, and what no formula knows, the same for all.
+// Jobs of one kind of cluster: a formula with coefficients of its own, and an effect outside the formula, the same for
+// all.
 double seconds_of(int job, double servers, double workers) {
   const double formula = 0.1 * job + 0.05 * workers / servers + 0.01 * workers;
   const double from_four = std::log(workers / 4);

@@ -41,7 +41,7 @@ OverlapRow row_of(const MeasuredRun& run, const RunForm& form) {
   return row;
 }
 
-// Of |log(predicted / measured)| over what a split asks about.
+// Of |log(predicted / measured)| over the runs of a split.
 struct FormError {
   double mean = 0;
   double deviation = 0;  // of the mean: its standard error

@@ -9,8 +9,8 @@
 //      kModules c1 + c2 · b + c3 · d + c4 · d · b                           d: inner modules of the network
 //      kDevice  c1 + c2/F + c3 · b/(n F) + c4 · (n − 1)/n                   F: FLOP/s a GPU can hold; see DeviceTerms
 //
-// With kModules the start is a + a2 · b: the first batch has to be loaded before anything is computed. Where larger
-// batches are asked about than were measured, that term takes for a start what belongs to the iterations.
+// With kModules the start is a + a2 · b: the first batch has to be loaded before anything is computed. For larger
+// batches than were measured, that term would count as start what belongs to the iterations.
 //
 // With relative errors and coefficients ≥ 0 it may be used where nothing was measured: a larger batch, more GPUs,
 // another GPU.
@@ -86,7 +86,7 @@ struct FormChoice {
   std::vector<RunForm> of_split;
   RunForm otherwise{};
 };
-// Precondition: the grid has a row, its rows have as many forms, and every split asks about a run.
+// Precondition: the grid has a row, its rows have as many forms, and every split has a run.
 Result<FormChoice> choose_forms(std::span<const std::vector<RunForm>> grid, std::span<const RunSplit> splits);
 
 }  // namespace orrery::lab

@@ -80,7 +80,7 @@ TEST(RunLaw, TheFormIsTheOneThatPredictedBest) {
 }
 
 // Two jobs on hosts of two kinds: one waits for the device, the other for its host, 30 ms an example. The first does
-// not tell whether hosts differ, the second would be far off on a faster device by the form of the first.
+// not show whether hosts differ, the second would be far off on a faster device by the form of the first.
 TEST(RunLaw, JobsOnTheSameMachinesHaveFormsOfTheirOwn) {
   const auto on = [](double tera, int host, double batch, bool waits_for_host) {
     MeasuredRun run{.iterations = 1000, .batch = batch, .peak = tera * 1e12, .host = host};

@@ -22,7 +22,7 @@ struct ScaledRun {
   double seconds = 0;   // t(b, k), above 0 to learn from
 };
 
-// Of `like`, seconds is not looked at.
+// The seconds of `like` are ignored.
 Result<double> scaled_seconds(std::span<const ScaledRun> known, const ScaledRun& like);
 
 }  // namespace orrery::lab

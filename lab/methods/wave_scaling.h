@@ -6,8 +6,8 @@
 //
 //   t_b = t_a · (B_a / B_b)^g · (C_a / C_b)^(1−g) · (S_a / S_b)^(1−g)
 //
-// g says how much memory decides: from the arithmetic intensity I of the kernel (operations per byte) and the ridge
-// point R = peak / bandwidth of b, g = 1 − I / 2R for I <= R, else R / 2I; g = 1 when the intensity is not known.
+// g is the influence of memory: from the arithmetic intensity I of the kernel (operations per byte) and the ridge point
+// R = peak / bandwidth of b, g = 1 − I / 2R for I <= R, else R / 2I; g = 1 when the intensity is not known.
 
 #include <optional>
 

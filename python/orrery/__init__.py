@@ -1,4 +1,4 @@
-"""Training that goes on when processes die, join or leave, and that adapts while it runs.
+"""Training that continues when processes die, join or leave, and that adapts while it runs.
 
     import orrery
 
@@ -8,7 +8,7 @@
                 orrery.resize(orrery.size() + 1)
 
 The functions here are those of the one worker of this process, which init() makes; orrery.torch.Optimizer calls that for
-PyTorch. docs/guide/python.md tells how it is used.
+PyTorch. docs/guide/python.md explains how to use them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def init(
     commit: Callable[[int], None] | None = None,
     state: Any = None,
 ) -> Worker:
-    """Joins the job that `orrery run` started this process for; alone, it is a job of one. Arguments: Worker."""
+    """Joins the job that `orrery run` started this process for; without one, it is a job of one worker. Arguments: Worker."""
     global _worker, _monitor
     if _worker is not None:
         raise Error("this process is a worker already; call shutdown() first")
@@ -201,16 +201,16 @@ def request_size(size: int) -> None:
 
 
 def grad_noise_scale() -> float:
-    """About the batch beyond which more samples hardly help; NaN as long as it is not known. The same on all ranks."""
+    """About the batch beyond which more samples hardly help; NaN while it is not known. The same on all ranks."""
     return monitor().noise_scale
 
 
 def grad_variance() -> float:
-    """Of the ranks' gradients in the last step, summed over elements."""
+    """The variance of the ranks' gradients in the last step, summed over elements."""
     return monitor().variance
 
 
-# In a policy these are proposals, which all ranks have to agree on; elsewhere the request of this worker alone.
+# In a policy these are proposals, which all ranks have to agree on; elsewhere they are requests of this worker alone.
 
 
 def _propose(name: str, value: float) -> bool:

@@ -1,4 +1,4 @@
-"""Scripts with DistributedDataParallel over Orrery's collectives, which go on when a process dies.
+"""Scripts with DistributedDataParallel over Orrery's collectives, which continue when a process dies.
 
     orrery run -n 4 -- python3 -m orrery.ddp train.py --epochs 3       # a script as it is, whatever backend it names
 
@@ -9,9 +9,9 @@ the job size of torch stay what they were. After a death
 
 - DistributedDataParallel averages gradients over the survivors, and takes buffers from the first of them;
 - all_reduce, reduce, reduce_scatter and barrier give the exact result over the survivors;
-- what needs something of a rank that is gone raises RankLost on every survivor, which names it and can be caught.
+- a collective that needs a rank that is gone raises RankLost on every survivor; it names the rank and can be caught.
 
-survivors() tells which ranks are left.
+survivors() returns the ranks that are left.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class _Staging:
 
 
 class RankLost(Error, RuntimeError):
-    """A collective needs something of ranks that are gone. Every survivor gets it, in the same collective."""
+    """A collective needs ranks that are gone. Every survivor gets this error, in the same collective."""
 
     def __init__(self, operation: str, ranks: list[int], size: int):
         self.ranks = ranks
@@ -159,7 +159,7 @@ class _Crew:
                 return
 
     def _meet(self) -> None:
-        """Who is there, if that has changed."""
+        """The workers, if they have changed."""
         worker = self.worker
         if self._generation != worker.generation:
             ids = worker.allgather_bytes(struct.pack("=Q", worker.id), "workers")
@@ -242,7 +242,7 @@ class ProcessGroup(dist.ProcessGroup):
         self._crew.together(exchange, self._timeout_s)
 
     def _need(self, operation: str, ranks: list[int]) -> None:
-        """Asked after the operation counted, so that every survivor gets the same answer."""
+        """Called after the operation counted, so that every survivor gets the same answer."""
         lost = [rank for rank in ranks if rank in self._crew.lost]
         if lost:
             raise RankLost(operation, lost, self.size())
@@ -266,7 +266,7 @@ class ProcessGroup(dist.ProcessGroup):
             put(staging.view(tensor.shape))
 
     def _average(self, tensor: torch.Tensor) -> None:
-        """The mean over those that are there."""
+        """The mean over the workers that are left."""
         self._combine(tensor, None, lambda total: tensor.copy_(total.div_(self._crew.took_part)))
 
     @contextlib.contextmanager
@@ -380,7 +380,7 @@ _crew: _Crew | None = None
 
 
 def _join() -> _Crew:
-    """This process as one of its job."""
+    """Makes this process a worker of its job."""
     global _crew
     if _crew is None:
         worker = Worker(samples=1 << 40, batch=1, fixed=True)
@@ -394,7 +394,7 @@ def _join() -> _Crew:
 
 
 def survivors() -> list[int]:
-    """Ranks that were there in the last collective: the same on all of them."""
+    """Ranks that took part in the last collective: the same on all of them."""
     crew = _join()
     return [rank for rank in range(crew.size) if rank not in crew.lost]
 
@@ -408,7 +408,7 @@ def _make(store: Any, rank: int, size: int, timeout: Any) -> ProcessGroup:
 
 
 def _shared_store(crew: _Crew) -> dist.Store:
-    """What torch itself needs to agree on the group. The file ends with the call that all have come through."""
+    """The store with which torch agrees on the group. Its file is gone once all have returned from the call."""
     path = torch.zeros(4096, dtype=torch.int8)
     if crew.rank == 0:
         with tempfile.NamedTemporaryFile(prefix="orrery-store-", delete=False) as file:
@@ -442,7 +442,7 @@ if __name__ != "__main__":  # else once more, below
 
 
 def main() -> None:
-    """Runs a script as it is, over Orrery whatever backend it names."""
+    """Runs a script as it is over Orrery, whatever backend it names."""
     global _takes_every_backend
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         print(__doc__.strip())

@@ -15,13 +15,13 @@ SETTINGS_MAX, NAME_MAX = 8, 31
 
 
 class Error(Exception):
-    """What Orrery refused, and why."""
+    """A call that Orrery refused, and why."""
 
     status: Status | None = None  # of the library, if it was one of its calls
 
 
 class MembershipChanged(Error):
-    """The workers of the job have changed: the step at hand is repeated among those who are there now."""
+    """The workers of the job have changed: the current step is repeated by the workers that are there now."""
 
 
 class Status(enum.IntEnum):
@@ -39,8 +39,8 @@ class Outcome(enum.IntEnum):
     """How a step ended."""
 
     COMMITTED = 0
-    CHANGED = 1  # other workers from now on; the step counts or not, step() tells
-    ENDED = 2  # no worker any more, or all have stopped
+    CHANGED = 1  # other workers from now on; step() tells whether the step counts
+    ENDED = 2  # no longer a worker, or all have stopped
 
 
 class Moment(enum.IntEnum):

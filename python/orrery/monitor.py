@@ -1,4 +1,4 @@
-"""What is known of the gradients and the time of a training, from numbers that travel with its steps anyway."""
+"""Statistics of the gradients and step times of a training, from numbers that its steps exchange anyway."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Monitor:
         self.skipped_steps = 0  # because a gradient was not finite
 
     def add(self, local_square: float, inverse_batch: float, mean_square: float, batch: float) -> bool:
-        """Norms of one step, as in orrery_noise_sample. False if nothing can be told from them."""
+        """Norms of one step, as in orrery_noise_sample. False if they allow no estimate."""
         sample = NoiseSample(local_square, inverse_batch, mean_square, batch)
         return self._library.noise_add(ctypes.byref(self.noise), ctypes.byref(sample)) == Status.OK
 
     @property
     def noise_scale(self) -> float:
-        """NaN as long as it is not known."""
+        """NaN while it is not known."""
         return self._library.noise_scale(ctypes.byref(self.noise))
 
     @property

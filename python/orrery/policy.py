@@ -1,7 +1,7 @@
 """Policies: how a training adapts while it runs.
 
-Policies are asked on every worker and propose; a proposal travels with the next step and takes effect after it, on all
-workers or on none. What makes no sense or differs between ranks is refused with the reason, and the training goes on.
+Policies run on every worker and propose changes; a proposal is sent with the next step and takes effect after it, on all
+workers or on none. A value that makes no sense or differs between ranks is rejected with the reason, and the training continues.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ SLOW_S = 1.0
 
 
 class Policy:
-    """Overrides what it wants to be asked at. An epoch is a pass over the data.
+    """Subclasses override the moments at which they propose. An epoch is one pass over the data.
 
     Workers are together in before_step and after_step only: there, operations such as allreduce() may be used, by all
-    workers alike. A step at whose end the workers change has no after_step. Workers that join have a policy that has
-    just been made: what it must know, it takes from parameters or the monitor.
+    workers alike. A step at whose end the workers change has no after_step. A joining worker has a
+    new policy object: what it must know, it takes from parameters or the monitor.
     """
 
     def before_train(self) -> None: ...
@@ -59,7 +59,7 @@ def _say(text: str) -> None:
 
 
 class Hook:
-    """Asks policies at their moments, and lets the ranks agree on what these propose.
+    """Calls policies at their moments, and lets the ranks agree on their proposals.
 
     with hook:
         while worker.step < steps and not worker.ended:
@@ -86,7 +86,7 @@ class Hook:
     def propose(self, name: str, value: float) -> None:
         """A second value for a name replaces the first."""
         if not name or len(name.encode()) > NAME_MAX:
-            raise Error(f"{name!r} is no name of 1 to {NAME_MAX} characters")
+            raise Error(f"{name!r} is not a name of 1 to {NAME_MAX} characters")
         if name not in self._wanted and len(self._wanted) == SETTINGS_MAX:
             raise Error(f"more than {SETTINGS_MAX} values at a time")
         self._wanted[name] = float(value)
@@ -141,7 +141,7 @@ class Hook:
             self._say(f"worker {self._worker.id}: {text}")
 
     def _agree(self) -> None:
-        """Tells all ranks what this one wants, and lets what all agree on take effect."""
+        """Sends this rank's proposals to all ranks, and lets those that all agree on take effect."""
         mine = Proposal(count=len(self._wanted), strategy=self._strategy.encode()[:NAME_MAX])
         for setting, (name, value) in zip(mine.settings, sorted(self._wanted.items())):
             setting.name, setting.value = name.encode(), value
@@ -190,7 +190,7 @@ class Hook:
             self.propose(setting.name.decode(), setting.value)
 
     def _switch_off(self, number: int, policy: Policy, moment: Moment, error: Exception) -> None:
-        """On all workers: others may be in an operation of this policy that this worker will never come to. The membership that
+        """On all workers: others may be in an operation of this policy that this worker will never reach. The membership that
         this parameter makes ends that operation."""
         self._say_once(
             f"policy {_name(policy)} has thrown in {moment.name.lower()}, it is not asked again: "

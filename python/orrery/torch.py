@@ -25,7 +25,7 @@ BUCKET_ELEMENTS = 1 << 18
 
 
 class _Statistics(ctypes.Structure):
-    """What each rank tells all others in a step."""
+    """What each rank sends all others in a step."""
 
     _fields_ = [
         ("samples", ctypes.c_double),
@@ -41,10 +41,10 @@ class Optimizer:
     """Wraps an optimizer of torch, and makes this process a worker of its job.
 
     step() averages the gradients of all samples of the step over the workers. They take effect when the step commits, on
-    all workers or on none. Gradients live in memory that all workers reach, so averaging copies nothing.
+    all workers or on none. Gradients are in memory that all workers reach, so averaging copies nothing.
 
     A gradient that is not finite is reported, and the step changes nothing but the place in the data.
-    model: its buffers (running means) go to workers that join, too.
+    model: joining workers get its buffers (running means), too.
     watches: noise scale, variance and gradients that are not finite. It can be changed between two steps, on all workers at
     the same one; without it the monitor keeps what it knew.
     """
@@ -71,7 +71,7 @@ class Optimizer:
         self.worker = orrery.init(samples, batch, seed, commit=self._commit, state=self._give)
         self.monitor = orrery.monitor()
         self.monitor.noise = noise
-        # Who had to give or take the model before it had a step was given one: it joins.
+        # The library asked for the model during init(), so the bytes may hold one that it received: this worker joins.
         if self._was_given:
             self._state.unpack()
         self._aside: Callable[[], None] | None = None
@@ -238,7 +238,7 @@ def train(
     loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = torch.nn.functional.cross_entropy,
     after_step: Callable[[], None] | None = None,
 ) -> None:
-    """Trains until `steps` are committed or this process is no worker any more. after_step() is called when a step has been
+    """Trains until `steps` are committed or this process is no longer a worker. after_step() is called when a step has been
     tried."""
     hook = hook or orrery.Hook()
     with hook:

@@ -1,4 +1,4 @@
-"""Model, optimizer and monitor of a training as one array of bytes: what a worker that joins gets from the others."""
+"""Model, optimizer and monitor of a training as one array of bytes: what a joining worker gets from the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TrainingState:
         self.bytes = numpy.zeros(sum(part.nbytes for part in self._parts()), dtype=numpy.int8)
 
     def pack(self) -> numpy.ndarray:
-        """Writes what is now into the bytes, and returns them."""
+        """Writes the present state into the bytes, and returns them."""
         at = 0
         for part in self._parts():
             self.bytes[at : at + part.nbytes] = part.reshape(-1).view(numpy.int8)
@@ -30,7 +30,7 @@ class TrainingState:
         return self.bytes
 
     def unpack(self) -> None:
-        """Lets what is in the bytes be what is now."""
+        """Replaces the present state by that in the bytes."""
         at = 0
 
         def take(like: numpy.ndarray) -> numpy.ndarray:
@@ -77,7 +77,7 @@ def _of_value(value: Any) -> numpy.ndarray:
 
 
 def _states_after_one_step(optimizer: torch.optim.Optimizer) -> list[dict[str, Any]]:
-    """What the optimizer keeps per parameter, seen at a copy of it: tensors and numbers by name."""
+    """What the optimizer keeps per parameter, found with a copy of it: tensors and numbers by name."""
     trial = copy.deepcopy(optimizer)
     parameters = [p for group in trial.param_groups for p in group["params"]]
     for parameter in parameters:

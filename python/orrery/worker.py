@@ -1,6 +1,6 @@
 """A process of a training job: the C interface as a Python object.
 
-What holds for steps and memberships is in docs/guide/elastic.md.
+docs/guide/elastic.md explains steps and memberships.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Handle:
 class Worker:
     """Belongs to the thread that made it.
 
-    samples: how many the data set has. batch: samples per step of the whole job. Both are those of the initial_workers.
+    samples: how many the data set has. batch: samples per step of the whole job. The initial workers decide both.
     commit(step): lets the results of a step take effect; on all workers or on none.
-    state: an array that is the model, or a function that returns it; those who join get its bytes from the others.
-    fixed: no process can join later; `orrery resize`, standby and replacements are then refused.
-    Under `orrery run` a standby waits in here until it is needed.
+    state: an array that is the model, or a function that returns it; joining workers get its bytes from the others.
+    fixed: no process can join later; `orrery resize`, standby workers and replacements are then refused.
+    Under `orrery run` a standby worker waits in here until it is needed.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Worker:
         self._check(self._library.start(ctypes.byref(training), ctypes.byref(self._handle)))
         self._raise_thrown()
 
-    # Who is there, and how far they are.
+    # The membership and its progress.
 
     @property
     def rank(self) -> int:
@@ -90,7 +90,7 @@ class Worker:
 
     @property
     def generation(self) -> int:
-        """Of the membership: it grows with every change of workers or parameters."""
+        """The number of the membership: it grows with every change of workers or parameters."""
         return self._library.generation(self._own_handle())
 
     @property
@@ -105,23 +105,23 @@ class Worker:
 
     @property
     def batch(self) -> int:
-        """Samples of the step at hand, of all ranks."""
+        """Samples of the current step, over all ranks."""
         samples = self._library.step_samples(self._own_handle())
         return samples.end - samples.begin
 
     @property
     def share(self) -> int:
-        """Samples of the step at hand that this rank has; may be 0."""
+        """Samples that this rank has in the current step; may be 0."""
         own = self._library.own_samples(self._own_handle())
         return own.end - own.begin
 
     def own_samples(self) -> list[int]:
-        """Numbers of the samples that this rank has in the step at hand."""
+        """Numbers of the samples that this rank has in the current step."""
         own = self._library.own_samples(self._own_handle())
         return [self._library.sample(self._handle, position) for position in range(own.begin, own.end)]
 
     def parameter(self, name: str, otherwise: float | None = None) -> float | None:
-        """Of the membership, so the same on all workers."""
+        """A parameter of the membership, so the same on all workers."""
         value = ctypes.c_double()
         found = self._library.parameter(self._own_handle(), name.encode(), ctypes.byref(value))
         return value.value if found == Status.OK else otherwise
@@ -129,7 +129,7 @@ class Worker:
     # Operations among the workers, matched by name: the n-th of a name on one rank belongs to the n-th on every other.
 
     def allreduce(self, array: Any, op: str = "sum", name: str = "allreduce") -> Any:
-        """In place, and returns it; of a plain number, returns the result."""
+        """Works in place and returns the array; for a plain number, returns the result."""
         if isinstance(array, (int, float)):
             one = (ctypes.c_double * 1)(array)
             return self.allreduce_async(one, op, name).wait()[0]
@@ -165,7 +165,7 @@ class Worker:
         self._check_together()
         mine, room = tensor_of(own), tensor_of(everyone)
         if room.type != mine.type or room.count != mine.count * self.size:
-            raise Error(f"room for {room.count} elements; {self.size} ranks have {mine.count * self.size}")
+            raise Error(f"space for {room.count} elements; {self.size} ranks have {mine.count * self.size}")
         ticket = Ticket()
         self._check(
             self._library.all_gather(
@@ -222,7 +222,7 @@ class Worker:
         self._library.leave(self._own_handle())
 
     def stop(self) -> None:
-        """All workers, at the same step."""
+        """Stops all workers, at the same step."""
         self._library.stop(self._own_handle())
 
     def request_size(self, size: int) -> None:
@@ -233,8 +233,8 @@ class Worker:
             raise Error(self._library.message().decode(errors="replace"))
 
     def set_timeout(self, seconds: float | None) -> None:
-        """From now on waiting for other workers for so long is an Error (status IO), after which this worker is of no
-        further use. None: it may take for ever."""
+        """From now on waiting this long for other workers is an Error (status IO), after which this worker is of no
+        further use. None: no limit."""
         self._library.set_timeout(self._own_handle(), seconds or 0)
 
     def set_parameter(self, name: str, value: float) -> None:
@@ -256,7 +256,7 @@ class Worker:
 
     def _own_handle(self) -> ctypes.c_void_p:
         if self._process != os.getpid():
-            raise Error("this process was forked from a worker and is none itself")
+            raise Error("this process was forked from a worker and is not a worker itself")
         if not self._handle:
             raise Error("the worker is closed")
         return self._handle

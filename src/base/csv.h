@@ -28,7 +28,7 @@ class CsvReader {
   bool at_end() const { return at_ >= text_.size(); }
 
   // Reads the next row into `row`, whose storage is used again; call only while not at_end(). After an error, which
-  // names the line (also in row.line), the reader stands behind the line the row began on, and reading can go on.
+  // names the line (also in row.line), the reader is behind the line the row began on, and reading can continue.
   Status next(CsvRow& row);
 
  private:

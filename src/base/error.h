@@ -1,7 +1,7 @@
 #pragma once
-// What went wrong, in words a user can act on.
+// What went wrong, in words on which a user can act.
 //
-// An Error says what was wrong, where, what was expected and what to do. Callers add context as it travels up:
+// An Error states what was wrong, where, what was expected and what to do. Callers add context as it travels up:
 // the chain reads from the outermost activity to the cause.
 
 #include <string>

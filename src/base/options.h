@@ -38,7 +38,7 @@ struct OptionRecord {
   bool is_list = false;       // comma-separated
   std::size_t items_max = 0;  // of a list; 0: any number
   bool is_required = false;
-  char letter = 0;                   // that stands for the name on command lines: -n; 0: none
+  char letter = 0;                   // stands for the name on command lines: -n; 0: none
   std::vector<OptionRecord> fields;  // of a group; of another type: what may be written instead of one value
 
   OptionRecord bounds(double low, double high) &&;
@@ -55,7 +55,7 @@ OptionRecord number_option(std::string name, double default_value, std::string h
 OptionRecord text_option(std::string name, std::string default_value, std::string help);
 OptionRecord choice_option(std::string name, std::string default_value, std::vector<std::string> choices,
                            std::string help);
-// Without a default: given(name) tells whether the user set it.
+// Without a default: given(name) returns whether the user set it.
 OptionRecord optional_integer(std::string name, std::string help);
 OptionRecord optional_number(std::string name, std::string help);
 OptionRecord optional_duration(std::string name, std::string help);
@@ -67,7 +67,7 @@ std::string bounds_text(const OptionRecord& record);
 // Checks one value against type, bounds and choices. The message does not name the option.
 Status check_option(const OptionRecord& record, std::string_view text);
 
-// The number of seconds that "10ms", "90s", "30m", "12h" or "1.5d" says; nothing for any other text.
+// The number of seconds in "10ms", "90s", "30m", "12h" or "1.5d"; no value for any other text.
 std::optional<Seconds> parse_duration(std::string_view text);
 // The same text for the same time, in the largest unit that gives a whole number: "12h".
 std::string duration_text(Seconds time);

@@ -6,8 +6,8 @@
 
 namespace orrery {
 
-// Calls work(0 … count−1), each once, on up to `threads` threads; returns when all are done. Who does which piece is
-// left to chance: a piece must not depend on it.
+// Calls work(0 … count−1), each once, on up to `threads` threads; returns when all are done. Which thread does which
+// piece is not determined: a piece must not depend on it.
 void run_parallel(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
 
 }  // namespace orrery

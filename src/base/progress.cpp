@@ -84,7 +84,7 @@ void Progress::rewrite_line(Seconds now) {
 
 void Progress::log_next_tenth(Seconds now) {
   tenths_logged_ = percent() / 10;
-  if (done_ >= total_) return;  // finish() says it
+  if (done_ >= total_) return;  // finish() prints it
   const Seconds elapsed = now - start_;
   std::string line = fmt::format("{}: {} % ({} of {})", activity_, tenths_logged_ * 10,
                                  format_count(static_cast<double>(done_)), amount(total_));

@@ -34,7 +34,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Says at once what begins, for work whose first piece takes long. Before the first advance.
+  // Prints at once what begins, for work whose first piece takes long. Call it before the first advance.
   void begin();
   // Reports that `amount` more is done; amount >= 0. Work beyond `total` is counted and shown as 100 %.
   void advance(std::int64_t amount);

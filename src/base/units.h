@@ -1,5 +1,5 @@
 #pragma once
-// Quantities that cannot be mixed up. Each is a double in the unit its name says; whole bytes are exact up to 2^53.
+// Quantities that cannot be mixed up. Each is a double in the unit of its name; whole bytes are exact up to 2^53.
 //
 //   Flops work{2e9};  FlopsPerSecond peak{14e12};
 //   Seconds t = work / peak;

@@ -69,10 +69,10 @@ class TreeBuilder : public YAML::EventHandler {
   void OnMapEnd() override { close(); }  // NOLINT(readability-identifier-naming)
 
  private:
-  // A list or map whose end has not come. Values are put into their parent when they are complete.
+  // A list or map whose end has not been read. Values are put into their parent when they are complete.
   struct Open {
     YamlValue value;
-    std::optional<YamlEntry> entry;  // of a map: its key has come, its value has not
+    std::optional<YamlEntry> entry;  // of a map: its key has been read, its value has not
     std::set<std::string> keys;
   };
 

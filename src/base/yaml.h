@@ -47,7 +47,7 @@ struct YamlEntry {
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file);
 
 // Reads the fields of a map. Every error reads `file:line: path: message`, where the path leads to the field
-// ("machines[2].device"). Getters remember what was asked for, so that check_unknown knows what nobody understands.
+// ("machines[2].device"). Getters remember what was asked for, so that check_unknown knows the unknown fields.
 // The value must outlive the reader.
 class YamlFields {
  public:
@@ -86,8 +86,8 @@ class YamlFields {
   std::set<std::string, std::less<>> asked_;
 };
 
-// Where every field of a document is, by its path. Outlives the document, so that what only a later stage can know to
-// be wrong (no such device) is still reported at its line.
+// Where every field of a document is, by its path. It outlives the document, so that an error that only a later stage
+// can find (no such device) is still reported at its line.
 class YamlPlaces {
  public:
   YamlPlaces() = default;

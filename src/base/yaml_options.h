@@ -17,8 +17,8 @@ namespace orrery {
 
 class YamlOptions {
  public:
-  // Checks everything that the records say, in groups too: unknown and missing fields, types, bounds, choices, lengths
-  // of lists, and that text is one line. Errors read `file:line: path: message`.
+  // Checks everything that the records state, in groups too: unknown and missing fields, types, bounds, choices,
+  // lengths of lists, and that text is one line. Errors read `file:line: path: message`.
   static Result<YamlOptions> read(const YamlValue& map, std::span<const OptionRecord> records, const std::string& file,
                                   const std::string& path = "");
 

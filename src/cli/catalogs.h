@@ -1,5 +1,5 @@
 #pragma once
-// The options that choose price lists, and the offers they stand for.
+// The options that choose price lists, and the offers in them.
 
 #include "cli/command.h"
 #include "hardware/catalog.h"

@@ -1,6 +1,5 @@
 #pragma once
-// What `compare` and `choose` share: from the words of a command line to the configurations to rent machines for one
-// run.
+// What `compare` and `choose` share: the configurations of machines for one run, from the words of a command line.
 
 #include "cli/catalogs.h"
 #include "cli/runs.h"
@@ -11,8 +10,8 @@ namespace orrery::cli {
 // --machines, --device, --network, --deadline, --budget, --all, --plot, beside those of training and catalogues.
 std::vector<OptionRecord> choice_options(bool several_batches);
 
-// Every way does the same work: the samples of --epochs, or --steps steps of one replica's batch; the steps of a job
-// are of its global batch.
+// Every configuration does the same work: the samples of --epochs, or --steps steps of one replica's batch; the steps
+// of a job are of its global batch.
 Result<double> samples_wanted(const RunRequest& request);
 
 // The space of the options that both commands have, on demand.
@@ -23,7 +22,7 @@ Result<plan::Limits> limits_of(const OptionValues& options);
 Result<plan::Choices> all_choices(const RunRequest& request, const OfferList& list, const plan::ChoiceSpace& space,
                                   const predict::Predictor& predictor);
 
-// Who predicted how many of them.
+// Which predictors predicted how many of them.
 std::string calibration_of(const std::vector<plan::Choice>& choices);
 
 // Time against cost, with the Pareto front.

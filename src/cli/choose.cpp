@@ -88,7 +88,7 @@ void add_row(Table& table, const Choice& c, const Limits& limits) {
              plan::reason(c, limits)});
 }
 
-// How many configurations went out for which reason.
+// How many configurations were rejected for which reason.
 std::string rejected(const std::vector<Choice>& choices) {
   std::array<std::size_t, plan::kVerdicts> counts{};
   for (const Choice& choice : choices) ++counts[static_cast<std::size_t>(choice.verdict)];
@@ -138,7 +138,7 @@ Result<Answer> answer_with(Context& context, const RunRequest& request, const Of
   const bool all = request.options.flag("all");
   ORRERY_TRY_VOID(choices.judge(limits, all));
   const Choice* chosen = plan::choose(choices.all(), goal_of(request.options));
-  // What comes nearest is found among all configurations.
+  // The nearest ones are searched among all configurations.
   if (chosen == nullptr && !all) ORRERY_TRY_VOID(choices.judge(limits, true));
   return Answer{std::move(predictor), std::move(choices), chosen};
 }
@@ -147,7 +147,7 @@ Error nothing_fits(const Answer& answer, const Limits& limits) {
   std::vector<std::string> lines;
   for (const Choice* choice : plan::nearest(answer.choices.all(), limits))
     lines.push_back(fmt::format("\n  {}: {}", one_line(*choice), plan::reason(*choice, limits)));
-  return Error::infeasible(fmt::format("none of {} ways to rent machines will do: {}; nearest:{}",
+  return Error::infeasible(fmt::format("none of {} configurations meets the limits: {}; nearest:{}",
                                        format_whole(static_cast<double>(answer.choices.all().size())),
                                        rejected(answer.choices.all()), fmt::join(lines, "")));
 }
@@ -165,11 +165,11 @@ Status print_answer(Context& context, const RunRequest& request, const Answer& a
   if (!people) return {};
   ORRERY_TRY(const double samples, samples_wanted(request));
   const std::string left_out = answer.choices.left_out().text();
-  context.print(
-      fmt::format("\n{} of {} ways shown; rejected: {}{} (--all shows each); {} samples; 80 % intervals, {}; {}\n",
-                  table.rows(), format_whole(static_cast<double>(choices.size())), rejected(choices),
-                  left_out.empty() ? "" : fmt::format("; offers left out: {}", left_out), format_count(samples),
-                  calibration_of(choices), describe(list)));
+  context.print(fmt::format(
+      "\n{} of {} configurations shown; rejected: {}{} (--all shows each); {} samples; 80 % intervals, {}; {}\n",
+      table.rows(), format_whole(static_cast<double>(choices.size())), rejected(choices),
+      left_out.empty() ? "" : fmt::format("; offers left out: {}", left_out), format_count(samples),
+      calibration_of(choices), describe(list)));
   return {};
 }
 
@@ -179,8 +179,9 @@ Status print_others(Context& context, const RunRequest& request, const OfferList
   const std::vector<std::string> names = request.options.texts("predictor");
   for (std::size_t i = 1; i < names.size(); ++i) {
     ORRERY_TRY(const Answer other, answer_with(context, request, list, space, names[i]));
-    context.print(fmt::format("{} would choose {}\n", names[i],
-                              other.chosen != nullptr ? one_line(*other.chosen) : "nothing: no way meets the limits"));
+    context.print(
+        fmt::format("{} would choose {}\n", names[i],
+                    other.chosen != nullptr ? one_line(*other.chosen) : "nothing: no configuration meets the limits"));
   }
   return {};
 }
@@ -213,7 +214,7 @@ Command choose_command() {
       record.help = "steps with the first batch on one device; every configuration trains the same number of samples";
   }
   OptionRecord with = predictor_option();
-  with.help = "who predicts: " + with.help + "; the first decides, of others it is said what they would choose";
+  with.help += "; the first one decides, for the others the output shows what they would choose";
   return {
       "choose",
       "MODEL",

@@ -103,7 +103,7 @@ TEST_F(ChooseTest, WhatIsNearestWhenNothingWillDo) {
   EXPECT_NE(call("choose resnet18 --catalog none.csv").errors.find("3 unknown device"), std::string::npos);
 }
 
-TEST_F(ChooseTest, SaysWhoPredictedAndWhatOthersWouldChoose) {
+TEST_F(ChooseTest, SaysWhichPredictorPredictedAndWhatOthersWouldChoose) {
   const Outcome text =
       call("choose resnet18 --catalog prices.csv --date 2026-08 --predictor analytic,auto --plot front.svg");
   ASSERT_EQ(text.exit_code, kDone) << text.errors;

@@ -51,7 +51,7 @@ TEST(Cli, ErrorsAreJsonWhereAnswersWouldBe) {
     EXPECT_EQ(error["error"]["exit_code"], exit_code);
     EXPECT_FALSE(error["error"]["message"].get<std::string>().empty());
   }
-  // What comes after "--" is for another program.
+  // The words after "--" are for another program.
   EXPECT_TRUE(call("run -n 0 -- program --json").errors.starts_with("orrery run: "));
 }
 

@@ -11,7 +11,7 @@
 
 namespace orrery::cli {
 
-// What a command line said, checked against the command's records.
+// The options of a command line, checked against the command's records.
 struct Arguments {
   std::vector<std::string> words;  // positional
   OptionValues options;
@@ -25,9 +25,9 @@ class Context {
   void print(std::string_view text) { output_ += text; }
   // Prints the table as --json, --csv or text, with the --columns asked for.
   Status print_table(const Table& table, const OptionValues& options);
-  // Writes a file the user asked for and says so, except in machine-readable output.
+  // Writes a file the user asked for and reports it, except in machine-readable output.
   Status write_file(const std::string& path, std::string_view content, const OptionValues& options);
-  // For a command that stands for other programs: their exit code instead of ours.
+  // For a command that runs other programs: their exit code instead of ours.
   void exit_with(int code) { exit_code_ = code; }
   int exit_code() const { return exit_code_; }
 
@@ -40,7 +40,7 @@ class Context {
 
 struct Command {
   std::string name;   // "predict", "model show"
-  std::string words;  // "MODEL…": what comes without a dash
+  std::string words;  // "MODEL…": words without a dash
   std::size_t words_min = 0;
   std::size_t words_max = 0;
   std::string summary;  // one line
@@ -49,7 +49,7 @@ struct Command {
   Status (*run)(Context& context, const Arguments& arguments);
 };
 
-// Whether the output is to be read by people: none of the table options asks for a form of its own.
+// Whether the output is for people: none of the table options asks for another form.
 bool for_people(const OptionValues& options);
 
 // Progress on standard error: a line that is rewritten for a person, a line per tenth in a log.

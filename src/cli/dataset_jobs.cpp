@@ -69,7 +69,7 @@ std::string setting_of(const Job& job) {
   return fmt::format("{} servers, {} workers, {}", job.servers, job.workers, job.is_async ? "async" : "sync");
 }
 
-// What decides how well the metrics could be measured.
+// What decides how precisely the metrics could be measured.
 std::string conditions_text(const JobSet& set) {
   std::vector<double> slowness, computing;
   for (const MeasuredJob& job : set.jobs) {

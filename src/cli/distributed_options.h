@@ -1,5 +1,5 @@
 #pragma once
-// What `distributed` and the processes it starts are told alike.
+// The options that `distributed` and the processes it starts have in common.
 
 #include "cli/command.h"
 #include "workload/training_run.h"

@@ -44,7 +44,7 @@ std::string amount_text(Resource resource, double value) {
   return format_bytes(Bytes(value)) + "/s";
 }
 
-// The step's time is by formulas: no metric that follows from it is surer than they are.
+// The step's time is by formulas: no metric that follows from it is more certain than they are.
 void widen(predict::PredictedUtilisation& use) {
   for (auto& metrics : use) {
     for (auto& [value, interval] : metrics) {

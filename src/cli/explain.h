@@ -1,5 +1,5 @@
 #pragma once
-// Why a prediction is what it is: what bounds the time, where the memory goes, which operators are slow.
+// Explains a prediction: what bounds the time, where the memory goes, which operators are slow.
 
 #include <map>
 

@@ -33,12 +33,12 @@ TypeSum sum_of_types(const GraphDefFacts& facts, const predict::OpFrequencies& f
   return result;
 }
 
-// What comes from a file reaches a terminal only if it is text.
+// Text from a file reaches a terminal only if it is printable.
 std::string printed(const std::string& text) {
   return is_printable(text) ? text : "(not text)";
 }
 
-// What a training step is made of.
+// The parts of a training step.
 struct StepFacts {
   std::map<std::string, std::size_t> phases;
   std::vector<std::string> optimizers;

@@ -1,5 +1,5 @@
 #pragma once
-// What a schedule over a horizon looks like, for people and for programs.
+// A schedule over a horizon as a report, for people and for programs.
 
 #include "base/table.h"
 #include "cli/listed_jobs.h"
@@ -38,7 +38,7 @@ std::string horizon_text(const HorizonRun& run);
 // One row for each machine, at most 60; a job stays in its row as long as its machine can be the same.
 std::string horizon_gantt(const HorizonRun& run);
 
-// What every mode would mean for one job that starts as soon as it can.
+// What every mode would cost one job that starts as soon as it can.
 Result<Table> horizon_explanation(const HorizonRun& run, const std::string& id);
 
 }  // namespace orrery::cli

@@ -44,7 +44,7 @@ Result<std::vector<RunPoint>> check_runs(Context& context, const JobFile& job) {
   return runs;
 }
 
-// What the job says of a run; what the defaults of the commands would add is left out.
+// What the job states about a run, without the defaults of the commands.
 std::string run_text(const RunPoint& point, const workload::JobSpec& job) {
   const bool any_device = job.resources.front().device.empty();
   const int replicas = point.run.parallelism.data;

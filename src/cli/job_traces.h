@@ -22,7 +22,7 @@ struct ClusterChoice {
   std::vector<schedule::MachineView> machines;
   std::string text;  // "32 machines with 8 GPUs"
   int gpus = 0;
-  std::vector<std::string> devices;  // names of types, by MachineView::device; empty: not said
+  std::vector<std::string> devices;  // names of types, by MachineView::device; empty: not given
 };
 // "32x8": machines x GPUs; "V100=4x8,P100=2x4": of several types; or a cluster file.
 Result<ClusterChoice> load_cluster(Context& context, const std::string& choice);

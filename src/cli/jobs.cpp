@@ -22,7 +22,7 @@ bool knows(const OptionValues& options, std::string_view name) {
   return std::any_of(records.begin(), records.end(), [&](const OptionRecord& record) { return record.name == name; });
 }
 
-// Gives the option a value if the command has it and the user did not say another.
+// Gives the option a value if the command has it and the user gave none.
 Status complete(OptionValues& options, std::string_view name, std::string value) {
   if (!knows(options, name) || options.given(name)) return {};
   return options.set_values(name, {std::move(value)});
@@ -93,7 +93,7 @@ Result<std::optional<JobFile>> find_job(env::Env env, const std::string& word) {
       (model && !is_tagged_file(env, word)) || (!model && model.error().code() != ErrorCode::kNotFound);
   if (is_model || !env.files.exists(word)) return std::optional<JobFile>();
   const auto found = is_job(env.files, word);
-  if (!found || !*found) return std::optional<JobFile>();  // the reader of models says what is wrong with it
+  if (!found || !*found) return std::optional<JobFile>();  // the reader of models reports what is wrong with it
   ORRERY_TRY(JobFile job, read_job_file(env, word));
   return std::optional<JobFile>(std::move(job));
 }

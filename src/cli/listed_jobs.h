@@ -1,5 +1,5 @@
 #pragma once
-// A list of jobs with what its files stand for: prices, VM types, and the places each job can run in.
+// A list of jobs with the content of its files: prices, VM types, and the places each job can run in.
 
 #include <map>
 
@@ -37,7 +37,7 @@ struct Listing {
   bool is_limited(const plan::VmType& type) const;
 };
 
-// Reads the list, the offers and all job files, and predicts them on at most so many machines each. Errors name the
+// Reads the list, the offers and all job files, and predicts them on at most this many machines each. Errors name the
 // line of the list.
 Result<Listing> load_listing(Context& context, const std::string& path, const OptionValues& options, int machines_max);
 

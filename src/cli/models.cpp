@@ -126,7 +126,7 @@ std::string model_text(const std::string& name, const workload::ModelSpec* spec,
                       format_count(static_cast<double>(graph.parameter_count())), frozen, format_count(graph.macs()),
                       graph.operators().size());
   if (spec == nullptr) return text;
-  // Defaults are what the name itself means, before anything is changed.
+  // Defaults are those of the name itself, before anything is changed.
   const std::string plain = split(name, ':')[0];
   const auto unchanged = workload::parse_model(plain);
   std::vector<OptionRecord> parameters = spec->family->parameters;

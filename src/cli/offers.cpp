@@ -21,7 +21,7 @@ const std::string& name_of(const Offer& offer) {
   return offer.device.empty() ? offer.accelerator : offer.device;
 }
 
-// The names a --device list stands for: our own, or what a catalogue calls a device we do not know.
+// The names in a --device list: our own, or the name in a catalogue of a device we do not know.
 Result<std::set<std::string>> wanted_devices(const std::vector<Offer>& offers, const OptionValues& options) {
   std::set<std::string> unknown;
   for (const Offer& offer : offers) {
@@ -198,7 +198,7 @@ Status run_offers(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const OfferList list, load_offers(context, options));
   const bool about_files = options.flag("check") || options.flag("problems");
   if (about_files && list.files.empty()) {
-    return Error::invalid("--check and --problems look at a file: give --catalog FILE or --override FILE");
+    return Error::invalid("--check and --problems check a file: give --catalog FILE or --override FILE");
   }
   if (options.flag("problems")) ORRERY_TRY_VOID(print_problems(context, list, options));
   if (options.flag("check")) return check(context, list, options);

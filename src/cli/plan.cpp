@@ -114,7 +114,7 @@ std::string choice_text(const plan::VmType& type, int gpus, int machines) {
   return fmt::format("{} × {}", gpus, type.name);
 }
 
-// What every way to run one job would cost it, and which one was taken.
+// What every configuration would cost one job, and which one was taken.
 Result<Table> explanation(const Instance& instance, Objective objective, const plan::Plan& plan,
                           const std::string& id) {
   const auto job =

@@ -162,7 +162,7 @@ class Builder {
     for (const Task& task : run.problem.tasks) configurations += static_cast<double>(task.modes.size()) * grid_.periods;
     if (run.problem.tasks.size() > horizon::kTasksMax || configurations > horizon::kConfigurationsMax)
       return Error::invalid(fmt::format(
-          "{}: {} jobs with {:.0f} ways to start them; at most {} jobs and {:.0f} ways are "
+          "{}: {} jobs with {:.0f} configurations; at most {} jobs and {:.0f} configurations are "
           "supported: make --period longer",
           listing_.path, run.problem.tasks.size(), configurations, horizon::kTasksMax, horizon::kConfigurationsMax));
     for (const plan::ListedForecast& listed : listing_.list.forecasts) {

@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What was planned, for whom.
+// What was planned, and for which jobs.
 struct Planned {
   Market market;
   std::vector<Job> jobs;  // by submission
@@ -40,7 +40,7 @@ struct Planned {
   double gap() const { return total_usd() > 0 ? std::max(0.0, 1 - bound_usd / total_usd()) : 0; }
 };
 
-// What only a schedule over a horizon knows.
+// What only a schedule over a horizon has.
 Status check_without_horizon(const Listing& listing) {
   const plan::JobList& list = listing.list;
   const bool budget = std::isfinite(list.limits.budget_usd) || std::isfinite(list.limits.budget_kgco2);
@@ -73,7 +73,7 @@ std::vector<Job> jobs_of(const Listing& listing) {
   return jobs;
 }
 
-// Types that are worth a look: what is limited beats nobody.
+// Types that are worth considering; a limited type does not exclude others.
 std::vector<plan::VmType> useful_types(const Listing& listing, const std::vector<Job>& jobs) {
   std::vector<plan::VmType> unlimited;
   for (const plan::VmType& type : listing.types)
@@ -173,7 +173,8 @@ std::string as_text(const Planned& planned) {
   const auto dollars = [](double usd) { return format_dollars(Dollars(usd)); };
   return fmt::format(
       "{}: rental {} (of it idle {}), tardiness {}; {} of {} jobs late, at most {} machines at once\n"
-      "nobody can pay less than {} (gap {:.1f} %), each job alone with all machines to choose from; {} decisions, "
+      "no plan costs less than {} (gap {:.1f} %), the sum over jobs alone with all machines to choose from; {} "
+      "decisions, "
       "{}\n{}\n\n"
       "{}\n{}",
       dollars(planned.total_usd()), dollars(bill.rental_usd), dollars(std::max(0.0, bill.idle_usd)),
@@ -182,7 +183,7 @@ std::string as_text(const Planned& planned) {
       machine_table(planned).to_text(), job_table(planned).to_text());
 }
 
-// What every machine would mean for one job that has it alone from its submission on, and where it was.
+// What every machine would cost one job that has it alone from its submission on, and where the job was.
 Result<Table> explanation(const Planned& planned, const std::string& id) {
   const auto job = std::find_if(planned.jobs.begin(), planned.jobs.end(), [&](const Job& one) { return one.id == id; });
   if (job == planned.jobs.end()) {

@@ -1,5 +1,5 @@
 #pragma once
-// The options of whoever makes plans, and what they stand for.
+// The options of planners.
 
 #include "cli/command.h"
 #include "plan/planner.h"

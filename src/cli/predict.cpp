@@ -80,7 +80,7 @@ std::string explained_json(const std::vector<RunPoint>& points, const std::vecto
   return rows.dump(2) + "\n";
 }
 
-// What the table does not say: how many steps, which prices, notes; each once.
+// What the table does not contain: how many steps, which prices, notes; each once.
 std::string footnotes(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions) {
   std::set<double> steps;
   std::vector<std::string> lines;
@@ -135,7 +135,7 @@ trace::ExecutionTrace predicted_trace(const RunPoint& point, const Prediction& p
   made.optimizer = std::string(to_string(point.run.optimizer));
   made.batch = point.run.graph.batch();
   for (const predict::TimelineEntry& entry : prediction.timeline) {
-    if (entry.duration <= Seconds(0)) continue;  // a view
+    if (entry.duration <= Seconds(0)) continue;  // a view takes no time
     const workload::Operator& op = point.run.graph.node(entry.node);
     if (!made.operators.empty()) {
       trace::TracedOperator& before = made.operators.back();

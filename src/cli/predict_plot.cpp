@@ -13,7 +13,7 @@ namespace {
 
 using predict::Prediction;
 
-// What tells the lines of a sweep apart: only the parts that differ between its points.
+// The labels of the lines of a sweep: only the parts that differ between its points.
 class SeriesNames {
  public:
   explicit SeriesNames(const std::vector<RunPoint>& points) {

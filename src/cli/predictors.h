@@ -1,5 +1,5 @@
 #pragma once
-// The options that choose who predicts.
+// The options that choose the predictor.
 
 #include <memory>
 

@@ -2,21 +2,22 @@
 // all have one model, and the round commits as a whole.
 //
 //   local         Each worker has an equal part of the round's micro-batches and a model of its own; in the end the
-//   models are
-//                 averaged (local SGD, Stich 2019).
-//   pair          The same, but workers take micro-batches from one work queue, as many as they can. Near its end a
-//   slow one leaves
-//                 them to the others, so that nobody waits for it. After every step a worker moves to the middle
-//                 between its model and that of another one, drawn at random, without waiting for it (pair averaging:
-//                 AD-PSGD, Lian et al. 2018; KungFu, OSDI'20).
+//                 models are averaged (local SGD, Stich 2019).
+//   pair          Workers take micro-batches from one work queue, as many as they can. Near its end a slow worker
+//   leaves
+//                 them to the others, so that no worker waits for it. After every step a worker averages its model with
+//                 that of another one, drawn at random, without waiting for it (pair averaging: AD-PSGD, Lian et al.
+//                 2018;
+//                 KungFu, OSDI'20).
 //   server-async  Workers take micro-batches from one work queue too. The parameters are at the servers, a part at
-//   each; a worker
-//                 pulls them all, computes, and pushes its step, which is added at once (asynchronous parameter
+//   each;
+//                 a worker pulls them all, computes, and pushes its step, which is added at once (asynchronous
+//                 parameter
 //                 servers, Li et al., OSDI'14). Velocities are its own, and averaged in the end.
 //
 // In pair and server-async, models and the work queue are in memory that all workers reach, so they have to be on one
-// host. The model in the end is the same on all workers. It depends on who took part and, in these two, on who was how
-// fast.
+// host. The model in the end is the same on all workers. It depends on which workers took part and, in these two, on
+// how fast each was.
 
 #include <algorithm>
 #include <atomic>
@@ -28,7 +29,7 @@ namespace orrery::cli {
 
 namespace {
 
-// So much longer than the others a worker must be to leave them the rest of a work queue: times vary.
+// The factor by which a worker must be slower than the others to leave them the rest of a work queue: times vary.
 constexpr double kMargin = 1.2;
 
 // Others may read what is written; a value is old or new, never half of each.
@@ -97,7 +98,7 @@ class Rounds : public StepRule {
                session.all_reduce("models", {own_.data(), 2 * parameters_ + 1, elastic::DataType::kF32},
                                   elastic::ReduceOp::kSum));
     ORRERY_TRY_VOID(session.wait(ticket));
-    // Everyone is here, so everything was pushed.
+    // All workers are here, so everything was pushed.
     if (strategy_ == Strategy::kServerAsync) pull();
     return telemetry_.receive(context_);
   }
@@ -170,8 +171,8 @@ class Rounds : public StepRule {
     });
   }
 
-  // Whether the others are through with the work queue of `micro_batches` before this worker would be with what it
-  // takes next. By the times of the round before; the fastest worker is never too slow, so no micro-batch is left.
+  // Whether the others finish the work queue of `micro_batches` before this worker would finish what it takes next. By
+  // the times of the round before; the fastest worker is never too slow, so no micro-batch is left.
   bool is_too_slow_for(std::uint64_t micro_batches, std::uint64_t at_a_time) {
     const std::span<const Telemetry> telemetry = telemetry_.by_rank();
     const std::uint64_t taken = work_queue().load();
@@ -179,7 +180,7 @@ class Rounds : public StepRule {
     const double own_s = telemetry[static_cast<std::size_t>(context_.worker->rank())].micro_batch_s;
     double fastest_s = own_s, micro_batches_per_s = 0;
     for (const Telemetry& telemetry : telemetry) {
-      // Whoever had no micro-batch says nothing about how fast anyone is.
+      // A worker without a micro-batch gives no information about speeds.
       if (telemetry.micro_batch_s <= 0) return false;
       fastest_s = std::min(fastest_s, telemetry.micro_batch_s);
       micro_batches_per_s += 1 / telemetry.micro_batch_s;

@@ -94,7 +94,7 @@ Result<elastic::LaunchOptions> launch_options(Context& context, const Arguments&
     return Error::invalid(fmt::format("{} workers and {} standby; at most {} processes fit on one host",
                                       roster.size_max, roster.standby, elastic::kSlotsMax));
   }
-  // Those who leave keep their slots for a moment while others come.
+  // Leaving workers keep their slots for a moment while others come.
   roster.slots = std::min(elastic::kSlotsMax, 2 * roster.size_max + roster.standby);
   return launch;
 }

@@ -70,7 +70,7 @@ Status show_processes(Context& context, const std::string& job, const OptionValu
 Status show_jobs(Context& context, const Arguments& arguments) {
   if (!arguments.words.empty()) return show_processes(context, arguments.words[0], arguments.options);
   ORRERY_TRY(const std::vector<std::string> jobs, elastic::running_jobs(context.env.files));
-  // All at once: a launcher that is stopped keeps nobody waiting for the others.
+  // All at once: a launcher that is stopped does not delay the answers of the others.
   std::vector<std::future<Result<JobStatus>>> answers;
   for (const std::string& job : jobs) {
     answers.push_back(std::async(std::launch::async, [&context, &job] {
@@ -86,7 +86,7 @@ Status show_jobs(Context& context, const Arguments& arguments) {
   return context.print_table(table, arguments.options);
 }
 
-// Asks how things are until `is_done`, or until the job has ended.
+// Asks for the status until `is_done`, or until the job has ended.
 template <class IsDone>
 Result<JobStatus> wait_until(env::Env env, const std::string& job, JobStatus status, Seconds time_max, IsDone is_done) {
   const Seconds end = env.clock.monotonic() + time_max;

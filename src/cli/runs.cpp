@@ -122,7 +122,7 @@ Error misfit_error(const workload::JobSpec& job, const workload::Misfit& problem
                             : fmt::format("{}: --count {}", job.name, problem.message));
 }
 
-// --count, or what the job allows; the most it allows if nothing of that fits the options given.
+// --count, or the numbers that the job allows; the largest of these if none fits the options given.
 std::vector<int> counts_for(const RunRequest& request, workload::DeviceCount wanted) {
   if (!request.options.given("count")) {
     const auto counts = workload::counts_to_try(*request.job, wanted);

@@ -1,6 +1,6 @@
 #pragma once
-// The options that describe training runs, and the runs they stand for: every combination of the lists given.
-// Wherever a command takes a model it takes a job file too.
+// The options that describe training runs, and these runs: every combination of the lists given. Commands that take a
+// model take a job file too.
 
 #include "cli/command.h"
 #include "hardware/placement.h"
@@ -20,13 +20,12 @@ std::vector<OptionRecord> training_options();
 // --device, --count, --per-machine, --network.
 std::vector<OptionRecord> placement_options();
 
-// The name or path of the model that a word stands for: itself, or the model of a job file.
+// The name or path of the model of a word: itself, or the model of a job file.
 Result<std::string> model_named(env::Env env, const std::string& word);
 // The model at batch 1: of the zoo if it has one of that name, otherwise from a file of that name.
 Result<workload::TrainingGraph> load_model(env::Env env, const std::string& text);
 
-// What a word of the command line asks for: a model, or a job file whose fields stand in for options that were not
-// given.
+// What a word of the command line asks for: a model, or a job file whose fields replace options that were not given.
 struct RunRequest {
   std::string model;              // for people
   workload::TrainingGraph graph;  // at batch 1

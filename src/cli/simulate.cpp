@@ -150,8 +150,8 @@ void print_problems(Context& context, const OptionValues& options, const simulat
   }
 }
 
-// What runs without figures make of the command: nothing without any; otherwise an error that names them, after the
-// figures of the others were given.
+// The result of the command if runs have no metrics: success without any; otherwise an error that names them, after the
+// metrics of the others were printed.
 Status failure_of(const std::vector<simulate::SweepFailure>& failures, std::size_t runs) {
   if (failures.empty()) return {};
   const simulate::SweepFailure& first = failures.front();
@@ -166,7 +166,7 @@ Status failure_of(const std::vector<simulate::SweepFailure>& failures, std::size
                fmt::format("{} of {} runs gave no metrics:\n  {}", failures.size(), runs, fmt::join(texts, "\n  ")));
 }
 
-// Every policy with every seed; nothing but figures is kept of a run.
+// Every policy with every seed; only metrics are kept of a run.
 Status run_sweep(Context& context, const std::string& trace, const OptionValues& options,
                  const simulate::JobTraceFile& file, const ClusterChoice& cluster, const SimulationSetup& setups) {
   for (const char* name : {"report", "plots", "perfetto", "jobs", "log"}) {
@@ -223,7 +223,7 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   }
   if (options.flag("slurm") && !options.has("sweep")) return Error::invalid("--slurm keeps its runs in --sweep FILE");
   if (options.integer("seeds") > 1 || options.has("sweep")) {
-    if (explained) return Error::invalid("--explain tells of one run of each policy; leave out --seeds and --sweep");
+    if (explained) return Error::invalid("--explain describes one run of each policy; leave out --seeds and --sweep");
     return run_sweep(context, arguments.words[0], options, file, cluster, setups);
   }
   simulate::RunSetup setup = setups.with_seed(static_cast<std::uint64_t>(options.integer("seed")));

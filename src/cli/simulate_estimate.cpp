@@ -66,7 +66,7 @@ Result<Queue> load_queue(Context& context, const std::string& path, const Option
   }
   for (const simulate::TraceJob& job : queue.job_trace.jobs) {
     if (!history || job.executed_ns == 0) continue;
-    // Whatever its clock says, the queue is later than its history.
+    // The queue is later than its history, whatever its clock says.
     simulate::JobFacts facts = job.facts;
     facts.submit_ns = schedule::kNever;
     history->add_running(facts, schedule::to_seconds(job.executed_ns));
@@ -143,7 +143,7 @@ simulate::EstimateOptions estimate_options(const OptionValues& options) {
           .threads = static_cast<int>(options.integer("threads"))};
 }
 
-// How long each job that waits would still wait if it waited as long as the one that started last. Other starts of the
+// How long each waiting job would still wait if it waited as long as the one that started last. Other starts of the
 // past are not in a queue.
 std::vector<simulate::QueuePace> paces_of(const Queue& queue) {
   double now_s = 0;
@@ -164,8 +164,8 @@ std::vector<simulate::QueuePace> paces_of(const Queue& queue) {
   return paces;
 }
 
-// What a replay of the history says about estimates: how far to believe the pace of the queue, and how much wider than
-// the draws say intervals have to be.
+// What a replay of the history shows about estimates: the weight of the pace of the queue, and how much wider than the
+// draws intervals have to be.
 struct Lesson {
   std::optional<simulate::PaceMixer> mixer{};  // empty: nothing was learned
   double stretch = 1;
@@ -177,7 +177,7 @@ Lesson learned_from(const Queue& queue, const simulate::RunSetup& setup, const O
   constexpr std::size_t kCases = 200;
   const auto cases =
       simulate::replay_starts(*queue.history, setup, options.text("policy"), kCases, estimate_options(options));
-  // Where nobody waited, or jobs were suspended, nothing can be learned.
+  // Where no job waited, or jobs were suspended, nothing can be learned.
   if (!cases) return {};
   return {simulate::mixer_of(*cases), std::max(1.0, simulate::stretch_of(*cases, simulate::EstimateOptions{}.level)),
           paces_of(queue)};

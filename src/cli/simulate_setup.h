@@ -7,7 +7,7 @@
 
 namespace orrery::cli {
 
-// The options that decide what a run gives, beside the trace, --policy and --seed.
+// The options that decide the result of a run, beside the trace, --policy and --seed.
 std::vector<OptionRecord> setup_options();
 
 struct SimulationSetup {

@@ -34,11 +34,11 @@ TEST_F(SimulateTest, ExplainsWhatWasDecidedAboutAJob) {
   const Outcome text = call("simulate jobs.csv --cluster 1x2 --policy fifo --explain c");
   EXPECT_NE(text.output.find("waits 13.0 s"), std::string::npos);
   EXPECT_NE(text.output.find("makespan"), std::string::npos);
-  EXPECT_NE(call("simulate jobs.csv --explain nobody").errors.find("no job \"nobody\""), std::string::npos);
+  EXPECT_NE(call("simulate jobs.csv --explain missing").errors.find("no job \"missing\""), std::string::npos);
   EXPECT_EQ(call("simulate jobs.csv --explain c --seeds 2").exit_code, kBadInput);
 }
 
-// A policy that refuses the trace takes nothing from the others, and the command does not look like a success.
+// A policy that refuses the trace does not affect the others, and the command does not look like a success.
 TEST_F(SimulateTest, OnePolicyThatRefusesLeavesTheResultsOfTheOthers) {
   write("typed.csv", "id,submit_s,duration_s,gpus,duration_s.V100,duration_s.T4\na,0,,1,10,30\n");
   for (const std::string more : {"", " --prediction-error 0.1 --seeds 2", " --sweep runs.jsonl"}) {
@@ -58,7 +58,7 @@ TEST_F(SimulateTest, OnePolicyThatRefusesLeavesTheResultsOfTheOthers) {
   EXPECT_EQ(rows.size(), 2u);
 }
 
-TEST_F(SimulateTest, TheLogTellsWhoLostItsGpusToAFailure) {
+TEST_F(SimulateTest, TheLogTellsWhichJobLostItsGpusToAFailure) {
   write("jobs.csv", "id,submit_s,duration_s,gpus\na,0,7200,1\n");
   write("prices.csv", "time_s,price\n0,1\n3600,3\n5000,1\n");
   ASSERT_EQ(
@@ -83,7 +83,7 @@ TEST_F(SimulateTest, WhatifSaysWhatChangesAreWorth) {
   const auto rows =
       json_of("simulate whatif jobs.csv --cluster 1x2 policy=first-fit cluster=2x2 cluster=2x2+policy=first-fit");
   ASSERT_EQ(rows.size(), 4u);
-  // fifo: 10, 14 and 16 s after submission; first-fit: 10, 14 and 3; with two more GPUs nobody waits: 10, 5 and 3.
+  // fifo: 10, 14 and 16 s after submission; first-fit: 10, 14 and 3; with two more GPUs no job waits: 10, 5 and 3.
   EXPECT_EQ(rows[0]["change"], "as it is");
   EXPECT_NEAR(rows[0]["mean_s"].get<double>(), 40.0 / 3, 1e-9);
   EXPECT_NEAR(rows[1]["mean_s"].get<double>(), 27.0 / 3, 1e-9);
@@ -122,7 +122,7 @@ TEST_F(SimulateTest, WhatifAsksTheUsualQuestionsByItselfAndRefusesOthers) {
   EXPECT_NE(error("mtbf=soon").find("soon"), std::string::npos);
 }
 
-// Two GPUs: a has both and 5 s to go, give or take; b waits for it, c for b.
+// Two GPUs: a has both and about 5 s to go; b waits for it, c for b.
 TEST_F(SimulateTest, EstimatesStartsOfAQueueAndExplainsThem) {
   write("queue.csv", "id,submit_s,duration_s,gpus,executed_s\na,0,10,2,5\nb,1,10,2,\nc,2,10,1,\nd,3,10,9,\n");
   const auto rows = json_of("simulate estimate queue.csv --cluster 1x2 --error 0.05");
@@ -185,7 +185,7 @@ TEST_F(SimulateTest, EstimatesRefuseMoreGpusInUseThanThereAre) {
   EXPECT_NE(outcome.errors.find("12 GPUs"), std::string::npos) << outcome.errors;
 }
 
-// What is said of a job beside the table is what the table says.
+// The text about a job beside the table agrees with the table.
 TEST_F(SimulateTest, ExplanationsGiveTheTimesOfTheTable) {
   write("queue.csv",
         "id,submit_s,duration_s,gpus,executed_s\na,0,7200,8,3600\nb,60,3600,4,1800\nc,90,1800,8,\nd,120,600,4,\n");

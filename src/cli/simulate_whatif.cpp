@@ -29,7 +29,7 @@ struct Variant {
   ClusterChoice cluster;
   SimulationSetup setups;
   std::vector<Summary> summaries{};  // by seed
-  std::optional<Error> failure{};    // of the first seed that has no figures
+  std::optional<Error> failure{};    // of the first seed that has no metrics
 };
 
 Result<Change> make_change(const OptionValues& now, const std::string& text) {
@@ -53,7 +53,7 @@ Result<Change> make_change(const OptionValues& now, const std::string& text) {
   return change;
 }
 
-// What an operator would ask first: an eighth more machines, other policies, worse predictions, failures.
+// The first questions of an operator: an eighth more machines, other policies, worse predictions, failures.
 std::vector<std::string> usual_questions(const OptionValues& options) {
   std::vector<std::string> changes;
   const std::vector<std::string> size = split(options.text("cluster"), 'x');
@@ -99,7 +99,7 @@ void run_variants(Context& context, const simulate::JobTrace& job_trace, const O
   }
 }
 
-// Takes out changes that have no figures, which takes nothing from the others; the error names them.
+// Takes out changes that have no metrics, which does not affect the others; the error names them.
 Status without_failed(std::vector<Variant>& variants) {
   std::vector<std::string> texts;
   std::optional<ErrorCode> code;

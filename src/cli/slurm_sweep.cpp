@@ -24,7 +24,7 @@ std::string shell_quoted(std::string_view text) {
   return quoted + "'";
 }
 
-// The options that decide what a run gives, as they were given.
+// The options that decide the result of a run, as they were given.
 std::string setup_words(const OptionValues& options) {
   std::string words;
   std::vector<OptionRecord> records = join(setup_options(), job_trace_options());

@@ -1,8 +1,8 @@
 #pragma once
 // A sweep whose runs are tasks of a Slurm job array, for `orrery simulate --slurm`.
 //
-// Beside the sweep's file there is a folder FILE.slurm with the list of runs, the script of the tasks, what every task
-// found (a sweep file of its own) and what it printed. Slurm and this program must see the folder on the same path. A
+// Beside the sweep's file there is a folder FILE.slurm with the list of runs, the script of the tasks, the result of
+// every task (a sweep file of its own) and its output. Slurm and this program must see the folder on the same path. A
 // task is `orrery simulate` itself with the same options and one policy and seed, so its rows are those of a local run.
 
 #include "cli/command.h"

@@ -2,7 +2,7 @@
 // How the workers of a training make one step of the job out of their own parts of it.
 //
 // A rule computes and exchanges with results aside; they take effect in commit(), on all workers or on none. After it
-// all workers have the same model, whatever the rule.
+// all workers have the same model, under every rule.
 
 #include <memory>
 
@@ -22,8 +22,8 @@ struct TrainerOptions {
   double learning_rate = 0.02;
   double momentum = 0.9;
   std::uint64_t period = 8;   // steps of the optimizer in a round (rounds.cpp)
-  std::uint64_t servers = 1;  // workers that keep parameters for all, if there are so many
-  // For experiments: a micro-batch takes this long at least, and so many times as long on one of the workers.
+  std::uint64_t servers = 1;  // workers that keep parameters for all, if there are as many
+  // For experiments: a micro-batch takes this long at least, and this many times as long on one of the workers.
   Seconds pace{0};
   std::uint64_t slow_worker = 0;
   double slowdown = 1;
@@ -45,7 +45,7 @@ struct TrainingContext {
                                      std::vector<float>& gradient) const;
 };
 
-// What every worker tells all others in a step, so that all of them know the same.
+// What every worker sends all others in a step, so that all of them know the same.
 struct Telemetry {
   double micro_batch_s = 0;  // computing time of a micro-batch; 0: it had none
   double step_s = 0;         // what the step before took, from commit to commit; 0: not known
@@ -54,7 +54,7 @@ struct Telemetry {
   double wall_s = 0;         // its clock
 };
 
-// The step at hand.
+// The current step.
 struct StepAtHand {
   elastic::TrainingProgress before;
   elastic::DataRange micro_batches;      // of all ranks
@@ -64,11 +64,11 @@ struct StepAtHand {
   double rate_scale = 1;   // of the learning rate
   double last_step_s = 0;  // see Telemetry
 
-  // MicroBatches are positions in the order of all samples, so they hold others in every epoch.
+  // Micro-batches are positions in the order of all samples, so they contain other samples in every epoch.
   elastic::Permutation order(std::uint64_t micro_batch_samples) const;
 };
 
-// Gathers the telemetry of all workers while the rule does other things.
+// Gathers the telemetry of all workers while the rule does other work.
 class TelemetryExchange {
  public:
   // The computing of `micro_batches` has ended now. `last`: of the step before, if it was one of gradients.
@@ -86,7 +86,7 @@ class TelemetryExchange {
 
 struct StepMetrics {
   double loss = 0;                              // mean over its samples
-  std::optional<elastic::NoiseSample> noise{};  // if the rule can tell
+  std::optional<elastic::NoiseSample> noise{};  // if the rule measures it
   std::vector<Telemetry> telemetry{};           // by rank
 };
 

@@ -1,15 +1,14 @@
 // Synchronous SGD: one step of the optimizer with the gradient of all samples.
 //
 //   - Ranks share the micro-batches of the step; each micro-batch's gradient is computed alone, by the same
-//   instructions wherever
-//     that is.
+//     instructions wherever that is.
 //   - Gradients are summed as whole numbers in units of 2^-30, exactly, so their order does not matter.
 //   - They are divided by the samples of the step and take effect by SGD with momentum.
-// So the model after a step does not depend on who took part: it is that of one process, to the last bit.
+// So the model after a step does not depend on which workers took part: it is that of one process, to the last bit.
 //
-// Sums are made by all workers together (synchronous), or by the servers among them, each for every so-many-th bucket
-// (server). A server hands out sums, not parameters: every worker makes the step of the optimizer, so a server takes
-// nothing along that others do not have when it dies.
+// Sums are made by all workers together (synchronous), or by the servers among them, each for an equal part of the
+// buckets (server). A server hands out sums, not parameters: every worker makes the step of the optimizer, so a server
+// that dies has nothing that others do not have.
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +23,7 @@ namespace {
 
 constexpr std::size_t kBucketElements = 16 << 10;
 constexpr double kUnits = 1 << 30;       // per one
-constexpr double kLargestSum = 1 << 20;  // of one micro-batch; leaves room for thousands of micro-batches
+constexpr double kLargestSum = 1 << 20;  // of one micro-batch; leaves range for thousands of micro-batches
 // After the gradients: the loss, and the sum of the square norms of the micro-batches' gradients.
 constexpr std::size_t kMetrics = 2;
 

@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kTestBatch = 100;
 constexpr std::uint64_t kMadeUpTraining = 6000, kMadeUpTest = 1000;
 
-// What a training needs, and what it says on the way.
+// The setup of a training, and what it prints.
 struct Setup {
   env::Env env;
   const OptionValues& options;
@@ -145,7 +145,7 @@ Result<std::vector<StrategyPart>> strategies_of(const OptionValues& options) {
 Result<elastic::PolicySet> policies_of(const OptionValues& options) {
   std::vector<std::unique_ptr<elastic::Policy>> policies;
   if (options.has("policy")) {
-    // A comma may also belong to what a policy is told: schedule:2:100,4:200.
+    // A comma may also belong to the arguments of a policy: schedule:2:100,4:200.
     std::vector<std::string> names;
     for (const std::string_view part : split(options.text("policy"), ',')) {
       const bool goes_on = !part.empty() && part.front() >= '0' && part.front() <= '9' && !names.empty();
@@ -220,7 +220,8 @@ class Journal {
     if (cannot_write_) line.insert(0, "\n");  // the last one may be cut off
     const Status appended = log_->append(line);
     if (!appended && !std::exchange(cannot_write_, true)) {
-      setup_.env.terminal.write_error(fmt::format("orrery: {}; the training goes on\n", appended.error().to_string()));
+      setup_.env.terminal.write_error(
+          fmt::format("orrery: {}; the training continues\n", appended.error().to_string()));
     }
     cannot_write_ = !appended;
   }

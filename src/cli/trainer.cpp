@@ -70,7 +70,7 @@ Status TelemetryExchange::receive(const TrainingContext& context) {
 }
 
 void TrainingWatch::add(std::uint64_t step, const StepMetrics& metrics, double batch, double topology) {
-  // A step of one micro-batch says nothing about noise; nor does one without numbers.
+  // A step of one micro-batch gives no estimate of noise; nor does one without numbers.
   if (metrics.noise) (void)noise.add(*metrics.noise);
   std::vector<elastic::RankTime> times, last;
   double step_s = 0;
@@ -187,13 +187,13 @@ std::vector<std::uint64_t> Trainer::weights(std::uint64_t micro_batches) const {
   double fastest_s = std::numeric_limits<double>::infinity();
   for (const elastic::Ema& micro_batch_s : micro_batch_s_)
     fastest_s = std::min(fastest_s, micro_batch_s.value().value_or(0));
-  // Without a time of everyone there is nothing to compare.
+  // Without a time of every worker there is nothing to compare.
   if (!is_uneven_ || micro_batch_s_.empty() || fastest_s <= 0) return {};
   std::vector<std::uint64_t> weights;
   for (const elastic::Ema& micro_batch_s : micro_batch_s_) {
     weights.push_back(static_cast<std::uint64_t>(std::lround(kFinest * fastest_s / *micro_batch_s.value())));
   }
-  // Everyone has a micro-batch, so that everyone's speed stays known.
+  // Every worker has a micro-batch, so that its speed stays known.
   const std::uint64_t least = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}) / micro_batches + 1;
   for (std::uint64_t& weight : weights) weight = std::max(weight, least);
   return weights;
@@ -304,7 +304,7 @@ Status Trainer::train(const TrainingGoal& goal, const AfterStep& after_step, ela
   goal_ = goal;
   after_step_ = after_step;
   ORRERY_TRY_VOID(follow_membership());
-  // Whoever joins later has no say in what the others decided at their beginning.
+  // A worker that joins later takes no part in what the others decided at their beginning.
   const bool is_beginning = progress_.step == 0;
   if (is_beginning) ask(policies, Moment::kBeforeTrain, adapted);
   std::uint64_t last_generation = 0;

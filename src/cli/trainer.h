@@ -1,10 +1,10 @@
 #pragma once
-// Trains a model data-parallel with whoever belongs to the job at the moment (elastic/worker.h).
+// Trains a model data-parallel on the present workers of the job (elastic/worker.h).
 //
-// The batch of a step is cut into micro-batches of equally many samples, which workers share; how their parts become
-// one model is up to a rule (step_rule.h), and the rule can change between two steps. With synchronous steps the model
-// does not depend on who took part, nor does the noise scale (elastic/monitor/noise_scale.h), which is estimated from
-// the gradients of micro-batches: policies that decide by it decide the same wherever they are asked.
+// The batch of a step is cut into micro-batches of equally many samples, which workers share; a rule (step_rule.h)
+// decides how their parts become one model, and the rule can change between two steps. With synchronous steps the model
+// does not depend on which workers took part, nor does the noise scale (elastic/monitor/noise_scale.h), which is
+// estimated from the gradients of micro-batches: policies that decide by it decide the same on every worker.
 
 #include <functional>
 #include <limits>
@@ -18,7 +18,7 @@
 
 namespace orrery::cli {
 
-// When a training is over: after so many steps, or epochs over the data, whichever comes first.
+// When a training is over: after this many steps, or epochs over the data, whichever comes first.
 struct TrainingGoal {
   std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t epochs = std::numeric_limits<std::uint64_t>::max();
@@ -30,14 +30,15 @@ struct TrainedStep {
   std::uint64_t epoch = 0, begin = 0, end = 0;  // positions of its samples in the epoch
   bool ends_epoch = false, ends_training = false;
   std::size_t workers = 0;
-  std::uint64_t repeats = 0;  // how often this worker began it in vain, because workers changed
+  std::uint64_t repeats = 0;  // how often this worker began it without success, because workers changed
   Strategy strategy = Strategy::kSynchronous;
   double loss = 0;  // mean over its samples, before it
   double learning_rate_scale = 1;
   std::optional<double> noise_scale{};  // in samples
 };
 
-// What the workers know of their training, the same on all of them. Plain numbers, so that those who join get it.
+// What the workers know about their training, the same on all of them. It consists of plain numbers, so that joining
+// workers get it.
 struct TrainingWatch {
   elastic::NoiseScale noise{};
   elastic::Ema straggler_index{.decay = 0.9};
@@ -55,14 +56,15 @@ class Trainer {
   Trainer(profile::Executor& executor, const workload::TrainingGraph& graph, const profile::LabelledData& data,
           const TrainerOptions& options, env::Clock& clock);
 
-  // Before join(): of a job that this process founds. Later: from the step after the one at hand on, if this is rank 0.
+  // Before join(): of a job of which this process is an initial worker. Later: from the step after the current one on,
+  // if this is rank 0.
   void set_strategy(Strategy strategy);
 
   // Joins the job, or founds it. Waits until it is needed if it is a standby.
   Status join(const env::Variables& variables);
   // Until the goal is reached or this process is no worker any more.
   using AfterStep = std::function<Status(const TrainedStep&)>;
-  // What the policies agreed on, and what was refused; told on the worker that lets it take effect.
+  // What the policies agreed on, and what was refused; reported on the worker that lets it take effect.
   using Adapted = std::function<void(const elastic::Agreement&)>;
   Status train(const TrainingGoal& goal, const AfterStep& after_step, elastic::PolicySet& policies,
                const Adapted& adapted);
@@ -79,7 +81,7 @@ class Trainer {
   std::uint64_t steps_per_round(Strategy strategy) const { return is_synchronous(strategy) ? 1 : options_.period; }
   // Of the membership: for a step of the optimizer.
   std::uint64_t micro_batches_per_step() const;
-  // What of the membership says how the next rounds are.
+  // What in the membership decides the next rounds.
   std::map<std::string, double> parameters_for(Strategy strategy, std::uint64_t micro_batches) const;
   bool is_over() const { return progress_.step >= goal_.steps || progress_.cursor.epoch >= goal_.epochs; }
   // Of the workers' parts of `micro_batches`; empty: alike.
@@ -94,7 +96,7 @@ class Trainer {
   TrainerOptions options_;
   std::vector<float> state_;  // parameters, then their velocities, then the bytes of watch_
   TrainingContext context_;
-  Strategy strategy_ = Strategy::kSynchronous;  // of the step at hand
+  Strategy strategy_ = Strategy::kSynchronous;  // of the current step
   StepAtHand step_{};
   std::size_t workers_ = 0;  // that compute it
   double topology_ = 0;      // in which they do
@@ -105,7 +107,7 @@ class Trainer {
   std::uint64_t attempts_ = 0;  // at it
   TrainingWatch watch_{};       // as of the last committed step
   Seconds last_commit_{0};
-  double last_step_s_ = 0;  // from the commit before to the last one; 0: not in one go
+  double last_step_s_ = 0;  // from the commit before to the last one; 0: interrupted
   elastic::TrainingProgress progress_;
   TrainingGoal goal_{};
   Status committed_{};  // what went wrong in a commit

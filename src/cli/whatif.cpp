@@ -37,12 +37,12 @@ std::vector<std::string> values_of(const OptionValues& options, const Question& 
 
 struct Row {
   std::string change;
-  std::optional<RunPoint> point{};  // nothing: cannot be run, and `note` says why
+  std::optional<RunPoint> point{};  // no value: it cannot be run, and `note` says why
   std::optional<Prediction> prediction{};
   std::string note{};
 };
 
-// The first run the options stand for. A job may leave device and number open: the first it allows is what is changed.
+// The first run of the options. A job may leave device and number open: the first that it allows is changed.
 Result<RunPoint> first_run(Context& context, const std::string& word, const OptionValues& options) {
   ORRERY_TRY(std::vector<RunPoint> points, expand_runs(context.env, {word}, options));
   if (points.empty()) return Error::infeasible(fmt::format("{} can run nowhere", word));

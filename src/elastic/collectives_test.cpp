@@ -1,4 +1,4 @@
-// What holds for the collectives of every session, whatever carries them.
+// Tests of what holds for the collectives of every session, independent of the transport.
 
 #include "elastic/collectives/collectives.h"
 
@@ -14,7 +14,7 @@ using Work = std::function<void(Collectives& session)>;
 
 struct Carrier {
   const char* name;
-  // Runs the work on so many threads, each with a session of the same generation.
+  // Runs the work on this many threads, each with a session of the same generation.
   void (*run)(int ranks, const Work& work);
 };
 
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Collectives, EveryCarrier,
                          testing::Values(Carrier{"memory", run_in_memory}, Carrier{"tcp", run_over_tcp}),
                          [](const auto& carrier) { return carrier.param.name; });
 
-// Another operation of the name "x" than an all-reduce of so many floats.
+// An operation named "x" that is not an all-reduce of this many floats.
 struct Other {
   const char* what;
   std::function<Result<Ticket>(Collectives&, float*)> start;
@@ -75,7 +75,7 @@ TEST_P(EveryCarrier, DifferentDescriptionsAreAnErrorOnEveryRank) {
           ASSERT_FALSE(status) << other.what;
           EXPECT_EQ(status.error().code(), ErrorCode::kInvalidArgument) << status.error().to_string();
           EXPECT_NE(status.error().message().find("\"x\" is not the same operation everywhere"), std::string::npos);
-          // The generation goes on, also for the same name, with all blocks and all credit at hand.
+          // The generation continues, also for the same name, with all blocks and all credit available.
           for (int i = 0; i < 5; ++i) {
             std::fill(data.begin(), data.end(), 1.0f);
             ASSERT_TRUE(session.wait(*session.all_reduce("x", tensor, ReduceOp::kSum)));
@@ -92,7 +92,7 @@ TEST_P(EveryCarrier, ADisagreementNeedsNoThirdRankToShow) {
   std::atomic<int> failed = 0;
   GetParam().run(3, [&](Collectives& session) {
     std::vector<float> data(100, 1.0f);
-    // Nobody is gone before everybody is there.
+    // No rank leaves before all ranks are there.
     ASSERT_TRUE(session.wait(*session.barrier("all")));
     if (session.rank() == 2) {  // never starts it
       while (!over) std::this_thread::yield();
@@ -125,7 +125,7 @@ TEST_P(EveryCarrier, HundredsOfNamesInDifferentOrders) {
     std::vector<Ticket> tickets(kNames);
     for (int i = 0; i < kNames; ++i) {
       const int at = session.rank() == 0 ? i : session.rank() == 1 ? kNames - 1 - i : (i * 7) % kNames;
-      // Some go at once, some wait for everyone, some are of many parts.
+      // Some can run at once, some wait for all ranks, some consist of many parts.
       auto& tensor = data[static_cast<std::size_t>(at)];
       tensor.assign(at % 10 == 0 ? 3000 : 20, at + session.rank());
       const auto ticket =

@@ -1,13 +1,12 @@
 #pragma once
-// Frames: what ranks of one generation tell each other. Every frame names its generation and the operation it belongs
-// to.
+// Frames: the messages between ranks of one generation. Every frame names its generation and its operation.
 //
 //   announce   "I have started this operation": its description, where my tensor is, and small tensors themselves
 //   scatter    a piece of my tensor for the rank that combines it
 //   publish    a piece of a result (or of a tensor that is only copied)
-//   done       I need your tensor no more
+//   done       I no longer need your tensor
 //
-// A frame is 56 bytes and comes through memory that other processes write, so it is checked before it is believed.
+// A frame is 56 bytes and comes through memory that other processes write, so it is checked before it is used.
 
 #include <cstdint>
 
@@ -49,7 +48,7 @@ struct FrameLimits {
   std::uint64_t arenas_bytes = 0;
 };
 
-// Whether a frame can be meant: known kinds, ranks that exist, sizes and places inside their memory.
+// Whether a frame is valid: known kinds, ranks that exist, sizes and places inside their memory.
 Status check(const Frame& frame, const FrameLimits& limits);
 
 }  // namespace orrery::elastic

@@ -46,11 +46,11 @@ TEST(Frame, TensorsOutsideTheArenasAreRefused) {
   frame.place = kPrivatePlace - 1;
   EXPECT_FALSE(check(frame, some_limits()));
   frame.place = 0;
-  frame.count = ~0ULL / 4 + 2;  // whose bytes wrap around to few
+  frame.count = ~0ULL / 4 + 2;  // its number of bytes wraps around to a small one
   EXPECT_FALSE(check(frame, some_limits()));
 }
 
-RC_GTEST_PROP(Frame, WhatPassesIsInsideItsLimits, ()) {
+RC_GTEST_PROP(Frame, WhatIsValidIsInsideItsLimits, ()) {
   Frame frame = announcement();
   frame.kind = static_cast<FrameKind>(*rc::gen::inRange(0, 6));
   auto* const bytes = reinterpret_cast<std::uint8_t*>(&frame);

@@ -1,5 +1,5 @@
-// Many short jobs of real processes, each with kills at random moments: on one host, and on hosts of their own.
-// More of them: ORRERY_KILLS=1000 elastic_test --gtest_filter='KillCampaign.*'
+// Many short jobs of real processes, each with kills at random moments: on one host, and on hosts of their own. For
+// more: ORRERY_KILLS=1000 elastic_test --gtest_filter='KillCampaign.*'
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,7 +15,7 @@ std::uint64_t runs() {
   return wanted == nullptr ? 8 : std::strtoull(wanted, nullptr, 10);
 }
 
-// From a kill to the next step that anyone who is left commits.
+// From a kill to the next step that a survivor commits.
 struct Recoveries {
   std::vector<double> seconds{};
 
@@ -32,7 +32,7 @@ double seconds_now() {
   return env::RealClock().monotonic().value();
 }
 
-// Kills `victims` at the same moment, and waits until one of the others goes on.
+// Kills `victims` at the same moment, and waits until one of the others continues.
 void kill(Job& job, std::map<int, ChildRank>& live, const std::vector<int>& victims, Recoveries& recoveries) {
   for (const int slot : victims) live.at(slot).kill(SIGKILL);
   const double begin = seconds_now();
@@ -40,7 +40,7 @@ void kill(Job& job, std::map<int, ChildRank>& live, const std::vector<int>& vict
     EXPECT_EQ(live.at(slot).wait(), -SIGKILL);
     live.erase(slot);
   }
-  // A commit that only the dead knew may be repeated, so progress counts from where those who are left are.
+  // A commit that only dead workers knew may be repeated, so progress counts from where the survivors are.
   const int witness = live.begin()->first;
   const std::uint64_t before = job.score->steps[witness];
   while (job.score->steps[witness] <= before && seconds_now() < begin + 30) ::usleep(50);

@@ -1,4 +1,4 @@
-// Workers that get the model while the others go on: on one host and on several, with kills of both sides.
+// Workers that get the model while the others continue: on one host and on several, with kills of both sides.
 
 #include "elastic/test_training.h"
 
@@ -67,7 +67,7 @@ TEST_P(Learners, ASourceThatIsKilledIsReplacedByAnother) {
   }
 }
 
-// Whoever comes later begins at the beginning, and the earlier one with it.
+// A later learner begins at the beginning, and the earlier one begins again with it.
 TEST_P(Learners, SeveralAtATime) {
   LearnerJob job(2, GetParam());
   auto live = found(job, 2);
@@ -79,7 +79,7 @@ TEST_P(Learners, SeveralAtATime) {
   end_well(job, live);
 }
 
-TEST_P(Learners, WithoutAnyoneWhoHasTheModelItEnds) {
+TEST_P(Learners, WithoutAWorkerThatHasTheModelItEnds) {
   LearnerJob job(1, GetParam());
   job.partition_timeout = Seconds(0.3);
   job.victim = 0;
@@ -102,7 +102,7 @@ TEST_P(Learners, StepsThatAreNotElementByElementAreFoundOut) {
   EXPECT_EQ(job.score->differences, 0u);
 }
 
-// Kills and joins at random moments, while some have the model and some do not.
+// Kills and joins at random moments, while some workers have the model and some do not.
 TEST_P(Learners, AStorm) {
   Random random(17);
   for (int round = 0; round < 3; ++round) {
@@ -111,7 +111,7 @@ TEST_P(Learners, AStorm) {
     WorkerId next_id = 1000;
     for (int event = 0; event < 16; ++event) {
       ::usleep(static_cast<useconds_t>(random.below(40'000)));
-      // On several hosts a majority has to be left, and initial workers are sure to have the model.
+      // On several hosts a majority has to be left, and initial workers certainly have the model.
       const bool kills = random.below(2) == 0 && live.size() > 3;
       if (kills) {
         auto victim = std::next(live.begin(), 3 + static_cast<std::ptrdiff_t>(random.below(live.size() - 3)));
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(Hosts, Learners, testing::Values(1, 3));
 
 TEST(ModelTransfer, PiecesFitIntoATenthOfAStep) {
   constexpr std::uint64_t kPiece = 1 << 20;
-  // Of a step of 100 ms, 10 ms: 3 ms can be doubled, 6 ms stays, 12 ms is too long.
+  // A tenth of a step of 100 ms is 10 ms: 3 ms can be doubled, 6 ms stays, 12 ms is too long.
   EXPECT_EQ(next_piece_bytes(kPiece, Seconds(0.003), Seconds(0.1)), 2 * kPiece);
   EXPECT_EQ(next_piece_bytes(kPiece, Seconds(0.006), Seconds(0.1)), kPiece);
   EXPECT_EQ(next_piece_bytes(kPiece, Seconds(0.012), Seconds(0.1)), kPiece / 2);

@@ -70,7 +70,7 @@ Result<std::optional<std::string>> Messenger::receive(Seconds timeout) {
     if (!here && !arrived_.empty()) {
       here = std::move(arrived_.back());
       arrived_.pop_back();
-      // Notes are for those on one host.
+      // Notes are for processes on one host.
       if (is_note(*here)) continue;
     }
     if (here && !is_note(*here)) {

@@ -1,6 +1,6 @@
 #pragma once
-// Messages of one worker to others wherever they are: by mailbox on its host (host/mailbox.h), over TCP to other hosts
-// (net/peer_connections.h). Who is where, it learns from the records in what is sent and received.
+// Sends messages of one worker to others: by mailbox on its host (host/mailbox.h), over TCP to other hosts
+// (net/peer_connections.h). It learns their addresses from the records in the messages sent and received.
 
 #include <map>
 #include <memory>
@@ -16,7 +16,7 @@ namespace orrery::elastic {
 struct MessengerOptions {
   std::string job;     // name of the job on this host
   WorkerRecord self;   // with an address if the job spans hosts
-  std::string secret;  // what all processes of such a job know, and nobody else
+  std::string secret;  // known to the processes of such a job only
 };
 
 // Belongs to one thread.
@@ -26,21 +26,21 @@ class Messenger {
 
   bool spans_hosts() const { return peer_connections_ != nullptr; }
   bool is_here(const WorkerRecord& worker) const { return !spans_hosts() || worker.host == self_.host; }
-  // Where others connect to; only if it spans hosts.
+  // Where others connect; only if the job spans hosts.
   net::Listener& listener() { return *listener_; }
 
   void learn(const WorkerRecord& worker);
-  // Never waits. Whether it is on its way. The launcher is always on this host.
+  // Never waits. Returns whether it was sent. The launcher is always on this host.
   bool send(const Message& message);
   bool send(std::uint64_t name_here, std::string_view bytes) { return mailbox_.send(name_here, bytes); }
-  // The next message, waiting for it at most `timeout`. Messages of workers are learned from.
+  // The next message, waiting for it at most `timeout`. Addresses are learned from messages of workers.
   Result<std::optional<std::string>> receive(Seconds timeout);
 
-  // Workers of a membership on other hosts are connected to, from now on.
+  // From now on it connects to the workers of a membership on other hosts.
   void watch(const Membership& membership);
-  // Of a worker on another host: it cannot be reached now; it could be at some time.
+  // For a worker on another host: it cannot be reached now, but could be before.
   bool is_lost(WorkerId id) const { return peer_connections_ != nullptr && peer_connections_->is_lost(id); }
-  // All workers of the membership have just been heard of.
+  // All workers of the membership have just been reached.
   void forget_losses() {
     if (peer_connections_ != nullptr) peer_connections_->forget_losses();
   }

@@ -14,7 +14,7 @@ constexpr std::uint64_t kPieceMin = 64 << 10, kPieceMax = 1ULL << 30;
 constexpr std::uint64_t kAlignment = 64;  // no element is cut in two
 constexpr Seconds kPieceTimeMin{0.001};
 
-// What ranks have to agree on, and where each is.
+// What ranks have to agree on, and the position of each.
 struct Terms {
   std::uint64_t bytes = 0, lanes = 0;
   ModelTransfer::Position position = 0;
@@ -61,7 +61,7 @@ Result<ModelTransfer> ModelTransfer::begin(Collectives& session, std::span<std::
   ORRERY_TRY(const Ticket ticket, session.all_gather("orrery: model", {&own, kWords, DataType::kI64},
                                                      {terms.data(), kWords * ranks, DataType::kI64}));
   ORRERY_TRY_VOID(session.wait(ticket));
-  // Who has it all has no position.
+  // A rank that has the whole model has no position.
   Position least = has_model[rank] ? ~Position{0} : position;
   for (std::size_t other = 0; other < ranks; ++other) {
     if (terms[other].bytes != own.bytes || terms[other].lanes != own.lanes) {
@@ -116,7 +116,7 @@ Status ModelTransfer::compare(Collectives& session, std::uint64_t begin, std::ui
 }
 
 Status ModelTransfer::move_all(Collectives& session) {
-  // Positions speak of steps; here there are none.
+  // Positions refer to steps; here there are none.
   ORRERY_TRY_VOID(copy(session, 0, lane_bytes_));
   position_ = 2 * lane_bytes_;
   return {};
@@ -133,7 +133,7 @@ Status ModelTransfer::move_piece(Collectives& session, Seconds step) {
   std::uint64_t next = next_piece_bytes(piece_bytes_, clock.monotonic() - start, step);
   ORRERY_TRY(const Ticket ticket, session.broadcast("orrery: piece", {&next, 1, DataType::kI64}, sources_[0]));
   ORRERY_TRY_VOID(session.wait(ticket));
-  // What comes from outside stays in its bounds.
+  // Values from other processes are checked against bounds.
   piece_bytes_ = std::clamp(next, kPieceMin, kPieceMax);
   return {};
 }

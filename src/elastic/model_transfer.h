@@ -1,19 +1,20 @@
 #pragma once
-// How workers that join get the model: from all that have it, each a slice, through the session of the membership.
+// How joining workers get the model: from all workers that have it, one slice from each, through the session of the
+// membership.
 //
-// At once, while everybody waits; or piece by piece between the steps of those who go on (a learner join). The second
-// needs a model whose steps are element by element: with `lanes` = L, the state is L arrays of equal length
-// (parameters, momenta, …), and what `commit` makes of an element depends on the same element of those arrays, on the
-// results of the step and on its number only. Then a piece that was copied before a step is right after it as well, if
-// the receiver lets the same results take effect, whatever the rest of its arrays holds meanwhile.
+// Either at once, while all workers wait; or piece by piece between the steps of the workers that continue (a learner
+// join). The second needs a model whose steps are element by element: with `lanes` = L, the state is L arrays of equal
+// length (parameters, momenta, …), and the new value that `commit` gives an element depends only on the same element of
+// those arrays, on the results of the step and on its number. Then a piece that was copied before a step is right after
+// it as well, if the receiver applies the same results, whatever the rest of its arrays holds meanwhile.
 //
-//   1. One piece before each step takes effect, until all are copied.
-//   2. In the same way, one piece per step is compared by digests: who declared too much learns it here.
-//   3. The model is there.
+//   1. One piece is copied before each step takes effect, until all are copied.
+//   2. In the same way, one piece per step is compared by digests: this detects programs that declare `lanes` wrongly.
+//   3. The learner has the model.
 //
-// So the longest wait between two steps is that for a piece. The first source chooses its size: as large as can be had
-// in a tenth of a step, or in a millisecond if that is longer. Positions survive a change of membership: a piece that
-// is there stays right.
+// So the longest wait between two steps is that for a piece. The first source chooses its size: as large as can be
+// copied in a tenth of a step, or in a millisecond if that is longer. Positions survive a membership change: a copied
+// piece stays right.
 
 #include <span>
 #include <vector>
@@ -23,7 +24,7 @@
 
 namespace orrery::elastic {
 
-// How large the next piece should be, after one of `bytes` took `piece` within a step that took `step` in all.
+// The size of the next piece, after one of `bytes` took `piece` within a step that took `step` in all.
 std::uint64_t next_piece_bytes(std::uint64_t bytes, Seconds piece, Seconds step);
 
 class ModelTransfer {
@@ -36,10 +37,10 @@ class ModelTransfer {
   static Result<ModelTransfer> begin(Collectives& session, std::span<std::byte> state, std::uint64_t lanes,
                                      std::vector<bool> has_model, Position position);
 
-  // While nobody steps: all that is missing.
+  // While no worker steps: copies all that is missing.
   Status move_all(Collectives& session);
-  // Before a step takes effect. `step` is the time since the last one. On a receiver whose copy turns out to differ:
-  // kInvalidArgument.
+  // Called before a step takes effect. `step` is the time since the last one. kInvalidArgument on a receiver whose copy
+  // turns out to differ.
   Status move_piece(Collectives& session, Seconds step);
 
   bool is_complete() const { return position_ >= 2 * lane_bytes_; }

@@ -94,7 +94,7 @@ Status Session::take(int from, const Frame& frame, std::span<const std::byte> pa
   }
   Operation* const operation = find(key);
   if (frame.kind == FrameKind::kDone) {
-    // Not everyone waits for everyone to be done, so it may be over here already.
+    // Not every rank waits for every other's "done", so the operation may be over here already.
     if (operation == nullptr || operation->has_ended()) return {};
     operation->done(from);
     queue(*operation);
@@ -102,7 +102,7 @@ Status Session::take(int from, const Frame& frame, std::span<const std::byte> pa
   }
   const Staged::Piece piece = {from, frame.kind, frame.offset, frame.bytes, static_cast<std::uint32_t>(frame.place)};
   if (operation == nullptr || operation->has_ended()) {
-    // A piece that was sent before its sender knew that ranks disagree.
+    // A piece that was sent before its sender knew that the descriptions differ.
     endpoint_->release(from, piece.block);
     return {};
   }
@@ -167,7 +167,7 @@ Status Session::check_peers(const Operation& operation) {
     const Peer peer = rank == this->rank() ? Peer::kHere : endpoint_->peer(rank);
     if (peer == Peer::kHere) continue;
     if (peer == Peer::kLeft) {
-      // All it ever sent is there by now: whatever has to come from it must have come.
+      // Everything the rank ever sent has arrived by now, so nothing more can come from it.
       ORRERY_TRY(const bool moved, progress());
       if (moved || operation.has_announced(rank)) continue;
     }

@@ -1,23 +1,21 @@
 #pragma once
 // Collective operations among the ranks of one membership generation on one host.
 //
-// Operations are named. Each rank starts them in any order it likes, as many as it likes at a time, and waits for them
-// in any order; the n-th operation of a name on one rank belongs to the n-th of that name on every other. Nobody
-// coordinates.
+// Operations are named. Each rank starts them in any order, any number at a time, and waits for them in any order; the
+// n-th operation of a name on one rank belongs to the n-th of that name on every other. There is no coordinator.
 //
 // What holds for every operation:
-//   - It ends nowhere before every rank has started it.
-//   - If ranks describe it differently (kind, type, count, combination, root), it ends with kInvalidArgument on all of
-//     them that start it. Later operations, also of that name, are not affected.
+//   - It ends on no rank before every rank has started it.
+//   - If ranks describe it differently (kind, type, count, combination, root), it ends with kInvalidArgument on all
+//     ranks that start it. Later operations, also of that name, are not affected.
 //   - If a rank dies or leaves with operations of others unfinished, the generation is revoked: every unfinished
-//   operation
-//     ends with kUnavailable, on every rank, and no operation can be started any more. What follows is a new
-//     generation.
+//     operation ends with kUnavailable, on every rank, and no operation can be started any more. A new generation
+//     follows.
 //   - Results do not depend on timing: inputs are combined in rank order (reduce/kernels.h), by every algorithm.
 //
-// Work is done inside calls: start, wait and poll of any operation move all operations forward. A session belongs to
-// the thread of its lease. Tensors are borrowed until their operation has ended; a tensor in the arena whose operation
-// was revoked may still be written by others until the next session has been opened.
+// Work is done inside calls: start, wait and poll of any operation advance all operations. A session belongs to the
+// thread of its slot lease. Tensors are borrowed until their operation has ended; other ranks may still write to a
+// tensor in the arena whose operation was revoked until the next session has been opened.
 
 #include <deque>
 #include <memory>
@@ -47,8 +45,8 @@ class Session final : public Collectives {
   int size() const override { return endpoint_->size(); }
   std::uint64_t generation() const override { return endpoint_->generation(); }
 
-  // At most this many tickets may be out at a time, with at most this many bytes of tensors that are small enough to
-  // travel in frames: others may have to keep them. More is kInfeasible.
+  // At most this many tickets may be open at a time, with at most this many bytes of tensors that are small enough to
+  // travel in frames: other ranks may have to keep them. More is kInfeasible.
   static constexpr std::size_t kTicketsMax = 16384;
   static constexpr std::uint64_t kInlineBytesMax = 16 << 20;
 
@@ -74,7 +72,7 @@ class Session final : public Collectives {
   bool announce_started();
   Result<bool> advance_queued();
   Status drive(Operation& operation, Ticket ticket);
-  // An error once the generation is over for `operation`; revokes it if somebody is gone for good.
+  // Returns an error once the generation is over for `operation`; revokes it if a rank is gone for good.
   Status check_peers(const Operation& operation);
   Error revoked_error() const;
 
@@ -82,8 +80,8 @@ class Session final : public Collectives {
   Staged::Probe probe_;
   Operations operations_;
   std::vector<Operations::node_type> spare_;
-  std::deque<Operation*> unannounced_;  // wait for room, in the order of their start
-  std::vector<Operation*> queue_;       // have something to do
+  std::deque<Operation*> unannounced_;  // wait for space, in the order of their start
+  std::vector<Operation*> queue_;       // have work to do
   std::vector<Operation*> being_done_;  // the queue while it is worked on
   std::uint32_t early_blocks_;          // that may still be spent on operations not all have announced
   std::uint64_t started_ = 0;           // operations so far

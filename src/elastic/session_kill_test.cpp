@@ -1,5 +1,5 @@
-// Real processes that are killed or stopped in the middle of collectives. Whatever is cut where, everyone else gets
-// kUnavailable, nobody hangs, and the survivors go on in a new generation in the same memory.
+// Real processes are killed or stopped in the middle of collectives. At every cut point all other ranks get
+// kUnavailable, none hangs, and the survivors continue in a new generation in the same memory.
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ constexpr int kWentOn = 0;  // saw the end of generation 1, and generation 2 wor
 constexpr int kNoWorker = 17;
 constexpr unsigned kHangSeconds = 60;
 
-// Calls all-reduce until it fails. Exit codes other than kWentOn say where expectations were not met.
+// Calls all-reduce until it fails. Exit codes other than kWentOn name the expectation that was not met.
 int live_through(const std::shared_ptr<Segment>& segment, int slot, const std::vector<int>& workers,
                  const std::vector<int>& survivors, Way way, const Staged::Probe& probe) {
   ::alarm(kHangSeconds);
@@ -88,7 +88,7 @@ void expect_survival(int ranks, const std::vector<int>& victims, Way way, CutPoi
   for (int slot = 0; slot < ranks; ++slot) {
     const bool is_victim = std::find(victims.begin(), victims.end(), slot) != victims.end();
     const int code = children[static_cast<std::size_t>(slot)].wait();
-    // Of several victims, one may be told of the others' end before it comes to its own.
+    // Of several victims, one may learn of another's end before it reaches its own.
     const bool was_told = is_victim && victims.size() > 1 && code == kNoWorker;
     EXPECT_TRUE(was_told || code == (is_victim ? -SIGKILL : kWentOn))
         << code << ": "
@@ -141,7 +141,7 @@ TEST(SessionKill, AtAnyMomentFromOutside) {
         return live_through(mapped, slot, workers, survivors, way, {});
       });
     }
-    // After everyone has joined: before, there is nothing to survive.
+    // After all ranks have joined: before, there is nothing to survive.
     for (int slot = 0; slot < ranks; ++slot) {
       while ((*segment)->control(slot).ring_generation.load() == 0) ::usleep(100);
     }
@@ -152,14 +152,14 @@ TEST(SessionKill, AtAnyMomentFromOutside) {
       if (slot == victim) {
         EXPECT_EQ(code, -SIGKILL);
       } else {
-        // 12: it was killed while others were still opening the generation, which then is revoked for them.
+        // 12: it was killed while others were still opening the generation, which is then revoked for them.
         EXPECT_TRUE(code == kWentOn || code == 12) << code << " in round " << round;
       }
     }
   }
 }
 
-TEST(SessionKill, WhoIsStoppedIsWaitedForAndNotKilled) {
+TEST(SessionKill, AStoppedProcessIsWaitedForAndNotKilled) {
   auto segment = Segment::create(options_for(3));
   ASSERT_TRUE(segment);
   std::vector<ChildRank> children;

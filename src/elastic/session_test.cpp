@@ -228,7 +228,7 @@ TEST(Session, AnOperationTheOthersNeverStartEndsAtALimit) {
   });
 }
 
-TEST(Session, WhoLeavesWithWorkUnfinishedRevokesTheGeneration) {
+TEST(Session, LeavingWithWorkUnfinishedRevokesTheGeneration) {
   run_threads(3, tight_segment(3), [&](Session& session, Arena&) {
     std::vector<float> data(10);
     const TensorView tensor = {data.data(), data.size(), DataType::kF32};
@@ -243,8 +243,8 @@ TEST(Session, WhoLeavesWithWorkUnfinishedRevokesTheGeneration) {
   });
 }
 
-TEST(Session, WhoIsDoneMayLeaveBeforeTheOthers) {
-  // Rank 0 leaves as soon as its own operations are over; the others still talk among themselves about it.
+TEST(Session, ARankThatIsDoneMayLeaveBeforeTheOthers) {
+  // Rank 0 leaves as soon as its own operations are over; the others still exchange frames about them.
   for (int round = 0; round < 20; ++round) {
     run_threads(3, tight_segment(3), [&](Session& session, Arena&) {
       std::vector<float> data(20'000, 1.0f);
@@ -256,7 +256,7 @@ TEST(Session, WhoIsDoneMayLeaveBeforeTheOthers) {
   }
 }
 
-TEST(Session, MissingNamesTheRanksThatEverybodyWaitsFor) {
+TEST(Session, MissingNamesTheRanksThatAllOthersWaitFor) {
   std::atomic<bool> looked = false;
   run_threads(3, tight_segment(3), [&](Session& session, Arena&) {
     if (session.rank() == 2) {
@@ -280,7 +280,7 @@ TEST(Session, GenerationsFollowEachOtherWithOtherWorkers) {
     threads.emplace_back([&, slot] {
       auto lease = SlotLease::take(*segment, slot);
       ASSERT_TRUE(lease);
-      // Everyone; then without 1; then in another order; then everyone again.
+      // All ranks; then without 1; then in another order; then all again.
       const std::vector<std::vector<int>> memberships = {{0, 1, 2, 3}, {0, 2, 3}, {3, 2, 0}, {0, 1, 2, 3}};
       for (std::size_t i = 0; i < memberships.size(); ++i) {
         const auto mine = std::find(memberships[i].begin(), memberships[i].end(), slot);

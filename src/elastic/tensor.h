@@ -1,7 +1,7 @@
 #pragma once
-// What collectives work on: flat memory of one element type, and how elements are combined.
+// The operands of collectives: flat memory of one element type, and how elements are combined.
 //
-// Memory is borrowed and stays where it is until the operation on it has ended.
+// Memory is borrowed and does not move until the operation on it has ended.
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// For tests: a process that is killed when nobody needs it any more.
+// For tests: a process that is killed when its owner is destroyed.
 
 #include <csignal>
 #include <functional>

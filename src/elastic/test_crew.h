@@ -19,7 +19,7 @@ inline std::vector<int> first_slots(int ranks) {
   return slots;
 }
 
-// Small rings and few blocks, so that short tests meet every limit.
+// Small rings and few blocks, so that short tests reach every limit.
 inline SegmentOptions tight_segment(int ranks) {
   return {.slots = ranks,
           .ring_bytes = 64 << 10,
@@ -29,7 +29,7 @@ inline SegmentOptions tight_segment(int ranks) {
           .arena_bytes = 4 << 20};
 }
 
-// Runs `work` on `ranks` threads, each with a lease, an arena and a session of generation 1 in one segment.
+// Runs `work` on `ranks` threads, each with a slot lease, an arena and a session of generation 1 in one segment.
 inline void run_threads(int ranks, const SegmentOptions& options,
                         const std::function<void(Session& session, Arena& arena)>& work) {
   auto segment = Segment::create(options);

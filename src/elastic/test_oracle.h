@@ -1,5 +1,5 @@
 #pragma once
-// For tests: tensors of any type, and what collectives on them should give, element by element in one thread.
+// For tests: tensors of any type, and the expected results of collectives on them, element by element in one thread.
 
 #include <cmath>
 #include <cstring>
@@ -122,8 +122,8 @@ inline TensorBytes combined(DataType type, ReduceOp op, const std::vector<Tensor
   return {};
 }
 
-// Equal bits, except that one NaN is as good as another, and one zero as the other (which of two equal values a minimum
-// takes is nobody's concern).
+// Equal bits, except that all NaNs are equal, and so are both zeros (it does not matter which of two equal values a
+// minimum takes).
 inline bool same_values(DataType type, const TensorBytes& a, const TensorBytes& b) {
   if (a == b) return true;
   if (a.size() != b.size()) return false;

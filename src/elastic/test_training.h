@@ -1,8 +1,8 @@
 #pragma once
 // For tests: whole jobs of real processes, on one or several hosts (all of them this machine). The model is an exact
-// sum over samples, so whatever happened, it must be the one that a single process gets from the same number of
-// samples. Now and then all workers decide on another batch, which holds from the step after the next on: also if the
-// workers that lead die over it.
+// sum over samples, so in every case it must be the one that a single process gets from the same number of samples. Now
+// and then all workers decide on another batch, which holds from the step after the next on, even if the leading
+// workers die meanwhile.
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ inline std::uint64_t batch_decided_after(std::uint64_t step) {
   return step / kDecideEvery % 2 == 0 ? kBatch : kBatch + 12;
 }
 
-// Of the step after `done` ones.
+// The value of the step after `done` steps.
 inline std::uint64_t batch_after(std::uint64_t done) {
   return done == 0 ? kBatch : batch_decided_after(done - 1);
 }
@@ -76,14 +76,14 @@ inline std::vector<std::uint64_t> replay(std::uint64_t steps, const Shape& shape
   return digests;
 }
 
-// What all processes of a test see: how far everyone is, and with which model.
+// What all processes of a test see: the progress and the model of each.
 struct Score {
   static constexpr std::size_t kStepsMax = 20'000;
-  std::atomic<std::uint64_t> goal{0};                      // whoever has come here stops
+  std::atomic<std::uint64_t> goal{0};                      // a worker that has reached this step stops
   std::atomic<std::uint64_t> steps[kSlotsMax] = {};        // committed with the model, by slot
-  std::atomic<std::uint64_t> learner_steps{0};             // committed without it, by anyone
+  std::atomic<std::uint64_t> learner_steps{0};             // committed without it, by any worker
   std::atomic<std::uint64_t> memberships[kSlotsMax] = {};  // generation, by slot
-  std::atomic<std::uint64_t> digests[kStepsMax] = {};      // after step; 0: nobody has said
+  std::atomic<std::uint64_t> digests[kStepsMax] = {};      // after step; 0: not yet known
   std::atomic<std::uint64_t> differences{0};
 };
 
@@ -102,8 +102,7 @@ class SharedScore {
   Score* score_;
 };
 
-// MembershipProtocol i has the id 100 + i and slot i, on host i mod `hosts`. With several hosts, workers have
-// addresses.
+// Worker i has the id 100 + i and slot i, on host i mod `hosts`. With several hosts, workers have addresses.
 struct Job {
   std::string name;
   int hosts;
@@ -113,9 +112,9 @@ struct Job {
   Membership first;
   Seconds partition_timeout{30};
   Shape shape;
-  bool learners = false;        // who joins gets the model between steps
+  bool learners = false;        // joining workers get the model between steps
   bool keeps_promise = true;    // that steps are element by element
-  int victim = -1;              // slot: dies after so many steps of a learner
+  int victim = -1;              // slot: dies after this many steps as a learner
   std::uint64_t victim_at = 0;  // learner steps
 
   explicit Job(int workers, int slots = 8, int hosts_of_job = 1) : hosts(hosts_of_job) {
@@ -155,7 +154,7 @@ struct Job {
     return start(record(slot, id), std::nullopt, records, {});
   }
 
-  // A whole process. Exit code 0: came to the goal; 50: left; 51: expelled, or fenced.
+  // A whole process. Exit code 0: reached the goal; 50: left; 51: expelled, or ended by the partition timeout.
   int train(std::shared_ptr<Segment> mapped, const WorkerRecord& self,
             const std::optional<Membership>& initial_membership, const std::vector<WorkerRecord>& contacts,
             const Staged::Probe& probe) {
@@ -227,7 +226,7 @@ struct Job {
     for (const auto& steps : score->steps) most = std::max(most, steps.load());
     return most;
   }
-  // Everyone who lives comes to one more goal, and all models of all steps are those of the replay.
+  // All live workers reach one more goal, and all models of all steps are those of the replay.
   void expect_the_right_models(std::uint64_t more_steps) {
     score->goal = std::min<std::uint64_t>(furthest() + more_steps, Score::kStepsMax - 1);
   }
@@ -240,7 +239,7 @@ struct Job {
   }
 };
 
-// Of a job that two found: two more come one after the other, get the model and compute.
+// In a job of two initial workers, two more join one after the other, get the model and compute.
 inline void expect_joining_workers_take_part(Job& job) {
   std::vector<ChildRank> children;
   for (int slot = 0; slot < 2; ++slot) children.push_back(job.found(slot));

@@ -12,12 +12,12 @@ namespace {
 
 constexpr Seconds kBetweenReports{0.1};
 constexpr Seconds kBetweenAsks{0.1};
-constexpr Seconds kNoLimit{3600};  // whoever does not come is found dead, or lost
-// So long a launcher may be stopped or busy before a process that is no worker yet takes it for gone.
+constexpr Seconds kNoLimit{3600};  // a worker that does not come is found dead, or lost
+// How long a launcher may be stopped or busy before a process that is not yet a worker takes it for gone.
 constexpr Seconds kLauncherSilenceMax{2};
-// A network that slows a training down is worth a closer look than one at its start.
+// A network that slows a training down deserves a more precise measurement than one at its start.
 constexpr Seconds kRemeasuringMax{1};
-// So long a process that has come to its end stays for others who have not.
+// How long a process that has reached its end stays for others that have not.
 constexpr Seconds kPartingMax{5};
 
 Seconds now() {
@@ -31,14 +31,14 @@ MembershipProtocol make_protocol(const WorkerOptions& options) {
 
 }  // namespace
 
-Worker::Worker(WorkerOptions options, std::unique_ptr<SlotLease> lease, std::unique_ptr<Messenger> post,
-               MembershipProtocol worker)
+Worker::Worker(WorkerOptions options, std::unique_ptr<SlotLease> lease, std::unique_ptr<Messenger> messenger,
+               MembershipProtocol protocol)
     : options_(std::move(options)),
       self_(options_.self),
       lease_(std::move(lease)),
       arena_(*lease_),
-      messenger_(std::move(post)),
-      protocol_(std::move(worker)),
+      messenger_(std::move(messenger)),
+      protocol_(std::move(protocol)),
       all_came_(!options_.first),
       random_(Random(options_.seed).split(self_.id)) {
   protocol_.hold_requests();
@@ -46,7 +46,7 @@ Worker::Worker(WorkerOptions options, std::unique_ptr<SlotLease> lease, std::uni
 
 Worker::~Worker() {
   part();
-  // The last word on the membership decides for the launcher whether the job ended well; its box may be full for a
+  // The launcher decides by the last report of the membership whether the job ended well; its mailbox may be full for a
   // moment.
   constexpr int kTries = 20;
   for (int i = 0; i < kTries && options_.has_launcher && membership().generation > 0; ++i) {
@@ -73,7 +73,7 @@ Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
   }
   if (worker->options_.has_launcher && !worker->options_.first) ORRERY_TRY_VOID(worker->wait_until_asked());
   ORRERY_TRY(const StepOutcome outcome, worker->change_membership(0));
-  // A job that stops at this step has this process in it: the first finish_step() says so.
+  // A job that stops at this step includes this process: the first finish_step() returns so.
   const bool is_worker = outcome != StepOutcome::kEnded || worker->has_ended();
   if (!is_worker) return Error::unavailable("the job has ended without this process");
   return worker;
@@ -100,7 +100,7 @@ Result<bool> Worker::vote() {
   ORRERY_TRY(const Ticket ticket, session_->all_reduce("commit", {&wants_change, 1, DataType::kI32}, ReduceOp::kMax));
   ORRERY_TRY_VOID(session_->wait(ticket));
   vote_s_.add((now() - begin).value());
-  // Everyone has come here, and everyone votes before it comes here.
+  // All workers have reached this point, and every worker votes before it does.
   for (const WorkerRecord& worker : membership().workers) {
     const bool has_state = !transfer_ || transfer_->has_model(membership().rank_of(worker.id));
     protocol_.receive({worker.id, self_.id, Vote{membership().generation, step, has_state}});
@@ -110,7 +110,7 @@ Result<bool> Worker::vote() {
 
 Result<StepOutcome> Worker::finish_step(const Status& operations) {
   if (options_.must_leave && options_.must_leave()) leave();
-  // The membership may be over already: if this process knew that someone is missing, and had something to say.
+  // The membership may be over already, if this process knew that a worker is missing and had a request.
   ORRERY_TRY_VOID(handle_events());
   const std::uint64_t generation = membership().generation;
   const Status ready = operations && membership_is_open_ ? transfer_piece() : operations;
@@ -121,7 +121,7 @@ Result<StepOutcome> Worker::finish_step(const Status& operations) {
     if (!wants_change && wants_change.error().code() != ErrorCode::kUnavailable) return wants_change.error();
     changes = !wants_change || *wants_change;
     submit_requests();
-    // Everyone stops, so the membership changes even if the request was withdrawn meanwhile.
+    // All workers stop, so the membership changes even if the request was withdrawn meanwhile.
     if (wants_change && *wants_change) protocol_.end_generation();
   }
   ORRERY_TRY_VOID(pump(Seconds(0)));
@@ -131,7 +131,7 @@ Result<StepOutcome> Worker::finish_step(const Status& operations) {
   return StepOutcome::kCommitted;
 }
 
-// Of its own will, or with all others; a worker that others left behind goes on.
+// By its own request, or with all others; a worker that the others left behind continues.
 bool Worker::has_ended() const {
   if (protocol_.state() == MembershipState::kActive && membership().is_last()) return true;
   if (protocol_.state() != MembershipState::kActive || !membership_is_open_) return false;
@@ -174,7 +174,7 @@ bool Worker::submit_requests() {
 }
 
 Status Worker::set_parameter_at_once(std::string name, double value) {
-  // Workers in an operation hear no messages; that the generation is over, they see.
+  // Workers in an operation receive no messages, but they see that the generation is over.
   revoke(*options_.segment, membership().generation);
   if (session_ != nullptr) session_->revoke();
   protocol_.set_parameter(std::move(name), value);
@@ -271,13 +271,13 @@ void Worker::notice_deaths() {
 void Worker::notice_death_here(const WorkerRecord& worker) {
   const int slot = static_cast<int>(worker.slot);
   const bool came = options_.segment->control(slot).owner.load(std::memory_order_seq_cst) == worker.id;
-  // A lease that someone else has now, or that its owner has left, has no living owner of that name.
+  // A slot lease that another process has now, or that its owner has left, has no living owner of that id.
   const bool was_here = came || !options_.first || membership().generation > options_.first->generation;
   if (was_here && (!came || life_of(*options_.segment, slot) != Life::kAlive)) protocol_.miss(worker.id, true);
 }
 
 void Worker::notice_loss(const WorkerRecord& worker) {
-  // InitialWorkers may not have come yet; once a session stood, all have.
+  // Initial workers may not have started yet; once there was a session, all have.
   const bool was_there = all_came_ || messenger_->was_reached(worker.id);
   if (!was_there) return;
   if (messenger_->is_lost(worker.id)) {
@@ -297,7 +297,7 @@ Status Worker::check_partition() {
   const bool is_worker = protocol_.state() != MembershipState::kJoining;
   if (is_worker && !protocol_.reaches_state() && !messenger_->spans_hosts()) {
     return Error::unavailable(
-        fmt::format("job \"{}\": all who had the model died before this process had it", options_.job));
+        fmt::format("job \"{}\": all workers that had the model died before this process received it", options_.job));
   }
   if (!messenger_->spans_hosts() || !is_worker || (protocol_.reaches_quorum() && protocol_.reaches_state())) {
     quorum_seen_ = now();
@@ -317,7 +317,7 @@ void Worker::part() {
     if (*ended) return;
     env::RealClock().sleep(Seconds(0.0005));
   }
-  // Someone died, or goes on without us.
+  // A worker died, or continues without us.
   session_->revoke();
   session_.reset();
   protocol_.leave();
@@ -342,7 +342,7 @@ Status Worker::handle(const Event& event) {
     return {};
   }
   if (const auto* const stopped = std::get_if<Stopped>(&event)) {
-    // Whoever still waits in this generation learns it now.
+    // Workers that still wait in this generation learn it now.
     revoke(*options_.segment, stopped->generation);
     if (session_ != nullptr && messenger_->spans_hosts()) session_->revoke();
     session_.reset();
@@ -373,7 +373,7 @@ Status Worker::pump(Seconds timeout) {
     }
     ORRERY_TRY(const std::optional<std::string> bytes, messenger_->receive(waits ? timeout : Seconds(0)));
     if (!bytes) return {};
-    // What is not a message of ours has no business here; asking again costs its sender nothing.
+    // Anything that is not a message of ours is ignored; asking again costs its sender nothing.
     if (is_note(*bytes)) {
       if (const auto note = decode_note(*bytes)) handle(*note);
     } else if (const auto message = decode_message(*bytes)) {
@@ -431,7 +431,7 @@ Result<std::unique_ptr<Collectives>> Worker::open_two_levels(const net::HostLayo
   }
   ORRERY_TRY(std::unique_ptr<Collectives> session,
              net::TwoLevel::make(std::move(here), std::move(between), layout, rank()));
-  // So far, those who lead no host know of the others there only.
+  // Until now, workers that are not the leader of their host know only the workers on it.
   ORRERY_TRY(const Ticket all_came, session->barrier("orrery: open"));
   for (;;) {
     ORRERY_TRY(const bool ended, session->poll(all_came));
@@ -464,7 +464,7 @@ Status Worker::open_session() {
   const std::uint64_t generation = membership().generation;
   auto opened = open_collectives();
   if (!opened) {
-    // Connections of an generation are made once.
+    // Connections of a generation are made once.
     if (messenger_->spans_hosts()) revoke(*options_.segment, generation);
     return std::move(opened).error();
   }
@@ -498,7 +498,7 @@ Status Worker::transfer_piece() {
   const Seconds begin = now();
   const Status moved = transfer_->move_piece(*session_, begin - last_piece_);
   if (is_learner()) position_ = transfer_->position();
-  // Who cannot be a worker must not hold up the others.
+  // A process that cannot be a worker must not delay the others.
   if (!moved && moved.error().code() != ErrorCode::kUnavailable) session_->revoke();
   ORRERY_TRY_VOID(moved);
   last_piece_ = now();
@@ -517,8 +517,8 @@ Result<StepOutcome> Worker::change_membership(std::uint64_t generation) {
   protocol_.release_requests();
   for (;;) {
     if (longest_ && now() > begin + *longest_) {
-      return Error::io(fmt::format("job \"{}\": its workers have not agreed on who is left within {}", options_.job,
-                                   format_seconds(*longest_)));
+      return Error::io(fmt::format("job \"{}\": its workers have not agreed on a new membership within {}",
+                                   options_.job, format_seconds(*longest_)));
     }
     if (session_ != nullptr && session_->revoked()) {
       if (protocol_.state() == MembershipState::kActive) revoke(*options_.segment, session_->generation());
@@ -526,14 +526,14 @@ Result<StepOutcome> Worker::change_membership(std::uint64_t generation) {
       membership_is_open_ = false;
     }
     notice_deaths();
-    // The step that was at hand may have been committed with the membership.
+    // The current step may have been committed with the membership.
     if (submit_requests()) protocol_.release_requests();
     ORRERY_TRY_VOID(pump(Seconds(0)));
     if (protocol_.state() == MembershipState::kEnded) return ended();
     ORRERY_TRY_VOID(check_partition());
     if (has_ended()) return StepOutcome::kEnded;
     if (protocol_.state() == MembershipState::kActive && membership_is_open_ && membership().generation > generation) {
-      // Also those of initial workers, whose first membership nobody had to change to.
+      // Also those of initial workers, for which the first membership was no change.
       protocol_.hold_requests();
       return StepOutcome::kChanged;
     }

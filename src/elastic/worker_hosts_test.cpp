@@ -35,8 +35,8 @@ TEST(WorkerHosts, TheMajorityGoesOnWhenOneIsKilled) {
   }
 }
 
-// Workers that are left on one host know for certain who is dead, and need no majority any more.
-TEST(WorkerHosts, WhoeverIsLeftOnOneHostGoesOn) {
+// Workers that are left on one host know for certain which are dead, and need no majority any more.
+TEST(WorkerHosts, SurvivorsOnOneHostContinue) {
   Job job(3, 8, 2);  // workers 0 and 2 on host 0
   std::vector<ChildRank> children;
   for (int slot = 0; slot < 3; ++slot) children.push_back(job.found(slot));
@@ -62,7 +62,7 @@ TEST(WorkerHosts, AMinorityCommitsNothingAndGivesUp) {
   job.check_models();
 }
 
-TEST(WorkerHosts, JoinersOnOtherHostsGetTheModel) {
+TEST(WorkerHosts, JoiningWorkersOnOtherHostsGetTheModel) {
   Job job(2, 8, 4);
   expect_joining_workers_take_part(job);
 }
@@ -92,7 +92,7 @@ TEST(WorkerHosts, AHistoryOfKillsAndJoins) {
         live.emplace(slot, job.join(slot, next_id, ids));
         ids[slot] = next_id++;
       }
-      // Everyone is in before the next event, so that whom it hits leaves a majority.
+      // All workers have joined before the next event, so that a majority survives each kill.
       const std::uint64_t goal = job.furthest() + 2;
       for (const auto& [slot, child] : live) job.wait_for_step(slot, goal);
     }

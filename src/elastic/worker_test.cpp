@@ -25,7 +25,7 @@ TEST(Worker, SeveralTrainAsOne) {
   job.check_models();
 }
 
-// Killed at every cut point of the operations, at several places of the run; the others lose at most the step at hand.
+// Killed at every cut point of the operations, at several places of the run; the others lose at most the current step.
 TEST(Worker, OthersGoOnWhenOneIsKilledAnywhere) {
   for (const CutPoint point :
        {CutPoint::kAnnounced, CutPoint::kStaged, CutPoint::kCombined, CutPoint::kPublished, CutPoint::kTook}) {
@@ -64,7 +64,7 @@ TEST(Worker, TheLastOneGoesOn) {
   job.check_models();
 }
 
-TEST(Worker, AJoinerGetsTheModelAndTakesPart) {
+TEST(Worker, AJoiningWorkerGetsTheModelAndTakesPart) {
   Job job(2);
   expect_joining_workers_take_part(job);
 }
@@ -83,7 +83,7 @@ TEST(Worker, AHistoryOfKillsAndJoins) {
       ::usleep(static_cast<useconds_t>(random.below(30'000)));
       if (live.size() > 1 && random.below(2) == 0) {
         auto victim = std::next(live.begin(), static_cast<std::ptrdiff_t>(random.below(live.size())));
-        // Someone with the model must be left: joining workers may not have it yet.
+        // A worker with the model must be left: joining workers may not have it yet.
         std::size_t with_model = 0;
         for (const auto& [slot, child] : live) with_model += job.score->steps[slot] > 0 && slot != victim->first;
         if (with_model == 0) continue;

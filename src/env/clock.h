@@ -12,7 +12,7 @@ class Clock {
  public:
   virtual ~Clock() = default;
 
-  // Time since 1970-01-01 UTC. May jump when somebody sets the machine's clock.
+  // Time since 1970-01-01 UTC. May jump when the machine's clock is set.
   virtual Seconds wall() const = 0;
   // Time since an arbitrary start. Never goes back.
   virtual Seconds monotonic() const = 0;

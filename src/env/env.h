@@ -1,5 +1,5 @@
 #pragma once
-// Everything outside the program, in one argument. The parts are borrowed: who makes an Env keeps them alive.
+// Everything outside the program, in one argument. The parts are borrowed: the code that makes an Env keeps them alive.
 //
 // Including this header costs forward declarations only; include env/files.h and so on where the parts are used.
 
@@ -21,7 +21,7 @@ struct Env {
   Variables& variables;
 };
 
-// The machine itself. Its parts are stateless, thread-safe and live as long as the program.
+// The machine itself. Its parts are stateless, thread-safe and exist as long as the program.
 Env make_real_env();
 
 }  // namespace orrery::env

@@ -3,7 +3,7 @@
 //
 // What is durable (survives a crash of the machine):
 //   write_atomically   everything, when it returns: readers see the old content or the new, never a mixture. Symbolic
-//                      links are followed, and rights and owner of an old file are kept. What is no regular file
+//                      links are followed, and rights and owner of an old file are kept. A path that is no regular file
 //                      (a device, a pipe, /dev/stdout) or has several names is written into as it is
 //   open_log           the file's name, when it returns; bytes after AppendLog::sync
 //   make_directory     the directory, when it returns

@@ -48,7 +48,7 @@ class Process {
 
   virtual std::int64_t id() const = 0;
   // Waits at most `timeout` for the end and takes in captured output meanwhile. Empty: still running. A child that
-  // writes more than a pipe holds stands still until somebody waits, so poll long-running ones with a timeout of 0.
+  // writes more than a pipe holds blocks until the caller waits, so poll long-running ones with a timeout of 0.
   virtual Result<std::optional<ProcessExit>> wait(Seconds timeout) = 0;
   // Sends a signal; nothing happens if the process has ended.
   virtual Status kill(Signal signal) = 0;

@@ -71,7 +71,7 @@ Result<Target> find_target(const std::string& path) {
   constexpr int kLinksMax = 40;  // as the kernel
   Target target{path};
   for (int i = 0; i < kLinksMax; ++i) {
-    // Names that the kernel makes up, like /dev/stdout, stand for what is open, not for a file of that name.
+    // Names that the kernel makes, like /dev/stdout, mean what is open, not a file of that name.
     if (target.path.starts_with("/proc/")) return Target{target.path, false};
     std::error_code failure;
     const std::filesystem::path next = std::filesystem::read_symlink(target.path, failure);
@@ -90,7 +90,7 @@ Result<Target> find_target(const std::string& path) {
   return target;
 }
 
-// The descriptor N of ours that /proc/self/fd/N stands for, which is where /dev/stdout and /dev/fd/N lead.
+// The descriptor N of ours behind /proc/self/fd/N, to which /dev/stdout and /dev/fd/N lead.
 std::optional<int> own_descriptor(const std::string& path) {
   for (const std::string& folder : {std::string("/proc/self/fd/"), fmt::format("/proc/{}/fd/", ::getpid())}) {
     if (!path.starts_with(folder)) continue;
@@ -115,7 +115,7 @@ Status replace(const Target& target, std::string_view content) {
   std::string temporary;
   ORRERY_TRY(const FileDescriptor fd, create_beside(target.path, temporary));
   if (target.old) {
-    // Whoever may not give files away keeps the rights at least.
+    // A process that may not change the owner of files at least keeps the rights.
     (void)!::fchown(fd.get(), target.old->st_uid, target.old->st_gid);
     (void)!::fchmod(fd.get(), target.old->st_mode & 07777);
   }
@@ -179,7 +179,7 @@ Result<std::string> RealFiles::read(const std::string& path, Bytes limit) {
   if (!fd.open()) return posix_error(errno, cannot("read", path));
   std::string content;
   struct stat facts {};
-  // The size is a hint only: the file may grow, and files of the kernel say 0.
+  // The size is a hint only: the file may grow, and files of the kernel report 0.
   if (::fstat(fd.get(), &facts) == 0 && static_cast<double>(facts.st_size) <= limit.value())
     content.reserve(static_cast<std::size_t>(facts.st_size));
   std::array<char, 1 << 16> chunk;

@@ -77,7 +77,7 @@ class RealProcess final : public Process {
 
   Status kill(Signal signal) override {
     ORRERY_TRY_VOID(reap());
-    if (exit_) return {};  // the id may belong to somebody else by now
+    if (exit_) return {};  // the id may belong to another process by now
     if (::kill(group_ ? -pid_ : pid_, static_cast<int>(signal)) != 0)
       return posix_error(errno, fmt::format("cannot signal process {}", pid_));
     return {};

@@ -24,7 +24,7 @@ void watch_interrupts() {
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second ends the program
   for (const int signal : std::array{SIGINT, SIGTERM}) {
     struct sigaction before {};
-    // Who started the program in the background does not want it to hear the key.
+    // A user who started the program in the background does not want it to react to the key.
     if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     ::sigaction(signal, &action, nullptr);
   }
@@ -56,7 +56,7 @@ bool RealTerminal::shows_errors() const {
 }
 
 void RealTerminal::write_error(std::string_view text) {
-  // Nobody could be told that this failed.
+  // There is no place to report that this failed.
   (void)write_all(STDERR_FILENO, text);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Standard output and the environment of this process. Stateless but for the watch for interrupts, which is the
-// process's; thread-safe as long as nobody calls setenv.
+// process's; thread-safe as long as no thread calls setenv.
 
 #include "env/terminal.h"
 

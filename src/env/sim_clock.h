@@ -1,7 +1,7 @@
 #pragma once
-// A clock that moves only when told, with a queue of things that happen at given times. Simulated processes and sockets
-// put their events here; a simulated wait moves the clock to the next event until what it waits for has happened. A
-// whole cluster therefore runs in one thread and always in the same order: by time, then by the order of scheduling.
+// A clock that moves only when told, with a queue of events at given times. Simulated processes and sockets put their
+// events here; a simulated wait moves the clock to the next event until what it waits for has happened. A whole cluster
+// therefore runs in one thread and always in the same order: by time, then by the order of scheduling.
 //
 // Not thread-safe. An event may sleep, schedule and wait itself; time still never goes back.
 

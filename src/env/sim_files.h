@@ -2,7 +2,7 @@
 // A file system in memory that knows what a crash would leave.
 //
 // Every file remembers how many of its bytes were synced; renames and removals wait in a journal until a directory they
-// touch is synced. crash() then plays the machine losing power. Relative paths start at "/".
+// touch is synced. crash() then simulates a loss of power. Relative paths start at "/".
 //
 // Not thread-safe. Logs opened before a crash fail afterwards.
 

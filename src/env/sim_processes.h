@@ -1,7 +1,7 @@
 #pragma once
-// Processes that are functions: a program is registered under a name and says, when it is started, how long it will run
-// and how it will end. Its end is an event on the simulated clock; wait() moves the clock. Signals behave as on a real
-// machine: stop and continue move the end, kill ends at once, the others end unless the program ignores them.
+// Processes that are functions: a program is registered under a name and states, when it is started, how long it will
+// run and how it will end. Its end is an event on the simulated clock; wait() moves the clock. Signals behave as on a
+// real machine: stop and continue move the end, kill ends at once, the others end unless the program ignores them.
 //
 // Not thread-safe. The clock and this object must outlive the processes.
 

@@ -10,7 +10,7 @@
 
 namespace orrery::env {
 
-// Bytes on their way to one end. An empty segment is the end of the stream.
+// Bytes in transit to one end. An empty segment is the end of the stream.
 struct SimSegment {
   Seconds arrives;
   std::string bytes;
@@ -109,7 +109,7 @@ class SimConnection final : public Connection {
     if (!queue.empty()) arrives = std::max(arrives, queue.back().arrives);
     queue.push_back({arrives, std::string(bytes)});
     stream_->unread[other_] += bytes.size();
-    network_.clock().at(arrives, [] {});  // gives a waiting receiver something to wake up for
+    network_.clock().at(arrives, [] {});  // wakes a waiting receiver
   }
 
   std::string what(std::string_view verb) const { return fmt::format("cannot {} {}", verb, to_string(peer())); }

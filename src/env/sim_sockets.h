@@ -25,15 +25,15 @@ class SimNetwork {
 
   explicit SimNetwork(SimClock& clock, Seconds latency = microseconds(50)) : clock_(clock), latency_(latency) {}
 
-  // One way, in both directions, for everything sent from now on. Bytes never overtake each other.
+  // The delay of one direction, for both, for everything sent from now on. Bytes never overtake each other.
   void set_latency(const std::string& a, const std::string& b, Seconds latency);
   // Nothing passes between the two until heal().
   void partition(const std::string& a, const std::string& b);
   void heal(const std::string& a, const std::string& b);
-  // Ends every connection between the two: both ends see an error, and what was on its way is lost.
+  // Ends every connection between the two: both ends see an error, and bytes in transit are lost.
   void reset(const std::string& a, const std::string& b);
   // Ends every connection of a host and closes its ports, as when all its processes die. A machine that loses power
-  // says nothing: partition it from the others first.
+  // sends nothing: partition it from the others first.
   void crash_host(const std::string& host);
 
   bool connected(const std::string& a, const std::string& b) const;

@@ -1,5 +1,5 @@
 #pragma once
-// A terminal and variables that are what the test says.
+// A terminal and variables that the test sets.
 
 #include <map>
 
@@ -14,7 +14,7 @@ class SimTerminal final : public Terminal {
   bool shows_errors() const override { return is_terminal_; }
   void write_error(std::string_view text) override { errors_ += text; }
   const std::string& errors() const { return errors_; }
-  // After so many questions whether it came, the interrupt key comes.
+  // The interrupt key comes after it has been asked for this often.
   void interrupt_after(int questions) { questions_left_ = questions; }
   bool was_interrupted() override { return questions_left_ >= 0 && questions_left_-- <= 0; }
   void set(bool is_terminal, int width) {

@@ -1,5 +1,5 @@
 #pragma once
-// Reliable byte streams between two addresses (TCP). Every call says how long it may take.
+// Reliable byte streams between two addresses (TCP). Every call has a time limit.
 //
 // Errors: kUnavailable for everything that may pass (timed out, refused, reset, address in use), kInvalidArgument for
 // an address that cannot be. After an error a Connection is of no further use, except that a receive that timed out may
@@ -32,7 +32,7 @@ class Connection {
  public:
   virtual ~Connection() = default;
 
-  // Hands over all of `bytes`. That they were handed over does not mean that the peer has read them.
+  // Hands over all of `bytes`. This does not mean that the peer has read them.
   virtual Status send(std::string_view bytes, Seconds timeout) = 0;
   // Waits for bytes and writes them into `buffer`. Returns how many, at least one; 0 means the peer has closed.
   // Precondition: `buffer` is not empty.

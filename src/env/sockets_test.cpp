@@ -99,7 +99,7 @@ TEST_P(SocketsTest, ASenderWaitsForItsReader) {
   const auto listener = *sockets_->listen({"127.0.0.1", 0});
   const auto [client, server] = make_pair(*listener);
   const Status status = client->send(std::string(64 << 20, 'x'), kShort);
-  ASSERT_FALSE(status) << "nobody reads, so 64 MiB cannot be handed over";
+  ASSERT_FALSE(status) << "no process reads, so 64 MiB cannot be handed over";
   EXPECT_EQ(status.error().code(), ErrorCode::kUnavailable);
 }
 

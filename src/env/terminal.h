@@ -13,7 +13,7 @@ class Terminal {
 
   // Whether a person is looking at standard output.
   virtual bool is_terminal() const = 0;
-  // Columns; 80 if nobody knows.
+  // Columns; 80 if it is not known.
   virtual int width() const = 0;
   // Whether a person is looking at standard error, where progress goes.
   virtual bool shows_errors() const = 0;

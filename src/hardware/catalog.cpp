@@ -95,7 +95,8 @@ constexpr Variant kVariants[] = {
 
 constexpr double kMemoryTolerance = 0.2;
 constexpr double kPriceMax = 1e6;
-// A price per device this many times off the median of at least so many offers is odd. Honest ones differ by 20.
+// A price per device this many times off the median of at least this many offers is odd. Real ones differ by a factor
+// of 20.
 constexpr double kOddPriceFactor = 30;
 constexpr std::size_t kOffersForMedian = 5;
 constexpr double kVcpusMax = 1e6;
@@ -280,7 +281,7 @@ class CatalogReader {
     offer.device_memory = device.memory * offer.device_share;
   }
 
-  // The device, or its variant with the memory the row says; a problem if neither has it.
+  // The device, or its variant with the memory of the row; a problem if neither has it.
   const Device& check_memory(const Device& device, double gib, const Offer& offer) {
     const double share = offer.device_share;
     if (gib == 0 || near(gib, device, share)) return device;
@@ -288,7 +289,8 @@ class CatalogReader {
     for (const Variant& variant : kVariants) {
       if (variant.device == device.name) larger = find_device_or_null(variant.larger);
     }
-    // Some providers give the sum of all devices. 80 GiB of two A100 may be either; the smaller one promises less.
+    // Some providers state the sum of all devices. 80 GiB of two A100 may be either; the smaller value is the safer
+    // one.
     const auto is_sum = [&](const Device& one) {
       return offer.device_count > 1 && near(gib / offer.device_count, one, 1);
     };
@@ -395,12 +397,13 @@ class CatalogReader {
     for (const auto& [name, known] : unknown) {
       count(Kind::kUnknownDevice).kept += known->rows;
       list({known->first_line, Kind::kUnknownDevice, false, std::string(names_[kAccelerator]),
-            fmt::format("no figures of {}; {} row{} listed, but not predicted", quote(name), known->rows,
+            fmt::format("no specifications of {}; {} row{} listed, but not predicted", quote(name), known->rows,
                         known->rows == 1 ? "" : "s")});
     }
   }
 
-  // Placeholders and reserve prices of auctions look like prices. What marks them is that all others ask far more.
+  // Placeholders and reserve prices of auctions look like prices. They are recognised because all other offers ask far
+  // more.
   void report_odd_prices() {
     std::map<std::string_view, std::vector<std::size_t>> by_device;
     for (std::size_t i = 0; i < catalog_.offers.size(); ++i) {

@@ -2,8 +2,8 @@
 // Price catalogues: offers from a CSV file, in the common form or in SkyPilot's. docs/reference/formats/README.md
 // describes the columns.
 //
-// A catalogue is somebody else's data: every row becomes an offer or is counted as lost, and whatever is doubtful about
-// it becomes a problem with its line. Only a file without a usable header is refused as a whole.
+// A catalogue is external data: every row becomes an offer or is counted as lost, and everything doubtful about it
+// becomes a problem with its line. Only a file without a usable header is refused as a whole.
 
 #include <array>
 #include <string>
@@ -29,7 +29,7 @@ enum class CatalogProblemKind {
   kBadText,        // not UTF-8, or with control characters
   kNotANumber,     // text where a number was expected, or a date that is none
   kOutOfRange,     // negative or absurd
-  kNoPrice,        // free of charge is not a price
+  kNoPrice,        // a price of 0 is not a price
   kDuplicate,      // of a row before it
   kUnknownDevice,  // once per name, at its first line
   kFraction,       // a slice of a device
@@ -59,7 +59,7 @@ struct Catalog {
   std::array<Count, kCatalogProblemKinds> problem_counts{};
   std::size_t rows = 0;  // offers and lost ones
   std::size_t rows_lost = 0;
-  std::string date;  // the latest of the offers; empty: not said
+  std::string date;  // the latest of the offers; empty: not known
 };
 
 // `date` (YYYY-MM or YYYY-MM-DD) is given to the rows that have none of their own; it may be empty.

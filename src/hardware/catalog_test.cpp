@@ -112,7 +112,7 @@ TEST(CatalogTest, EveryWrongRowIsNamedWithItsLine) {
       {"a,i,T4,0.5,,,,r,1,,", Kind::kFraction, false, "count",
        "0.5 of a device: listed, but no run is predicted on it"},
       {"a,i,Inferentia,1,,,,r,1,,", Kind::kUnknownDevice, false, "accelerator",
-       "no figures of \"Inferentia\"; 1 row listed, but not predicted"},
+       "no specifications of \"Inferentia\"; 1 row listed, but not predicted"},
       {"a,i,T4,1,,,24,r,1,,", Kind::kMemoryDiffers, false, "gpu_memory_gib", "24 GiB, but T4 has 16.0 GiB"},
       {"a,i,T4,4,,,64,r,1,,", Kind::kMemoryDiffers, false, "gpu_memory_gib",
        "64 GiB, but T4 has 16.0 GiB; 64 is the sum of all 4"},
@@ -139,7 +139,7 @@ TEST(CatalogTest, AnUnknownDeviceIsReportedOnce) {
   for (int i = 0; i < 70; ++i) rows += fmt::format("a,i{},Abacus,1,,,,r,1,,\n", i);
   const Catalog catalog = read(rows);
   ASSERT_EQ(catalog.problems.size(), 1U);
-  EXPECT_EQ(catalog.problems[0].what, "no figures of \"Abacus\"; 70 rows listed, but not predicted");
+  EXPECT_EQ(catalog.problems[0].what, "no specifications of \"Abacus\"; 70 rows listed, but not predicted");
   EXPECT_EQ(catalog.offers.size(), 70U);
   EXPECT_EQ(catalog.offers[0].device, "");
 }

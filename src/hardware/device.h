@@ -1,8 +1,8 @@
 #pragma once
 // One accelerator as its maker describes it, and the built-in table of them.
 //
-// All figures are peaks of ONE device as software sees it: a board with two GPUs (K80, M60, MI250) or four (A16) is
-// given per GPU, its power divided likewise. Peaks are dense, never the doubled "with sparsity" figures, and at the
+// All values are peaks of ONE device as software sees it: a board with two GPUs (K80, M60, MI250) or four (A16) is
+// given per GPU, its power divided likewise. Peaks are dense, never the doubled "with sparsity" values, and at the
 // boost clock the maker quotes them at.
 //
 // 16-bit peaks are for products accumulated in fp32, which is what training uses. On GeForce cards of the Turing and

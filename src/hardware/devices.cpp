@@ -1,5 +1,5 @@
-// The device table. Written from public datasheets and architecture papers, named in each row; figures are per device
-// and dense (see device.h). Where a maker quotes no figure it is derived, and the source says from what.
+// The device table. Written from public datasheets and architecture papers, named in each row; values are per device
+// and dense (see device.h). Where a maker quotes no value it is derived, and the source says from what.
 
 #include "hardware/device.h"
 

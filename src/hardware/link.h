@@ -15,7 +15,7 @@ namespace orrery::hardware {
 
 enum class LinkKind {
   kHostBus,     // PCIe and the like: between a device and its host, or peers through it
-  kDeviceLink,  // NVLink and the like: between devices only; the device says how much of it it has
+  kDeviceLink,  // NVLink and the like: between devices only; the device states how much it has
   kNetwork,     // between machines
   kMemory,      // within one host
 };
@@ -28,7 +28,7 @@ struct Link {
   Seconds latency;
 };
 
-// Between machines, where nobody says which.
+// Between machines, where no link is given.
 inline constexpr std::string_view kDefaultNetwork = "Ethernet 100G";
 
 // Every known link. Of a device link it gives the fullest configuration of that generation.

@@ -14,7 +14,7 @@ namespace orrery::hardware {
 
 struct Machine {
   std::string name;
-  const Device* device = nullptr;  // never null in a machine from this room; lives as long as the program
+  const Device* device = nullptr;  // never null in a machine from this module; exists as long as the program
   int device_count = 0;
   Link device_link;  // between its devices
   Link host_link;    // between a device and the host

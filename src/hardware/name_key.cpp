@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 10> kBrandWords = {"nvidia", "tesla", "geforce",  "quadro", "amd",
                                                           "radeon", "intel", "instinct", "google", "habana"};
 
-// The brand word `key` starts with, or nothing.
+// The brand word with which `key` starts, or nothing.
 std::string_view leading_brand(std::string_view key) {
   for (const std::string_view brand : kBrandWords) {
     if (key.starts_with(brand)) return brand;

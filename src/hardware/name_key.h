@@ -1,5 +1,5 @@
 #pragma once
-// How the tables of this room compare names.
+// How the tables of this module compare names.
 
 #include <string>
 #include <string_view>

@@ -20,18 +20,18 @@ namespace orrery::hardware {
 struct Offer {
   std::string provider;
   std::string instance;
-  std::string device;                  // a name of device.h; empty: a device we have no figures of
+  std::string device;                  // a name of device.h; empty: a device that is not in our table
   int device_count = 1;                // whole devices; 0: a slice of one, see device_share
   DollarsPerHour price;                // of the whole machine, on demand
   std::optional<DollarsPerHour> spot;  // may be taken away. Empty: not sold, or an auction
-  int vcpus = 0;                       // 0: not said
-  Bytes memory;                        // of the host; 0: not said
-  std::string region;                  // empty: not said
-  std::string date;                    // YYYY-MM or YYYY-MM-DD; empty: not said
+  int vcpus = 0;                       // 0: not given
+  Bytes memory;                        // of the host; 0: not given
+  std::string region;                  // empty: not given
+  std::string date;                    // YYYY-MM or YYYY-MM-DD; empty: not given
   std::string accelerator = {};        // what the provider calls the device; empty: as we do
   double device_share = 1;             // of a slice: which part of the device it is; otherwise 1
-  Bytes device_memory = {};            // of one device or slice; 0: not said, or as our table has it
-  bool odd_price = false;              // too far from what others ask to be believed
+  Bytes device_memory = {};            // of one device or slice; 0: not given, or as in our table
+  bool odd_price = false;              // too far from other offers to be plausible
 };
 
 std::span<const Offer> built_in_offers();

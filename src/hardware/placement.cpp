@@ -28,7 +28,7 @@ Result<Link> inside_link(const Device& device, std::string_view name) {
       fmt::format("{} has no {}; its devices reach each other over {}", device.name, link.name, own.name));
 }
 
-// Per direction. NVLink of V100 and what came after it; bridges between two workstation cards have less.
+// Per direction. NVLink of V100 and later devices; bridges between two workstation cards have less.
 constexpr BytesPerSecond kBoardLink = gigabytes_per_second(150);
 
 }  // namespace

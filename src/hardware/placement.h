@@ -12,13 +12,13 @@
 namespace orrery::hardware {
 
 struct Placement {
-  const Device* device = nullptr;  // never null in a placement from make_placement; lives as long as the program
+  const Device* device = nullptr;  // never null in a placement from make_placement; exists as long as the program
   int devices = 1;
   int devices_per_machine = 1;   // at most; the last machine may hold fewer
   Link inside;                   // between devices of one machine
   Link between;                  // between machines, all adapters of one together
   int adapters = 1;              // of a machine: as many such links `between` is
-  bool assumed_network = false;  // nothing said what is between machines
+  bool assumed_network = false;  // the link between machines was not given
 
   int machines() const { return (devices + devices_per_machine - 1) / devices_per_machine; }
   bool crosses_machines() const { return machines() > 1; }

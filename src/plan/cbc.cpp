@@ -18,7 +18,7 @@ namespace {
 constexpr double kScale = 1e3, kScaledMax = 1e15;
 constexpr Bytes kAnswerMax = mebibytes(64);
 
-// Two files beside each other that go when this goes.
+// Two files beside each other that are removed with this object.
 class Scratch {
  public:
   Scratch(env::Env env, const std::string& folder, std::uint64_t key)
@@ -76,7 +76,8 @@ Result<std::vector<double>> read_values(std::string_view text, std::size_t colum
   return values;
 }
 
-// Costs as CBC sees them; less where some are so large that its doubles would not hold both them and small ones.
+// The scale of costs for CBC; smaller where some costs are so large that its doubles would not hold both them and small
+// ones.
 double scale_of(const Milp& milp) {
   double largest = 0;
   for (const MilpColumn& column : milp.columns) largest = std::max(largest, std::fabs(column.cost));

@@ -1,6 +1,6 @@
 #pragma once
-// CBC as a child process under our own deadline. It is told to stop a little earlier by itself, to hand over the best
-// it has; it is killed at the deadline whatever it does. Files it reads and writes are removed afterwards.
+// CBC as a child process under our own deadline. It is told to stop a little earlier by itself and return the best
+// solution it has; it is killed at the deadline in any case. Files it reads and writes are removed afterwards.
 
 #include <limits>
 
@@ -13,7 +13,7 @@ namespace orrery::plan {
 
 struct CbcOptions {
   std::string program = "cbc";
-  std::string scratch = "/tmp";  // a folder for files that live as long as the call
+  std::string scratch = "/tmp";  // a folder for files that exist as long as the call
   Seconds limit{60};
   // Only solutions that cost less are of interest; without one there is "no solution". Infinite: all are.
   double cutoff = std::numeric_limits<double>::infinity();

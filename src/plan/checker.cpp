@@ -23,7 +23,8 @@ struct Choice {
   long double time;
 };
 
-// Work that is saved every so often on a machine that can be taken away (docs/reference/planning.md), one segment after the other.
+// Work with periodic saves on a machine that can be taken back (docs/reference/planning.md), one segment after the
+// other.
 long double expected_s(const SpotRules& rules, long double work, int machines) {
   const long double rate = static_cast<long double>(rules.interruptions_per_h) * machines / 3600;
   const auto segment = [&](long double length) {
@@ -79,7 +80,7 @@ int nodes_with(const Plan& plan, std::size_t job) {
   return nodes;
 }
 
-// With what is lost unless the job goes on as it is.
+// With what the job loses unless it continues as it is.
 long double time_in_plan(const Instance& instance, const Plan& plan, const Node& node, const RunningJob& one) {
   const Job& job = instance.jobs[one.job];
   if (const int machines = job.machines_s.empty() ? 1 : nodes_with(plan, one.job); machines > 1)

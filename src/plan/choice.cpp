@@ -232,7 +232,7 @@ Status Choices::predict_all() {
 
 namespace {
 
-// Ways that meet the limits and that no other beats, by time: the cost falls.
+// Configurations that meet the limits and that no other beats, by time: the cost falls.
 class Front {
  public:
   bool beats(Seconds time, Dollars cost) const {

@@ -1,18 +1,20 @@
 #pragma once
-// One job, many offers: every way to rent machines for it, what each takes and costs, which is the one to take, and why
-// not the others.
+// One job, many offers: every configuration of machines for it, its time and cost, which one is best, and why the
+// others are not.
 //
-// A way is an offer, a number of its machines, a batch, and whether they are rented on demand or as spot machines
-// (spot.h). All configurations do the same work, so many samples. Ways on the same devices and number take the same
-// time; each such group is predicted once, unless it cannot win: n devices are at most n times as fast as one, so what
-// one device takes, divided by n, bounds the group's time and cost from below (kScalingSlack allows for predictors that
-// disagree with themselves). A group whose bound another way beats, or that misses a limit, is not predicted.
+// A configuration is an offer, a number of its machines, a batch, and whether they are rented on demand or as spot
+// machines (spot.h). All configurations do the same work, the same number of samples. Configurations on the same
+// devices and number take the same time; each such group is predicted once, unless it cannot win: n devices are at most
+// n times as fast as one, so what one device takes, divided by n, bounds the group's time and cost from below
+// (kScalingSlack allows for predictors that disagree with themselves). A group whose bound another configuration beats,
+// or that misses a limit, is not predicted.
 //
 // Intervals are read as log-normal: with [low, high] the 80 % interval of a time t,
 //
 //   P(time ≤ D) = Φ(1.2816·ln(D/t) / ln(high/t))  for D ≥ t,  Φ(1.2816·ln(D/t) / ln(t/low))  below,
 //
-// and a way meets a deadline or budget if it does so with the certainty asked for. O(n log n) beside the predictions.
+// and a configuration meets a deadline or budget if it does so with the required certainty. O(n log n) beside the
+// predictions.
 
 #include <functional>
 #include <map>
@@ -91,7 +93,7 @@ struct LeftOut {
 
 struct ChoiceSpace {
   std::vector<int> machines = {1};
-  std::vector<std::int64_t> batches = {32};  // of one replica; a job that says its batch has its own
+  std::vector<std::int64_t> batches = {32};  // of one replica; a job that states its batch has its own
   std::vector<std::string> devices{};        // their names; empty: any
   std::string network{};                     // between machines; empty: the usual one
   bool on_demand = true;
@@ -104,10 +106,10 @@ struct ChoiceSpace {
 // A bound is this much below the time of one device, divided by their number.
 inline constexpr double kScalingSlack = 0.8;
 
-// A run on a placement, of the model at the given batch; its steps are set by whoever asks.
+// A run on a placement, of the model at the given batch; the caller sets its steps.
 using MakeRun = std::function<Result<workload::TrainingRun>(workload::TrainingGraph, const hardware::Placement&)>;
 
-// Every way to buy a run.
+// Every configuration for a run.
 class Choices {
  public:
   // All are borrowed, and so are the offers that are added. `job` may be null.
@@ -117,7 +119,7 @@ class Choices {
   // Offers that cannot be used are counted; nothing is predicted yet.
   void add(std::span<const hardware::Offer> offers);
 
-  // Predicts, sorts the configurations by time and cost and says of each what becomes of it; none is kChosen yet.
+  // Predicts, sorts the configurations by time and cost and states the verdict on each; none is kChosen yet.
   // `thorough`: every group is predicted. The error is that of the predictor.
   Status judge(const Limits& limits, bool thorough);
 
@@ -161,17 +163,18 @@ class Choices {
   LeftOut left_out_;
 };
 
-// Why a way is not the one to take, or that it is: "misses the deadline by 2 h 10 min".
+// Why a configuration is not the best one, or that it is: "misses the deadline by 2 h 10 min".
 std::string reason(const Choice& choice, const Limits& limits);
 
 enum class Goal { kCost, kTime };
 
-// The cheapest or fastest way that meets the limits; of equal ones the faster, then the cheaper. It becomes kChosen.
-// Precondition: judged. Null if no way meets them.
+// The cheapest or fastest configuration that meets the limits; of equal ones the faster, then the cheaper. It becomes
+// kChosen. Precondition: judged. Null if none meets them.
 const Choice* choose(std::vector<Choice>& choices, Goal goal);
 
-// When nothing meets the limits: what comes nearest, each way once, the reason of each saying what is missing. The
-// fastest within the budget (or at all), the cheapest within the deadline (or at all), the one that lacks least memory.
+// When nothing meets the limits: what comes nearest, each configuration once, the reason of each saying what is
+// missing. The fastest within the budget (or at all), the cheapest within the deadline (or at all), the one that lacks
+// least memory.
 std::vector<const Choice*> nearest(const std::vector<Choice>& choices, const Limits& limits);
 
 }  // namespace orrery::plan

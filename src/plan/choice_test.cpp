@@ -57,7 +57,7 @@ TEST_F(JudgedTest, SaysWhatIsNearestWhenNothingWillDo) {
   for (Choice& choice : choices_)
     if (choice.prediction->fits) choice.verdict = Verdict::kMissesDeadline;
   const auto near = nearest(choices_, limits);
-  // The fastest within the budget; no way is in time, so also the cheapest of all that run, which is the same.
+  // The fastest within the budget; none is in time, so also the cheapest of all that run, which is the same.
   ASSERT_EQ(near.size(), 1U);
   EXPECT_EQ(near[0]->offer->instance, "i2");
   EXPECT_EQ(reason(*near[0], limits), "misses the deadline by 15.0 h");

@@ -15,7 +15,7 @@
 //   q of rho     min over machines and g of [p·g/G·t + w·max(0, T + H + t − d)] + w·(ρ·max(0, T + H + M − d) + κ·H)
 //
 // A job on several machines (spread.h) has all GPUs of each, g = G, pays for every one and is late once.
-// t contains what a job loses when it does not go on as it is (Job::switch_s), always so if it is postponed.
+// t contains what a job loses when it does not continue as it is (Job::switch_s), always so if it is postponed.
 //
 // Source: the Politecnico di Milano line of capacity planning, as restated in docs/reference/planning.md.
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
-// Jobs on nodes, from now until nobody is left.
+// Jobs on nodes, from now until the last job has ended.
 class Yard {
  public:
   Yard(const Outlook& outlook, const DispatchRule& rule)
@@ -87,7 +87,7 @@ class Yard {
     std::size_t job = 0;
     std::size_t node = 0;
     int gpus = 1;
-    double from_s = 0;  // when it goes on, after what switching takes
+    double from_s = 0;  // when it continues, after the switching time
     double end_s = 0;
   };
   struct Place {
@@ -150,7 +150,7 @@ class Yard {
     }
   }
 
-  // Whether no quota is in the way of one machine more.
+  // Whether the quotas allow one machine more.
   bool quotas_allow(std::size_t vm) const {
     return std::all_of(instance_.quotas.begin(), instance_.quotas.end(), [&](const Quota& quota) {
       if (std::find(quota.vms.begin(), quota.vms.end(), vm) == quota.vms.end()) return true;
@@ -213,7 +213,7 @@ class Yard {
     so_far_.end_s = now_;
   }
 
-  // Everybody who runs waits again.
+  // All running jobs wait again.
   void stop_all() {
     for (const Run& run : running_) {
       const double time = outlook_.time_s(run.job, nodes_[run.node].node.vm, run.gpus);
@@ -246,7 +246,7 @@ class Yard {
   std::vector<double> left_;  // by job: share of its work
   std::vector<bool> begun_;   // by job
   std::vector<std::optional<std::pair<std::size_t, int>>>
-      held_;  // by job: VM type and GPUs it goes on with for nothing
+      held_;  // by job: VM type and GPUs with which it continues at no cost
   std::vector<std::size_t> waiting_;
   std::vector<std::pair<double, std::size_t>> order_;  // scratch
   std::vector<Place> nodes_;

@@ -1,19 +1,19 @@
 #pragma once
-// Simple rules that give waiting jobs to machines one by one, now and at every later end of a job. They say what a plan
-// leads to: a roll-out plays the first decision and then a rule until everybody has ended.
+// Simple rules that assign waiting jobs to machines one by one, now and at every later end of a job. They show what a
+// plan leads to: a roll-out plays the first decision and then a rule until all jobs have ended.
 //
-// Procedure, whenever there may be room
+// Procedure, whenever there may be free GPUs
 //   1. Waiting jobs in the order of the rule; p is the shortest time left of a job, d its due date, w its weight:
 //        kDue     earliest d
 //        kWeight  largest w/p
-//        kUrgency largest w/p·exp(−max(0, d − p − now) / 2p̄), p̄ the mean p of those who wait
+//        kUrgency largest w/p·exp(−max(0, d − p − now) / 2p̄), p̄ the mean p of the waiting jobs
 //        kListed  smallest key of a list that is given (order_search.h finds good ones)
 //      (apparent tardiness cost: Vepsalainen and Morton, Management Science 33(8), 1987)
 //   2. Each takes the place with the least
-//        w·max(0, now + t − d) + rent + crowding·(Σ w of the others who wait)·g·t / GPUs there can be
+//        w·max(0, now + t − d) + rent + crowding·(Σ w of the other waiting jobs)·g·t / GPUs there can be
 //      of free GPUs of open nodes (rent: their share of the price for t) and nodes that may still be opened (rent: the
-//      whole price for t). The last term is what others wait longer for it.
-//   3. A job that does not go on where it is loses Job::switch_s first. One that finds no place waits.
+//      whole price for t). The last term is the longer wait of the others.
+//   3. A job that does not continue where it is loses Job::switch_s first. A job without a place waits.
 //   4. Running jobs keep their place to the end, unless the rule says `anew`: then all of them wait again whenever one
 //      has ended, and every node is closed and opened as needed. A node closes with its last job.
 //
@@ -62,7 +62,7 @@ class Outlook {
   std::vector<double> shortest_s_;
 };
 
-// `kept` and whoever else the rule starts now. Precondition: `kept` keeps the limits of the instance.
+// `kept` and the jobs that the rule starts now. Precondition: `kept` keeps the limits of the instance.
 Plan dispatch_plan(const Outlook& outlook, const Plan& kept, const DispatchRule& rule);
 
 // What a decision leads to.
@@ -73,7 +73,7 @@ struct Forecast {
   double end_s = 0;     // of the last job
 
   double total_usd() const { return rental_usd + tardiness_usd; }
-  // The total, and a thousandth of the flow: what can run for nothing should, since more jobs may come.
+  // The total, and a thousandth of the flow: a job that can run at no cost should, since more jobs may come.
   double score() const { return total_usd() + 1e-3 * flow_usd; }
 };
 
@@ -82,7 +82,7 @@ Forecast forecast(const Outlook& outlook, const Plan& first, const DispatchRule&
 // The one of several rules with the least score.
 Forecast best_forecast(const Outlook& outlook, const Plan& first, std::span<const DispatchRule> rules);
 
-// `kept`, whoever the rule starts now, and what that leads to; `order`: jobs in the order they were started in.
+// `kept`, the jobs that the rule starts now, and what that leads to; `order`: jobs in the order of their starts.
 struct Dispatched {
   Plan plan;
   Forecast forecast;

@@ -57,9 +57,9 @@ TEST(DispatchTest, ModestJobsTakeFewerGpus) {
   EXPECT_EQ(dispatch_plan(instance, {}, {DispatchOrder::kListed, 0.1, keys, modest}).nodes[0].jobs.size(), 2U);
 }
 
-TEST(DispatchTest, CrowdingMakesRoomForOthers) {
+TEST(DispatchTest, CrowdingLeavesGpusToOthers) {
   const Instance instance = two_jobs();
-  // Alone it wants both GPUs: 0.06 $ against 0.1 $ and 0.2 $ of tardiness. The other one's weight changes that if a
+  // Alone it wants both GPUs: 0.06 $ against 0.1 $ and 0.2 $ of tardiness. The other job's weight changes that if a
   // place of two GPUs is worth more than it saves.
   EXPECT_EQ(dispatch_plan(instance, {}, {DispatchOrder::kDue, 0}).nodes[0].jobs.size(), 1U);
   Instance flat = instance;

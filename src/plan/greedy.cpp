@@ -94,7 +94,7 @@ class Greedy {
     }
   }
 
-  // Which of the best `share` of so many; the first without chance.
+  // Draws one of the best `share` of this many; the first without chance.
   std::size_t drawn(double share, std::size_t count) const {
     const auto best = static_cast<std::uint64_t>(std::lround(share * static_cast<double>(count)));
     return best < 2 ? 0 : random_->below(best);
@@ -144,7 +144,7 @@ class Greedy {
     return false;
   }
 
-  // On one of the nodes with room that are filled best; the first of them has so many free GPUs.
+  // On one of the fullest nodes with enough free GPUs; the first of them has this many.
   bool place_on_some(std::size_t job, const Configuration& choice, int free_least) {
     std::size_t count = 0;
     for (int size = free_least; size <= kVmGpusMax; ++size)

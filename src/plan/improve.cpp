@@ -20,6 +20,10 @@ struct Place {
   int gpus = 0;
 };
 
+// Hill climbing. Invariants between moves: every job is on at most one node (places_ and nodes_ agree); free_ is a
+// node's GPUs minus those of its jobs; by_free_ lists exactly the open nodes, which are those with jobs, and limits_
+// and rent_left_ count exactly these; pinned jobs and their nodes are unchanged. Every accepted move lowers the sum of
+// costs by at least worthwhile_usd_, so rounds end, and the limits that held at the start still hold.
 class Improver {
  public:
   Improver(const LinearCosts& costs, Plan plan, std::int64_t budget)
@@ -115,13 +119,16 @@ class Improver {
   double rent_at(std::size_t job, const Place& place) const {
     return place.node == kNowhere ? 0 : rent_in(job, nodes_[place.node].vm, place.gpus);
   }
-  // Whether there is room for so much more; takes it if so.
+  // Whether the budget allows this much more rent; takes it if so.
   bool spend(double more_usd) {
     if (more_usd > rent_left_) return false;
     rent_left_ -= more_usd;
     return true;
   }
 
+  // Move 1. The job is taken out first, so that its own GPUs, and its own node if it was alone, count as free; the cost
+  // of that node is part of what the job pays now. Nodes of a type with equally many free GPUs are alike, so one of
+  // each is tried. Otherwise the job goes back; its node may get another number.
   bool move(std::size_t job) {
     if (costs_.is_pinned(job)) return false;
     const Place before = places_[job];
@@ -176,6 +183,8 @@ class Improver {
     return false;
   }
 
+  // Move 2. The places keep their sizes, so only costs and rent change, not free GPUs or open nodes. A job on the same
+  // node has nothing to exchange but numbers of GPUs, which the other moves cover.
   bool swap(std::size_t job) {
     if (costs_.is_pinned(job)) return false;
     bool better = false;
@@ -203,7 +212,8 @@ class Improver {
     places_[other] = mine;
   }
 
-  // A job that waits takes some of the GPUs of the job that can spare them best.
+  // Move 3: a waiting job takes some of the GPUs of the job that can spare them best. The node stays open and its free
+  // GPUs stay the same, so no limit but the budget is touched.
   bool share(std::size_t job) {
     if (places_[job].node != kNowhere || costs_.is_pinned(job)) return false;
     double least = -worthwhile_usd_;
@@ -236,6 +246,8 @@ class Improver {
     return true;
   }
 
+  // Move 4. A type is possible if it has the used GPUs; the node keeps its jobs and their numbers of GPUs. Closing the
+  // node is compared with the best type, with the jobs' costs of waiting.
   bool retype(std::size_t n) {
     Node& node = nodes_[n];
     const bool stays = std::any_of(node.jobs.begin(), node.jobs.end(),

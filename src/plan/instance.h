@@ -20,13 +20,13 @@ namespace orrery::plan {
 
 inline constexpr Bytes kInstanceBytesMax = mebibytes(64);
 inline constexpr int kNodesMax = 100'000;
-inline constexpr int kVmGpusMax = 16;  // 231 configurations to cut one machine
+inline constexpr int kVmGpusMax = 16;  // 231 partitions of one machine
 inline constexpr std::size_t kVmTypesMax = 1'000;
 inline constexpr std::size_t kJobsMax = 100'000;
 inline constexpr std::size_t kQuotasMax = 100;
 inline constexpr double kPriceMaxUsdH = 1e5;
 inline constexpr double kTimeMaxS = 1e9;
-inline constexpr double kCostMaxUsd = 1e15;  // all jobs at their worst; doubles still tell tenths of a dollar apart
+inline constexpr double kCostMaxUsd = 1e15;  // all jobs at their worst; doubles still distinguish tenths of a dollar
 
 struct VmType {
   std::string name;
@@ -35,7 +35,7 @@ struct VmType {
   double price_usd_h = 0;
   int nodes_max = kNodesMax;
   double memory_gib = std::numeric_limits<double>::infinity();  // of each GPU
-  std::optional<SpotRules> spot{};                              // it can be taken away
+  std::optional<SpotRules> spot{};                              // it can be taken back
 };
 
 // GPUs of several VM types together, as providers limit them by account or region.
@@ -80,12 +80,12 @@ struct Instance {
 // that break a limit by themselves; says which and by how much.
 Result<Instance> read_instance(std::string_view text, const std::string& name);
 
-// The time left of a job on `gpus` GPUs of a machine of that type, on spot machines the expected one; nothing if it
+// The time left of a job on `gpus` GPUs of a machine of that type, on spot machines the expected one; no value if it
 // cannot run there.
 std::optional<double> time_s(const Job& job, const VmType& type, int gpus);
-// The same, and what it loses before unless it goes on as it is.
+// The same, plus what it loses before unless it continues as it is.
 std::optional<double> run_s(const Instance& instance, const Job& job, std::size_t vm, int gpus);
-// What the job takes of each of g GPUs; 0 if nothing is said.
+// The share of each of g GPUs that the job uses; 0 if it is not stated.
 double memory_gib(const Job& job, int gpus);
 
 }  // namespace orrery::plan

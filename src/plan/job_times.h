@@ -1,5 +1,5 @@
 #pragma once
-// What is rented and what runs on it, from offers and job files: VM types, and times that a predictor gives.
+// VM types from offers, and the times of jobs on them from job files and a predictor.
 
 #include <span>
 
@@ -9,12 +9,13 @@
 
 namespace orrery::plan {
 
-// Of every device and number of them the cheapest offer, named "provider instance (region)". Left out: devices nobody
-// knows, slices, odd prices, more than kVmGpusMax devices, and (with `spot`) what has no spot price. kInfeasible if
-// nothing is left; says why.
+// Of every device and number of them the cheapest offer, named "provider instance (region)". Left out: unknown devices,
+// slices, odd prices, more than kVmGpusMax devices, and (with `spot`) what has no spot price. kInfeasible if nothing is
+// left; says why.
 Result<std::vector<VmType>> vm_types_of(std::span<const hardware::Offer> offers, bool spot);
 
-// A place a job can run in: so many devices of each of so many machines. Several machines are given whole.
+// A place in which a job can run: a number of devices of each of a number of machines. Several machines are taken
+// whole.
 struct PredictedConfiguration {
   std::string device;
   int gpus = 1;  // of each machine
@@ -38,7 +39,7 @@ Job job_of(std::span<const PredictedConfiguration> configurations);
 // only help by filling machines better, and plans take longer with each.
 std::vector<VmType> useful_types(std::span<const VmType> types, std::span<const Job> jobs);
 
-// No way to run the jobs costs less, with any number of machines: each pays its share of the cheapest machine at every
+// No plan for the jobs costs less, with any number of machines: each pays its share of the cheapest machine at every
 // moment and is late only by itself,
 //
 //   Σ_j min over shares f of [Σ f_i·p_i·g_i/G_i·t_i + w·max(0, submit + Σ f_i·t_i − due)]

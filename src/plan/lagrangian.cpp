@@ -18,12 +18,12 @@ BestCut best_cut_of(const double* prices, int gpus) {
 struct Evaluation {
   double value = 0;
   std::vector<double> cheapest;  // by job
-  std::vector<double> excess;    // by slot: jobs that want it − parts there are
+  std::vector<double> excess;    // by slot: jobs that want it − parts that exist
   std::vector<std::pair<std::size_t, Partition>> cuts;
   std::vector<int> nodes;  // of each cut
 };
 
-// Machines that stay are paid for, and what is free of them is cut for nothing.
+// Machines that stay are paid for, and their free GPUs are cut at no cost.
 void take_kept(const LinearCosts& costs, const std::vector<double>& prices, Evaluation& at) {
   for (const Node& node : costs.kept) {
     at.value += costs.node_usd[node.vm];
@@ -33,6 +33,8 @@ void take_kept(const LinearCosts& costs, const std::vector<double>& prices, Eval
   }
 }
 
+// The part of L(λ) about nodes. Each node is independent, so the type with the largest gain takes as many nodes as its
+// limit allows, then the next, within the common limit: this is the exact minimum, which a bound needs.
 void take_nodes(const LinearCosts& costs, const std::vector<double>& prices, Evaluation& at) {
   std::vector<std::pair<double, std::size_t>> gains;
   std::vector<BestCut> best;
@@ -56,6 +58,9 @@ void take_nodes(const LinearCosts& costs, const std::vector<double>& prices, Eva
   }
 }
 
+// L(λ) and a subgradient. Every minimum is exact: an approximate one would be too large, and the value no bound. The
+// excess of demand over supply by slot is a subgradient of the concave L at λ: raise the prices of slots that are
+// wanted more than they exist, lower the others.
 Evaluation evaluate(const LinearCosts& costs, const std::vector<double>& prices) {
   const std::size_t slots = costs.slots.size();
   Evaluation at;
@@ -89,8 +94,9 @@ Evaluation evaluate(const LinearCosts& costs, const std::vector<double>& prices)
   return at;
 }
 
-// One price for every GPU: the best of a geometric row, then between its neighbours, since L is concave. In a crowd
-// prices are of the size of what jobs pay for waiting, which steps from 0 take long to reach.
+// One price for every GPU: the best of a geometric series, then a ternary search between its neighbours, since L is
+// concave. In a crowded cluster prices are of the size of what jobs pay for waiting, which steps from 0 take long to
+// reach.
 std::vector<double> first_prices(const LinearCosts& costs) {
   constexpr int kHalvings = 24, kCuts = 24;
   const double most = *std::max_element(costs.postponed_usd.begin(), costs.postponed_usd.end());
@@ -119,16 +125,21 @@ std::vector<double> first_prices(const LinearCosts& costs) {
   return prices;
 }
 
-constexpr int kLooks = 20;  // rounds between looks at whether the target is reached
+constexpr int kLooks = 20;  // rounds between checks whether the target is reached
 
 double squared(const std::vector<double>& values) {
   return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
 }
 
+// Subgradient ascent. Any λ ≥ 0 gives a valid bound, so step lengths and the order of rounds affect its quality only,
+// never its validity; the best λ is kept. Polyak's step would be (optimum − L) / |direction|²; the unknown optimum is
+// replaced by the best bound + hope. If nothing improves for a while, the hope was too large: it is halved, and the
+// ascent continues from the best λ. Averaging directions damps the zigzag between the same few slots. The mean of the
+// cuts over the later rounds approximates the primal solution of the linear relaxation; rounded_plan() starts from it.
 Lagrangian bound_from(const LinearCosts& costs, double target_usd, int rounds, std::vector<double> prices,
                       bool stops_at_target) {
   constexpr double kMemory = 0.6;  // of the direction of earlier rounds
-  constexpr int kPatience = 30;    // rounds without a better bound before less is hoped for
+  constexpr int kPatience = 30;    // rounds without a better bound before the hope is halved
   constexpr double kHope = 0.05;   // at most, of the first bound, which is good already
   const std::size_t slots = costs.slots.size();
   std::vector<double> direction(slots, 0);
@@ -155,7 +166,7 @@ Lagrangian bound_from(const LinearCosts& costs, double target_usd, int rounds, s
       direction.assign(slots, 0);
       continue;
     }
-    const bool fits = squared(at.excess) == 0;  // nobody wants what is not there: the best prices
+    const bool fits = squared(at.excess) == 0;  // demand equals supply everywhere: these prices are optimal
     if (fits) {
       best.nodes.clear();
       counted = 0;
@@ -212,6 +223,8 @@ double rules_usd(const LinearCosts& costs, const Lagrangian& dual) {
   return std::max(all, one + sum_of(costs.running_min - 1));
 }
 
+// Reduced-cost fixing: a plan that uses entry (job, slot) costs at least the bound plus the entry's price above the
+// job's cheapest. If that exceeds the target, no plan below the target uses the entry.
 std::vector<bool> open_entries(const LinearCosts& costs, const Lagrangian& dual, double target_usd) {
   const double room = target_usd - dual.bound_usd + 1e-6 * std::max(1.0, std::fabs(target_usd));
   const std::size_t slots = costs.slots.size();
@@ -224,7 +237,7 @@ std::vector<bool> open_entries(const LinearCosts& costs, const Lagrangian& dual,
 
 namespace {
 
-// Whole nodes near the mean ones: rounded down, then up where most was lost.
+// Whole nodes near the mean ones: rounded down, then up where the largest fractions are.
 std::vector<std::pair<std::size_t, Partition>> rounded_nodes(const LinearCosts& costs, const Lagrangian& dual) {
   struct Part {
     double lost;
@@ -264,7 +277,7 @@ std::vector<std::size_t> by_loss(const LinearCosts& costs, const Lagrangian& dua
       second = std::min(second, std::max(first, cost));
       first = std::min(first, cost);
     }
-    // At prices that keep several out, those who pay most for waiting are nearest to coming in.
+    // At prices that keep several jobs out, those that pay most for waiting are the nearest to running.
     const double postponed = costs.postponed_usd[job];
     order.emplace_back(first - (loss == Loss::kOfFirst ? second : postponed), -postponed, job);
   }
@@ -318,7 +331,7 @@ class FreeGpus {
     for (const int gpus : costs.vm_gpus) nodes_.emplace_back(static_cast<std::size_t>(gpus) + 1);
   }
   void add(std::size_t vm, int gpus, std::size_t node) { nodes_[vm][static_cast<std::size_t>(gpus)].push_back(node); }
-  // How many are left on the node of the type that has enough and fewest; 0: none has.
+  // The number of GPUs left on the node of the type that has enough and fewest; 0: none has.
   int fit(std::size_t vm, int gpus) const {
     for (std::size_t left = static_cast<std::size_t>(gpus); left < nodes_[vm].size(); ++left)
       if (!nodes_[vm][left].empty()) return static_cast<int>(left);

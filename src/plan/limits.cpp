@@ -44,7 +44,7 @@ Status check_machine(const Instance& instance, const Node& node) {
   return {};
 }
 
-// Which limit the machines break, in words; empty if none.
+// The limit that the machines break, as text; empty if none.
 std::string broken_limit(const Instance& instance, const std::vector<Node>& kept) {
   if (kept.size() > static_cast<std::size_t>(instance.nodes))
     return fmt::format("nodes: {} machines have pinned jobs, {} may be open: {} too many", kept.size(), instance.nodes,

@@ -133,7 +133,7 @@ struct Relief {
   double rent_usd = 0;  // freed
   double cost_usd = 0;  // more
 
-  // Rent that is freed for nothing comes first, then the cheapest for each dollar of it.
+  // Rent that is freed at no cost comes first, then the cheapest for each dollar of it.
   double rank() const { return cost_usd <= 0 ? cost_usd - 1e18 : cost_usd / rent_usd; }
 };
 

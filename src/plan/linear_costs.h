@@ -6,8 +6,8 @@
 // idle; a job in a slot gives back the idle GPUs it takes, so its cost can be negative. Under first_end the sum is that
 // of one θ: slots in which a job ends earlier are closed to it.
 //
-// A pinned job costs what it costs where it is, whether it is said to run there or to be postponed, and runs nowhere
-// else; so nobody who looks for something cheaper moves it. Machines with pinned jobs are open from the start.
+// A pinned job costs what it costs where it is, whether it is planned there or postponed, and runs nowhere else; so no
+// search for something cheaper moves it. Machines with pinned jobs are open from the start.
 
 #include <limits>
 #include <vector>

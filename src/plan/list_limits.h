@@ -1,6 +1,6 @@
 #pragma once
-// What a list of jobs (job_list.h) says of the machines it may rent: quotas, how many of a VM type, budgets, how often
-// spot machines are taken away, and what energy costs.
+// What a list of jobs (job_list.h) states about the machines it may rent: quotas, how many of a VM type, budgets, how
+// often spot machines are taken back, and what energy costs.
 //
 // VM types come from a price list, so a list names them by part of their name or of their GPU's, ignoring case:
 // "azure", "V100", "p3.8xlarge".

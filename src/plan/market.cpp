@@ -14,7 +14,7 @@ using schedule::JobIndex;
 
 namespace {
 
-constexpr double kAlmostDoneS = 1e-6;  // what is left at least of a job that has not ended
+constexpr double kAlmostDoneS = 1e-6;  // least remaining time of a job that has not ended
 
 Job what_is_left(const Job& job, double share) {
   Job left = job;

@@ -2,8 +2,8 @@
 // Machines that can be rented, as a cluster that policies and engines understand (schedule/cluster_view.h).
 //
 // The cluster has every machine that could be open: of each VM type as many as its limit and the number of nodes allow.
-// MachineView::device is the VM type. A machine is rented while it holds a job; who decides sees to it that no more
-// than Market::nodes are.
+// MachineView::device is the VM type. A machine is rented while it holds a job; the policy ensures that no more than
+// Market::nodes are.
 
 #include <vector>
 
@@ -42,7 +42,7 @@ class ClusterAdapter {
   void hear(const schedule::Event& event);
   // Starts what plans cannot; before look().
   virtual void start_first(const schedule::ClusterView&, std::vector<schedule::Decision>&) {}
-  // Times are what is left of them; constants are those of `how`.
+  // Times are the remaining ones; constants are those of `how`.
   virtual Situation look(const schedule::ClusterView& view, const Instance& how) const = 0;
 
  protected:
@@ -68,8 +68,8 @@ class MarketAdapter final : public ClusterAdapter {
 // Puts the last job of the instance, which runs, where it is.
 void add_running(Situation& situation, const schedule::Slice& held);
 
-// What turns the current state into `plan`. A node of the plan takes the machine of its type that has most of its jobs
-// already, so that nobody moves without need. Appends suspensions first.
+// The decisions that turn the current state into `plan`. A node of the plan takes the machine of its type that has most
+// of its jobs already, so that no job moves without need. Appends suspensions first.
 void carry_out(const schedule::ClusterView& view, const Situation& situation, const Plan& plan,
                std::vector<schedule::Decision>& decisions);
 

@@ -54,7 +54,7 @@ class MilpPolicy final : public schedule::Policy {
     const OrderSearch anew = search_order(outlook, {}, known, options_.tries, seed_);
     remember(now, anew.list);
     const std::vector<DispatchRule> rules = rules_with(after, anew);
-    // An empty cluster is no plan as long as there are jobs.
+    // An empty cluster is no plan while there are jobs.
     Plan best = now.current;
     Forecast least = best.nodes.empty() ? Forecast{.rental_usd = kNever} : best_forecast(outlook, best, rules);
     for (Plan& plan : candidates(now, after, anew)) {
@@ -71,7 +71,7 @@ class MilpPolicy final : public schedule::Policy {
   }
 
  private:
-  // What was found last time; who has come since is put behind.
+  // The order found last time; jobs that have come since are appended.
   ListedOrder known_list(const Situation& now) const {
     ListedOrder list{.crowding = crowding_, .anew = anew_};
     for (const schedule::JobIndex job : now.who) {

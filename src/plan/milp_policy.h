@@ -1,19 +1,19 @@
 #pragma once
-// Renting by plan (policy "milp"): at every event the cheapest plan that several configurations of planning find.
+// Renting by plan (policy "milp"): at every event the cheapest plan that several planning methods find.
 //
-// Assumptions: a ClusterAdapter (market.h) that says what there is; jobs can be suspended, moved and resized.
+// Assumptions: a ClusterAdapter (market.h) that describes machines and jobs; jobs can be suspended, moved and resized.
 //
 // Procedure, when a job was submitted or has ended, and every H seconds
 //   1. The times left of all jobs become an instance.
-//   2. Plans for it: what runs goes on; that and what the best order of jobs (order_search.h) adds to it; the best
-//      order from an empty cluster; the cheapest plans (planner.h) under "wait" with f = 1/4, 1/2 and 1 and under "rho"
-//      with ρ = 1 and 100.
-//   3. Each is played on by the dispatch rules (dispatch.h) and the best orders, with and without placing everybody
-//      anew at every end, to the last job that is known; the one that then costs least, rental and tardiness, is
-//      carried out. A plan that moves jobs has to save more than `worthwhile` of what is left to pay.
+//   2. Plans for it: running jobs continue; these and what the best order of jobs (order_search.h) adds to them; the
+//      best order from an empty cluster; the cheapest plans (planner.h) under "wait" with f = 1/4, 1/2 and 1 and under
+//      "rho" with ρ = 1 and 100.
+//   3. Each is played on by the dispatch rules (dispatch.h) and the best orders, with and without placing all jobs anew
+//      at every end, to the last job that is known; the one that then costs least, rental and tardiness, is carried
+//      out. A plan that moves jobs has to save more than `worthwhile` of what is left to pay.
 //
-// Neither cost of postponing is right for every load: "rho" starts everybody at once, "wait" may put off what could
-// run. The roll-out decides which fits. Since it also tries what simple rules would do, it does no worse than they by
+// Neither cost of postponing is right for every load: "rho" starts all jobs at once, "wait" may postpone jobs that
+// could run. The roll-out decides which fits. Since it also tries the simple rules, it is no worse than they are, by
 // what is known at the time.
 //
 // Ties: the first in the order above. The planner may call a solver, whose limit is wall-clock time; the same events
@@ -42,7 +42,7 @@ struct MilpPolicyStats {
   Seconds time{};           // of all
 };
 
-// At any adapter: rented machines, or those of a cluster (cluster_desk.h). `stats` (may be null) is borrowed.
+// At any adapter: rented machines, or those of a cluster (scheduler_adapter.h). `stats` (may be null) is borrowed.
 std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options,
                                                    std::unique_ptr<ClusterAdapter> adapter, env::Env env,
                                                    MilpPolicyStats* stats = nullptr);

@@ -1,5 +1,5 @@
 #pragma once
-// The cheapest plan as a program in whole numbers that knows every node, as the published line writes it:
+// The cheapest plan as an integer program that knows every node, as the published line writes it:
 //
 //   y_nv ∈ {0, 1}    node n is of type v
 //   x_jns ∈ {0, 1}   job j runs on node n in a slot of kind s (VM type v, g GPUs)
@@ -9,7 +9,7 @@
 //   Σ_n y_nv ≤ max_v for every v;  first_end: Σ x ≥ running_min; one of the jobs that end at θ runs
 //
 // Columns: nodes · (types + jobs · slots), so only small cases can be solved. It shares nothing with pattern_milp.h but
-// the costs, which makes each the oracle of the other.
+// the costs, so each can check the other.
 
 #include <optional>
 #include <span>
@@ -27,7 +27,7 @@ class NodeMilp {
   static std::optional<NodeMilp> make(const LinearCosts& costs);
 
   const Milp& milp() const { return milp_; }
-  // What the program leaves out of its objective: everybody postponed.
+  // The constant of the objective that the program leaves out: all jobs postponed.
   double constant_usd() const { return constant_usd_; }
   // The plan of a solution; nodes without jobs are left out.
   Plan plan_of(std::span<const double> values) const;

@@ -63,7 +63,7 @@ class Search {
   }
 
  private:
-  // Plays the list; goes on from it unless it is worse than where we are by more than that share.
+  // Plays the list; continues from it unless it is worse than the present one by more than that share.
   void offer(ListedOrder list, double worse = 0) {
     Dispatched played = dispatch(outlook_, kept_, list.rule());
     const double score = played.forecast.score();

@@ -3,9 +3,8 @@
 // make it cheaper.
 //
 // Procedure
-//   1. Every dispatch rule is played to the end, with and without placing everybody anew whenever a job ends; so is
-//   what
-//      an earlier search found. The cheapest is the start.
+//   1. Every dispatch rule is played to the end, with and without placing all jobs anew whenever a job ends; so is the
+//      result of an earlier search. The cheapest is the start.
 //   2. `tries` times: one job, drawn at random, goes to another place of the order, or changes places with another job,
 //      or gets another factor of crowding; seldom, all of them do. Kept unless the score (Forecast::score) grows by
 //      more than a share that falls to 0.
@@ -19,7 +18,7 @@
 
 namespace orrery::plan {
 
-// With more jobs, placing everybody anew at every end takes too long.
+// With more jobs, placing all of them anew at every end takes too long.
 inline constexpr std::size_t kAnewJobsMax = 100;
 
 // What a list of jobs is dispatched by.

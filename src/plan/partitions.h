@@ -1,6 +1,5 @@
 #pragma once
-// The configurations to cut a machine of G GPUs into parts: the integer partitions of G (1, 2, 5, 22, 231 for 1, 2, 4,
-// 8, 16).
+// How a machine of G GPUs can be cut into parts: the integer partitions of G (1, 2, 5, 22, 231 for 1, 2, 4, 8, 16).
 
 #include <span>
 #include <vector>

@@ -50,7 +50,7 @@ std::vector<std::vector<std::size_t>> PatternMilp::add_quotas() {
   return rows;
 }
 
-// What is free of machines that stay costs nothing more; machines of a type with as many free GPUs are alike.
+// The free GPUs of machines that stay cost nothing more; machines of a type with as many free GPUs are alike.
 void PatternMilp::add_kept() {
   std::map<std::pair<std::size_t, int>, std::vector<std::size_t>> alike;
   for (std::size_t i = 0; i < costs_.kept.size(); ++i)

@@ -1,5 +1,5 @@
 #pragma once
-// The cheapest plan as a program in whole numbers that does not know nodes apart (docs/reference/planning.md):
+// The cheapest plan as an integer program in which nodes are interchangeable (docs/reference/planning.md):
 //
 //   x_js ∈ {0, 1}   job j runs in a slot of kind s (VM type v, g GPUs)
 //   p_vk ∈ {0, 1…}  nodes of type v cut by partition k, with a_kg parts of g GPUs
@@ -9,7 +9,7 @@
 //   Σ G_v p_vk ≤ gpus for every quota and the types in it;  Σ node_v p_vk + Σ rent_js x_js ≤ budget
 //   first_end: Σ x ≥ running_min; one of the jobs that end at θ runs
 //
-// Machines with pinned jobs are not in p: what is free of them has columns of its own, partitions of so many GPUs,
+// Machines with pinned jobs are not in p: their free GPUs have columns of their own, partitions of that many GPUs,
 // which cost nothing and give parts of the same slots.
 //
 // A job on m machines has a column that takes m parts of all GPUs of a type, which are whole machines.
@@ -31,11 +31,11 @@ class PatternMilp {
   explicit PatternMilp(const LinearCosts& costs, const std::vector<bool>& open = {});
 
   const Milp& milp() const { return milp_; }
-  // What the program leaves out of its objective: everybody postponed.
+  // The constant of the objective that the program leaves out: all jobs postponed.
   double constant_usd() const { return constant_usd_; }
 
   // The plan of a solution: nodes in the order of types and partitions, jobs in their order. Nodes without jobs are
-  // left out. Nothing if the values do not fit together.
+  // left out. No value if the values do not fit together.
   std::optional<Plan> plan_of(std::span<const double> values) const;
 
  private:

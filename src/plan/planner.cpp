@@ -151,7 +151,7 @@ class Planner {
     if (tries >= kRandomTriesMin) offer(relinked_plan(costs, *best_, {.tries = tries}));
   }
 
-  // The bound CBC gives; that of the prices if it gives none.
+  // The bound of CBC; that of the prices if it gives none.
   double solve_exactly(const LinearCosts& costs, const Lagrangian& dual) {
     if (options_.heuristic_only) {
       note_ = "no solver was asked";
@@ -176,8 +176,8 @@ class Planner {
       note_ = "cbc: its answer is no plan";
       return dual.bound_usd;
     }
-    // The program counts from what all jobs pay if they wait, which may be so much that cents are lost in the
-    // difference.
+    // The objective of the program is the difference from the sum that all jobs pay if they wait, which may be so large
+    // that cents are lost in the difference.
     const bool exact = answer->proven && !has_spreads();
     const double bound = exact ? total_usd(costs, *plan) : answer->bound + pattern.constant_usd();
     offer(std::move(*plan));
@@ -263,7 +263,7 @@ class Planner {
     if (error_) return *error_;
     return Error::infeasible(
         fmt::format("first_end wants at least {} jobs to run (jobs or nodes, whichever are fewer); the limits of "
-                    "the VM types do not leave room for them",
+                    "the VM types do not allow as many",
                     running_min(instance_, objective_)));
   }
 

@@ -303,8 +303,8 @@ TEST(Planner, ImprovingEndsWhereCostsAreLarge) {
   EXPECT_EQ(total_usd(costs, improve(costs, once, 20'000'000)), total_usd(costs, once));
 }
 
-// Four jobs for every GPU there can be, each waiting at a high price: who runs decides the cost.
-TEST(Planner, PricesSayWhoRunsInACrowd) {
+// Four jobs for every GPU there can be, each waiting at a high price: the choice of running jobs decides the cost.
+TEST(Planner, PricesDecideWhichJobsRunInACrowdedCluster) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Instance instance = synthetic(seed, {.nodes = 20, .jobs = 240, .gpus_max = 4});
     instance.rho = 100;

@@ -1,5 +1,5 @@
 #pragma once
-// An instance without the jobs that run on several machines: heuristics for the others know nothing of them.
+// An instance without the jobs that run on several machines: heuristics for the others need not handle them.
 
 #include <span>
 
@@ -9,13 +9,13 @@
 
 namespace orrery::plan {
 
-// Some jobs have their machines; the others share what is left.
+// Some jobs have their machines; the others share the rest.
 struct Reduced {
   Instance instance;              // without them, and without jobs that can only run on several machines
   std::vector<std::size_t> jobs;  // of the whole instance, by job of the reduced one
   std::vector<Node> taken;        // machines of those that have theirs
 
-  // The plan of the whole instance that a plan of the reduced one stands for.
+  // The plan of the whole instance that corresponds to a plan of the reduced one.
   Plan whole(const Plan& plan) const;
 };
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 constexpr GreedyChance kWide{.configurations = 0.3};
 
-// A plan on its way to another one.
+// A plan on its path to another one.
 class Path {
  public:
   Path(const LinearCosts& costs, const Plan& from) : costs_(costs), limits_(*costs.instance), at_(costs.jobs()) {
@@ -43,7 +43,7 @@ class Path {
     return n != kNowhere && stops_[n].node == node;
   }
 
-  // False if there is no room whatever closes.
+  // False if there is no capacity whatever closes.
   bool take_over(const Node& node) {
     for (const RunningJob& one : node.jobs) remove(one.job);
     while (!limits_.may_open(node.vm)) {
@@ -101,7 +101,7 @@ class Path {
                        [&](const RunningJob& one) { return costs_.is_pinned(one.job); });
   }
 
-  // The machine whose closing makes room and costs least: of that type or quota if those are full, else any.
+  // The machine whose closing gives enough capacity and costs least: of that type or quota if those are full, else any.
   std::size_t least_missed(std::size_t vm) {
     std::size_t best = kNowhere;
     double least = kNever;

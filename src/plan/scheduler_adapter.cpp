@@ -12,7 +12,7 @@ using schedule::MachineView;
 
 namespace {
 
-constexpr double kAlmostDoneS = 1;  // what is left at least of a job that has not ended
+constexpr double kAlmostDoneS = 1;  // least remaining time of a job that has not ended
 
 double weight_of(const schedule::JobFacts& facts) {
   return 1 + std::max(0.0, facts.priority);

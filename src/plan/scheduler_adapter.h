@@ -9,9 +9,9 @@
 // pinned.
 //
 // The merit of a job is its weight, divided by the time left and the GPUs it asks for. Jobs that fit on no single
-// machine that is up are not planned: one of more merit than all others that wait starts on whatever is free, machines
-// with most free GPUs first; until there are enough, nothing else is started. It is not suspended. Of the others at
-// most `jobs_max` that wait are looked at, those of most merit.
+// machine that is up are not planned: one of more merit than all others that wait starts on any free GPUs, machines
+// with most free GPUs first; until there are enough, nothing else is started. It is not suspended. Of the other waiting
+// jobs at most `jobs_max` are planned, those of most merit.
 
 #include <map>
 
@@ -44,7 +44,7 @@ class SchedulerAdapter final : public ClusterAdapter {
   SchedulerAdapterOptions options_;
   const schedule::ScalingModel& scaling_;
   std::map<std::int32_t, int> of_gangs_;  // GPUs by machine
-  bool only_gangs_ = false;               // it is the turn of one that finds no room
+  bool only_gangs_ = false;               // it is the turn of a job that does not fit
 };
 
 }  // namespace orrery::plan

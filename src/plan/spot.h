@@ -1,8 +1,8 @@
 #pragma once
-// What it takes to train on machines that can be taken away.
+// The expected time of training on machines that can be taken back.
 //
-// Interruptions come at random, at a constant rate for every machine; one machine that goes stops the whole run. Work
-// is saved every τ seconds of it, which takes δ; after an interruption it goes on from the last save, R later, and R
+// Interruptions come at random, at a constant rate for every machine; the loss of one machine stops the whole run. Work
+// is saved every τ seconds of it, which takes δ; after an interruption it continues from the last save, R later, and R
 // itself can be interrupted. A segment of s seconds without an interruption then takes, on average, at the rate Λ of
 // all machines together,
 //

@@ -17,16 +17,16 @@ struct Spread {
   double time_s = 0;  // with what is lost before it starts (Job::switch_s)
 };
 
-// The time left of a job on so many whole machines of the type, on spot machines the expected one; nothing if it cannot
-// run there.
+// The time left of a job on this many whole machines of the type, on spot machines the expected one; no value if it
+// cannot run there.
 std::optional<double> spread_s(const Job& job, const VmType& type, int machines);
 
-// Every way to run a job on several machines that the limits of the instance allow by themselves, by job, VM type and
-// number.
+// Every option to run a job on several machines that the limits of the instance allow by themselves, by job, VM type
+// and number.
 std::vector<Spread> spreads_of(const Instance& instance, std::size_t job);
 std::vector<Spread> spreads_of(const Instance& instance);
 
-// On how many nodes each job stands.
+// The number of nodes of each job.
 std::vector<int> machines_by_job(const Instance& instance, const Plan& plan);
 
 }  // namespace orrery::plan

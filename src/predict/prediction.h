@@ -1,5 +1,5 @@
 #pragma once
-// Prediction: what a training run will take, with how sure we are and how we know.
+// Prediction: what a training run will take, how certain that is, and how it was found.
 
 #include <optional>
 #include <string>
@@ -47,7 +47,7 @@ struct MemoryBreakdown {
   Bytes activations;    // kept for backward
   Bytes temporaries;    // gradients of activations and the like, at the peak
   Bytes workspace;      // scratch space of convolution algorithms
-  Bytes communication;  // buckets of gradients on their way
+  Bytes communication;  // buckets of gradients in transit
   Bytes framework;      // device context, library kernels
 
   Bytes total() const {
@@ -83,7 +83,7 @@ struct Prediction {
   std::string network;       // between machines; empty: one machine
   bool calibrated = false;   // false: no measurement has confirmed this device and kind of model
   std::string predictor;     // its name: "analytic", "measured"
-  std::string made_by;       // the same for people, with what it knows
+  std::string made_by;       // the same for people, with the knowledge it is based on
   std::vector<std::string> notes;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 // How a resource of a training job alternates between bursts and idling, step after step: between two times that are
-// both step boundaries, so that nothing is start-up.
+// both step boundaries, so that start-up is excluded.
 //
 // 1. Levels and pattern are those of trace/bursts.h.
 // 2. Links are shared, so one burst may run at the full rate and at half of it. It lasts as long as the rate stays
@@ -9,7 +9,7 @@
 //    long; a gap below a quarter of it is a pause and belongs to the burst around it.
 // 4. The sum is that of the samples over time. Bursts that the window cuts off do not count.
 // 5. A machine that stops for longer than a pause breaks one burst in two; the median burst is a whole one all the
-// same.
+//    same.
 
 #include "trace/bursts.h"
 
@@ -25,7 +25,7 @@ struct Alternation {
       0;  // the mean level of a burst; with one level only: that level; without a whole burst: the burst level
 };
 
-// `full_scale` says from what a single level counts as a burst (trace/bursts.h).
+// `full_scale` decides from which value on a single level counts as a burst (trace/bursts.h).
 Result<Alternation> alternation(const trace::ResourceSeries& series, Seconds begin, Seconds end,
                                 double full_scale = 100);
 

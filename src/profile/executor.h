@@ -59,7 +59,7 @@ class Executor {
   // One iteration: forward, backward, update.
   virtual Result<StepRecord> step(Trace trace) = 0;
 
-  // One iteration with every call the library makes, nested ones included. Slow; its times mean nothing.
+  // One iteration with every call the library makes, nested ones included. It is slow, and its times are meaningless.
   virtual Result<std::vector<LibraryCall>> list_calls() = 0;
 
   // Forward and backward without the update: the gradients can be read until the next step.

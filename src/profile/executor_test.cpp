@@ -30,7 +30,7 @@ workload::TrainingRun zoo_run(const std::string& model, std::int64_t batch) {
   return {*graph->with_batch(batch)};
 }
 
-// One linear layer of one input and a squared error: everything can be worked out by hand.
+// One linear layer of one input and a squared error: everything can be computed by hand.
 workload::TrainingRun one_weight(Optimizer optimizer) {
   workload::GraphBuilder g("one");
   g.mean_squared_error(g.linear(g.input("x", {1, 1}), "fc", 1, false));
@@ -252,7 +252,7 @@ TEST(Executor, WrongNamesAndSizesAreErrors) {
   const float two[] = {1, 2};
   EXPECT_FALSE(executor->set_parameter("fc.weight", two));
   EXPECT_FALSE(executor->set_parameter("fc.bias", two));
-  EXPECT_FALSE(executor->parameter("nobody"));
+  EXPECT_FALSE(executor->parameter("missing"));
   EXPECT_FALSE(executor->gradient("fc.weight"));  // none before the first backward
   EXPECT_FALSE(executor->set_input(1, two));
   EXPECT_FALSE(executor->target(7));

@@ -1,6 +1,6 @@
 #pragma once
-// Whether other processes are at work on this machine: their share of its cores disturbs what is measured.
-// Where /proc does not tell, they count as idle.
+// Whether other processes work on this machine: their share of its cores disturbs measurements. Where /proc has no
+// information, they count as idle.
 
 #include "base/units.h"
 #include "env/env.h"

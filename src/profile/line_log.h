@@ -1,7 +1,7 @@
 #pragma once
 // A file of lines that takes hours to make: while it is made, its lines are in a log beside it (FILE.log), each durable
-// before the next piece of work begins; when it is done they are packed into FILE, atomically, and the log goes. A kill
-// loses the piece of work being done and nothing else; the next run goes on from the log, or from FILE.
+// before the next piece of work begins; when it is done they are packed into FILE, atomically, and the log is removed.
+// A kill loses the piece of work being done and nothing else; the next run continues from the log, or from FILE.
 
 #include <functional>
 #include <memory>
@@ -18,7 +18,7 @@ class LineLog {
   // Nothing was written into it yet.
   bool is_new() const { return !files_.exists(log_path_) && !files_.exists(path_); }
 
-  // What an earlier run has left; of a log the last line may be cut. Nothing if it is new.
+  // What an earlier run has left; of a log the last line may be cut. No value if it is new.
   struct Earlier {
     std::string lines{};
     bool is_log = false;

@@ -1,6 +1,6 @@
 #pragma once
-// What the loaded module offers: functions by name. The program and the module are built together, so C++ types may
-// cross. Rooms behind this one that need libtorch put their functions into the same module.
+// What the loaded library offers: functions by name. The program and the library are built together, so C++ types may
+// cross. Later modules of `src` that need libtorch put their functions into the same library.
 
 #include "profile/distributed/exchange.h"
 #include "profile/executor.h"
@@ -18,7 +18,7 @@ inline constexpr const char* kMakeAllReduceSymbol = "orrery_make_all_reduce";
 using MakeSpeedProbe = Result<std::unique_ptr<SpeedProbe>> (*)(const env::Clock&);
 inline constexpr const char* kMakeSpeedProbeSymbol = "orrery_make_speed_probe";
 
-// A function of the module, which lies beside the program and stays loaded until the program ends.
+// A function of the library, which is beside the program and stays loaded until the program ends.
 Result<void*> module_symbol(const char* name);
 
 }  // namespace orrery::profile

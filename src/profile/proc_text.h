@@ -1,6 +1,6 @@
 #pragma once
-// What the kernel's files under /proc say, from their text (proc(5)). Any text gives a value or an error that names the
-// field; nothing is read here.
+// The content of the kernel's files under /proc, from their text (proc(5)). Any text gives a value or an error that
+// names the field; nothing is read here.
 
 #include <cstdint>
 #include <map>

@@ -4,9 +4,8 @@
 // Procedure
 // 1. Warm up: untimed steps until caches, allocators and thread pools are filled.
 // 2. Rounds of one plain and one traced step, in alternating order, so that both meet the same disturbances.
-// 3. With a speed_probe (speed_probe.h) the core's slowness is read between steps, and all times of a step are divided
-// by
-//    the mean of the readings before and behind it.
+// 3. With a speed probe (speed_probe.h) the core's slowness is read between steps, and all times of a step are divided
+//    by the mean of the readings before and behind it.
 // 4. A step that takes more than kOutlier times a fast one of its kind (the last of the fastest quarter) is left out.
 // 5. Each operator's execution time and gap are its medians over the kept traced steps.
 // 6. The un-instrumented iteration time is the median of the kept plain steps. Its difference to Σ (execution + gap) is

@@ -80,7 +80,7 @@ TEST(Profiler, StopsAfterThreeRoundsWhenTimeIsUp) {
   ProfileOptions options;
   options.repetitions = 50;
   options.time_max = Seconds(0.5);
-  // The simulated clock stands still while a step is played, so time is moved by the progress report.
+  // The simulated clock does not move while a step is played, so the progress report moves it.
   auto profile = measure(small_run(), executor, options, env.env().files, env.env().clock,
                          {.before_step = {}, .after_round = [&](int, int) { env.env().clock.sleep(Seconds(1)); }});
   ASSERT_TRUE(profile);

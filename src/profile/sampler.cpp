@@ -206,7 +206,7 @@ Sampler::Sampler(env::Files& files, env::Clock& clock, SampleOptions options)
       collector_(make_collector(files, clock, std::move(options))),
       thread_([this](const std::stop_token& stopped) { run(stopped); }) {}
 
-// Keeps to the grid of periods; a sample that comes late does not move the ones after it.
+// Keeps to the grid of periods; a late sample does not move the ones after it.
 void Sampler::run(const std::stop_token& stopped) {
   Seconds next = clock_.monotonic();
   while (!stopped.stop_requested()) {

@@ -48,7 +48,7 @@ struct Samples {
   std::vector<std::string> notes;             // what could not be sampled, and why
 };
 
-// Takes one sample of everything whenever it is told to. Not thread-safe. What it is given must outlive it.
+// Takes one sample of everything at every call. Not thread-safe. What it is given must outlive it.
 class SampleCollector {
  public:
   // `gpus` may be empty.
@@ -62,7 +62,7 @@ class SampleCollector {
  private:
   struct Usage {
     double ticks = 0;
-    std::optional<Seconds> ran;  // more precise than ticks, where the clock tells
+    std::optional<Seconds> ran;  // more precise than ticks, where there is such a clock
     Bytes memory;
     Traffic disk;
   };

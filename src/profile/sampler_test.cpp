@@ -65,7 +65,7 @@ RC_GTEST_PROP(SeriesBuilder, RatesKeepTheSum, ()) {
   RC_ASSERT(std::abs(sum - (counter - 5)) < 1e-6 * (1 + counter));
 }
 
-// A machine whose files say what the test wants.
+// A machine whose files contain what the test needs.
 struct Machine {
   env::SimEnv sim;
 

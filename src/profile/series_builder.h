@@ -2,7 +2,7 @@
 // Makes a ResourceSeries from readings of one source.
 //
 //   kLevel      the value itself; every reading is fresh (memory)
-//   kRefreshed  a value that the source renews at its own pace (NVML): a repeated reading says nothing new and is
+//   kRefreshed  a value that the source renews at its own pace (NVML): a repeated reading has no information and is
 //               removed, so a value that really stays the same has a longer step
 //   kRate       a counter read live (bytes): (v − v') / (t − t'). An unchanged counter is a rate of 0, not a stale one
 //   kShare      a counter that moves with another one, its base (CPU ticks): (v − v') / (b − b'). While the base stands
@@ -46,7 +46,7 @@ class SeriesBuilder {
   trace::ResourceSeries series_;
 };
 
-// The median time between values: what the series can tell apart. 0 with fewer than two.
+// The median time between values: the resolution of the series. 0 with fewer than two.
 Seconds resolution(const trace::ResourceSeries& series);
 // Over time: each value counts as long as it holds, the last one for the resolution. 0 without values.
 double mean(const trace::ResourceSeries& series);

@@ -1,10 +1,10 @@
 #pragma once
-// How slow the core is at this moment, told by three small pieces of work of the kinds training is made of.
+// How slow the core is at this moment, measured by three small pieces of work of the kinds that training consists of.
 //
 // Virtual machines on the same processor share its caches, its memory and often the core itself. Nothing in this
 // machine shows what they do, but it slows all work by nearly the same factor, by up to two and for seconds or minutes.
 // The step time of a model divided by the slowness around it is what it would take on a quiet core, nearly: `orrery
-// dataset check` tells how nearly. Not thread-safe.
+// dataset check` shows how nearly. Not thread-safe.
 
 #include <array>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 // Real data to train on: labelled images, or text.
 //
-// Images (Fashion-MNIST: 60,000 of 28 × 28 grey pixels in 10 classes) are stretched to the size of the model's input by
+// Images (Fashion-MNIST: 60,000 of 28 × 28 grey pixels in 10 classes) are scaled to the size of the model's input by
 // nearest neighbour and repeated over its channels. Text is read as bytes: a token is a byte, its target the next one.
 // Batches are taken one after the other from the start and wrap around. Images can also be fed by their numbers.
 
@@ -37,8 +37,8 @@ class LabelledData : public TrainingData {
 enum class ImageSet { kTraining, kTest };
 Result<std::unique_ptr<LabelledData>> read_images(env::Files& files, const std::string& folder,
                                                   ImageSet set = ImageSet::kTraining);
-// Made-up images of the same size in ten classes: bright spots whose places are the class's, with noise. The same seed
-// gives the same classes; `set` chooses the noise.
+// Synthetic images of the same size in ten classes: bright spots whose places are the class's, with noise. The same
+// seed gives the same classes; `set` chooses the noise.
 std::unique_ptr<LabelledData> make_up_images(std::uint64_t samples, std::uint64_t seed, ImageSet set);
 Result<std::unique_ptr<TrainingData>> read_text(env::Files& files, const std::string& path);
 

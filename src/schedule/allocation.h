@@ -23,7 +23,7 @@ inline int gpus_in(const Allocation& allocation) {
   return gpus;
 }
 
-// Of a job without any, workers exchange gradients among themselves.
+// In a job without any, workers exchange gradients among themselves.
 inline int servers_in(const Allocation& allocation) {
   int servers = 0;
   for (const Slice& slice : allocation) servers += slice.servers;

@@ -98,7 +98,7 @@ Status ClusterLedger::check_take(const Decision& decision) const {
       return refuse(decision, fmt::format("machine {} has {} GPUs for it, not {}", slice.machine, room, slice.gpus));
     }
     if (slice.servers > (machine.up ? machine.servers_free : 0)) {
-      return refuse(decision, fmt::format("machine {} has no room for {} servers", slice.machine, slice.servers));
+      return refuse(decision, fmt::format("machine {} has no capacity for {} servers", slice.machine, slice.servers));
     }
     if (is_typed() && slice.gpus > 0 && !(speed_on(decision.job, machine.device) > 0)) {
       return refuse(decision, fmt::format("it has no speed on the type of machine {}", slice.machine));
@@ -123,7 +123,7 @@ void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
     MachineView& machine = machines_[static_cast<std::size_t>(slice.machine)];
     const int taken = sign * slice.gpus;
     const bool was_whole = machine.free == machine.gpus, is_whole = machine.free - taken == machine.gpus;
-    // A machine nobody uses has no stranded GPUs.
+    // An unused machine has no stranded GPUs.
     stranded_ += (is_whole ? 0 : machine.free - taken) - (was_whole ? 0 : machine.free);
     machine.free -= taken;
     changes_.add(slice.machine, machines_.size());
@@ -204,7 +204,7 @@ void ClusterLedger::share(JobIndex guest, JobIndex host, bool interleaves, doubl
   before.partner = guest;
 }
 
-// The others keep the GPUs; if it was counted for them, the next one is from now on.
+// The others keep the GPUs; if they were counted with this job, they are counted with the next one from now on.
 void ClusterLedger::leave_ring(JobIndex job) {
   JobProgress& p = changed(job);
   JobProgress& next = changed(p.partner);
@@ -275,11 +275,11 @@ void ClusterLedger::set_machine_up(std::int32_t machine, bool up) {
   free_ += up ? changed_machine.gpus : -changed_machine.gpus;
 }
 
-// Those that share GPUs are at most a group, on the same GPUs, and one of them is counted for these.
+// At most a group of jobs shares GPUs, all of them the same GPUs, and these are counted with one of the jobs.
 Status ClusterLedger::check_ring(JobIndex job) const {
   const JobProgress& p = progress(job);
   if (p.partner == kNoJob) {
-    return p.is_guest ? Status(Error::internal(fmt::format("job {}: a guest of nobody", job))) : Status{};
+    return p.is_guest ? Status(Error::internal(fmt::format("job {}: a guest without a host", job))) : Status{};
   }
   std::size_t size = 0, hosts = 0;
   JobIndex other = job;

@@ -1,5 +1,6 @@
 #pragma once
-// The books of a cluster: who holds which GPUs. Kept by whoever carries out decisions; policies see it as ClusterView.
+// The ledger of a cluster: which job holds which GPUs. The code that carries out decisions keeps it; policies see it as
+// ClusterView.
 //
 // Every change is checked: a GPU is never given twice, work never shrinks. A wrong change is a defect of the caller.
 
@@ -16,9 +17,9 @@ class ClusterLedger : public ClusterView {
   void reserve_jobs(std::size_t count);
   // How fast jobs of each class are on each type of device; every class of a job must be there.
   void set_speeds(std::vector<std::vector<double>> by_class) { speeds_ = std::move(by_class); }
-  // Running jobs may not be suspended before.
+  // Running jobs may not be suspended before this time.
   void set_min_run(TimeNs min_run_ns) { min_run_ns_ = min_run_ns; }
-  // Adds a job that nobody has submitted yet.
+  // Adds a job that has not been submitted yet.
   JobIndex add(const JobFacts& facts);
   // It is submitted, and waits.
   void admit(JobIndex job);
@@ -26,29 +27,29 @@ class ClusterLedger : public ClusterView {
   void advance_to(TimeNs now);
 
   // Whether `decision` can be carried out now; the error says why not. Decisions of one call are carried out together:
-  // check_release before anybody lets go of GPUs, check_take when everybody has.
+  // call check_release before any job releases GPUs, and check_take when all have.
   Status check_release(const Decision& decision) const;
   Status check_take(const Decision& decision) const;
 
   // A waiting or suspended job takes `allocation`; it works from `resumes` on with `rate`.
   void start(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes);
-  // A running job lets go of its GPUs and keeps its work.
+  // A running job releases its GPUs and keeps its work.
   void suspend(JobIndex job);
   // A running or waiting job is over.
   void end(JobIndex job);
-  // Books work until now, then goes on with another rate.
+  // Records the work done until now, then continues with another rate.
   void set_rate(JobIndex job, double rate);
-  // A job shares the GPUs of `host`, and of those who share them already, which it then holds too.
+  // A job shares the GPUs of `host`, and of the jobs that share them already, and then holds them too.
   void share(JobIndex guest, JobIndex host, bool interleaves, double rate, TimeNs resumes);
-  // Work done is at most what it was: a crash loses what was not saved.
+  // Work done is at most what it was: a crash loses work that was not saved.
   void lose_work(JobIndex job, TimeNs kept_ns);
   void set_predicted_work(JobIndex job, TimeNs work_ns);
   void set_machine_up(std::int32_t machine, bool up);
-  // What is measured of a running job's workers, and the batch it trains with.
+  // Measurements of a running job's workers, and the batch it trains with.
   void set_slowest_worker(JobIndex job, double speed) { changed(job).slowest_worker = static_cast<float>(speed); }
   void set_batch_factor(JobIndex job, double factor) { changed(job).batch_factor = static_cast<float>(factor); }
 
-  // Takes free GPUs out of the policy's cluster, for a job that is no longer the policy's; and gives them back.
+  // Withholds free GPUs from the policy, for a job that is no longer the policy's; and gives them back.
   void withhold(const Slice& slice);
   void give_back(const Slice& slice);
   // A waiting job starts on GPUs that are withheld; when it stops they are the policy's again.
@@ -56,12 +57,12 @@ class ClusterLedger : public ClusterView {
 
   // GPUs that running jobs hold, withheld ones included.
   int held_gpus() const { return gpus_ - free_ + withheld_held_; }
-  // Free GPUs on machines that are partly in use: what larger jobs cannot get.
+  // Free GPUs on machines that are partly in use, which larger jobs cannot get.
   int stranded_gpus() const { return stranded_; }
   // The slowest type among those of an allocation, for this job; 0 if it cannot run on one of them.
   double type_speed(JobIndex job, const Allocation& allocation) const;
 
-  // Holds for every reachable state; tests call it after every event. The error names the machine or job.
+  // An invariant of every reachable state; tests call it after every event. The error names the machine or job.
   Status check_invariants() const;
 
  private:

@@ -2,7 +2,7 @@
 // What a policy sees: machines with their free GPUs, and jobs with their progress. Times are those of the view, never
 // of a clock, so a policy cannot tell a simulated cluster from a real one.
 //
-// Whoever carries out decisions keeps a ClusterLedger (cluster_ledger.h), which is a ClusterView that can change.
+// The code that carries out decisions keeps a ClusterLedger (cluster_ledger.h), which is a ClusterView that can change.
 
 #include <memory>
 #include <span>
@@ -17,7 +17,7 @@ namespace orrery::schedule {
 
 enum class JobState : std::uint8_t { kUnknown, kWaiting, kRunning, kSuspended, kEnded };
 
-// A job as policies know it. `work` is time on the GPUs asked for: a job with work of one hour runs one hour on them.
+// A job as policies see it. `work` is time on the GPUs asked for: a job with work of one hour runs one hour on them.
 struct JobFacts {
   TimeNs submit_ns = 0;
   TimeNs work_ns = 0;            // predicted, which may be wrong
@@ -35,13 +35,13 @@ struct JobFacts {
 
 struct JobProgress {
   JobState state = JobState::kUnknown;
-  bool is_guest = false;      // of those that share GPUs not the first; its GPUs are counted with the first
-  bool is_withheld = false;   // runs on GPUs that are not the policy's: those of MachineView are without them
+  bool is_guest = false;      // not the first of the jobs that share GPUs; its GPUs are counted with the first
+  bool is_withheld = false;   // runs on withheld GPUs, which MachineView does not count
   bool interleaves = false;   // the stages of those that share GPUs take turns (interleaving.h)
-  JobIndex partner = kNoJob;  // the next of those that share its GPUs, around a ring; of two the other
+  JobIndex partner = kNoJob;  // the next of the jobs that share its GPUs, around a ring; of two jobs the other
   Allocation allocation;
   double rate = 0;         // work per time while it runs
-  TimeNs since_ns = 0;     // when the figures below were true
+  TimeNs since_ns = 0;     // when the values below were true
   TimeNs started_ns = 0;   // when it got the GPUs it holds
   TimeNs resumes_ns = 0;   // no work is done before: it restarts or is moved
   TimeNs executed_ns = 0;  // time on GPUs
@@ -54,21 +54,21 @@ struct JobProgress {
 
 struct MachineView {
   std::int32_t gpus = 0;
-  std::int32_t free = 0;  // GPUs nobody holds; packed jobs count once
+  std::int32_t free = 0;  // GPUs that no job holds; packed jobs count once
   // Parameter servers it has processors for: as many as GPUs.
   std::int32_t servers = 0, servers_free = 0;
   std::int32_t device = 0;  // type
   std::int32_t rack = 0;
-  double cpus = 0, memory = 0;  // 0: not said
+  double cpus = 0, memory = 0;  // 0: not known
   double cpus_free = 0, memory_free = 0;
   bool up = true;
 };
 
-// Which machines have another number of free GPUs than before: so that whoever keeps a copy of a large cluster need not
-// copy all of it again. Of small clusters nothing is kept.
+// Which machines have another number of free GPUs than before, so that a copy of a large cluster can be updated without
+// copying all of it. For small clusters nothing is kept.
 class MachineChanges {
  public:
-  // Up to so many machines a copy costs less than keeping books.
+  // Up to this many machines a copy costs less than keeping the list.
   static constexpr std::size_t kMachinesMin = 256;
 
   void add(std::int32_t machine, std::size_t machines) {
@@ -77,7 +77,7 @@ class MachineChanges {
     if (changed_.size() >= machines || list_ == nullptr) restart();
     changed_.push_back(machine);
   }
-  // Where the list is now. Another list, or none, means that everything may have changed.
+  // The present position in the list. Another list, or none, means that everything may have changed.
   const std::shared_ptr<const int>& list() const { return list_; }
   std::span<const std::int32_t> changed() const { return changed_; }
 
@@ -87,7 +87,7 @@ class MachineChanges {
     list_ = std::make_shared<const int>(0);
   }
   std::vector<std::int32_t> changed_;
-  std::shared_ptr<const int> list_;  // stands for the list by its address, which is no other's while somebody keeps it
+  std::shared_ptr<const int> list_;  // identifies the list by its address, which is unique while a copy holds it
 };
 
 class ClusterView {
@@ -107,7 +107,7 @@ class ClusterView {
   TimeNs protected_until(JobIndex job) const { return progress(job).started_ns + min_run_ns_; }
   TimeNs min_run_ns() const { return min_run_ns_; }
 
-  // Whether jobs are faster on some types of devices than on others; if not, policies need not look at types.
+  // Whether jobs are faster on some types of devices than on others; if not, policies may ignore types.
   bool is_typed() const { return !speeds_.empty(); }
   // How fast a job is on a type: 1 where its work is measured, 0 where it cannot run.
   double speed_on(JobIndex job, std::int32_t device) const;
@@ -115,7 +115,7 @@ class ClusterView {
   std::vector<std::int32_t> types_of(JobIndex job) const;
   // Types of devices that machines have: 0 to this, exclusive.
   std::int32_t types() const { return types_; }
-  // It and those that share its GPUs, from it on around the ring.
+  // The job and those that share its GPUs, in the order of the ring.
   std::vector<JobIndex> group_of(JobIndex job) const;
   // Time on GPUs until now.
   TimeNs executed_ns(JobIndex job) const;

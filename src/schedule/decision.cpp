@@ -71,15 +71,15 @@ std::string to_string(const Reason& reason) {
     case Why::kNotFaster:
       return fmt::format("more GPUs made it no faster: rate {:.2f} before, {:.2f} now", a, b);
     case Why::kFastestType:
-      return fmt::format("on the fastest type with room, {:.2f} of its best speed", a);
+      return fmt::format("on the fastest type with enough free GPUs, {:.2f} of its best speed", a);
     case Why::kStraggler:
       return fmt::format("its slowest worker has {:.2f} of the median speed", a);
     case Why::kAged:
-      return fmt::format("has waited {:.0f} s and goes before everybody", a);
+      return fmt::format("has waited {:.0f} s and goes before all other jobs", a);
     case Why::kLargerBatch:
       return fmt::format("{:.2f} times its batch, {:.2f} times as fast", a, b);
     case Why::kClassesFit:
-      return fmt::format("classes {:.0f} and {:.0f} leave room for each other", a, b);
+      return fmt::format("classes {:.0f} and {:.0f} can share GPUs", a, b);
     case Why::kSpeedup:
       return a > 0 ? fmt::format("with {:.0f} GPUs {:.2f} times as fast as with one, restart included", a, b)
                    : "its GPUs speed up others more";
@@ -90,14 +90,14 @@ std::string to_string(const Reason& reason) {
     case Why::kBestEffort:
       return "nothing was promised to it: no deadline, or none that can be kept";
     case Why::kLeftOver:
-      return fmt::format("{:.0f} GPUs with those that nobody else needs", a);
+      return fmt::format("{:.0f} GPUs with those that no other job needs", a);
     case Why::kConfiguration:
       return fmt::format("{:.0f} GPUs there make it {:.2f} times as fast as its slowest configuration", a, b);
     case Why::kFlow:
       return fmt::format("{1:.0f} GPUs for one that needs {0:.0f} s on one: the shorter, the more", a, b);
     case Why::kShareDue:
       return a > 0 ? fmt::format("its share of time there is {:.3f}, {:.2f} times what it has had", a, b)
-                   : "GPUs are left that nobody has a share of";
+                   : "GPUs are left in which no job has a share";
     case Why::kShareUsed:
       return "others have had less of their share of time";
     case Why::kInterleaved:

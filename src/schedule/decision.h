@@ -1,5 +1,5 @@
 #pragma once
-// What a policy wants done, and why.
+// An action that a policy asks for, and its reason.
 
 #include <string>
 #include <string_view>
@@ -11,24 +11,24 @@ namespace orrery::schedule {
 
 enum class Action : std::uint8_t {
   kStart,       // a waiting or suspended job takes GPUs
-  kSuspend,     // a running job lets go of its GPUs and keeps its work
+  kSuspend,     // a running job releases its GPUs and keeps its work
   kMigrate,     // a running job moves to as many GPUs elsewhere
-  kResize,      // a running job goes on with another number of GPUs
+  kResize,      // a running job continues with another number of GPUs
   kPack,        // a job shares the GPUs of another
   kUnpack,      // a packed job leaves the GPUs it shares
   kInterleave,  // a job shares the GPUs of others, their stages take turns
   kStop,        // a job ends without having finished
-  kSetBatch,    // a running job goes on with another batch
+  kSetBatch,    // a running job continues with another batch
   kEvict,       // a running job lost its GPUs with a machine; in logs only, no policy decides it
 };
 
 std::string_view to_string(Action action);
 
-// Whether the job takes the GPUs that another has.
+// Whether the job takes the GPUs of another.
 constexpr bool shares(Action action) {
   return action == Action::kPack || action == Action::kInterleave;
 }
-// Whether the job lets go of its GPUs, and whether it takes some; resizing and migrating do both.
+// Whether the job releases its GPUs, and whether it takes some; resizing and migrating do both.
 constexpr bool releases(Action action) {
   return action != Action::kStart && !shares(action) && action != Action::kSetBatch;
 }
@@ -39,7 +39,7 @@ constexpr bool takes_only(Action action) {
   return takes(action) && !releases(action);
 }
 
-// Why, as a kind and up to two figures: cheap to make a million times a second, text only when somebody asks.
+// The reason, as a kind and up to two numbers: cheap to make a million times a second, text only on request.
 enum class Why : std::uint8_t {
   kNextInOrder,        // a: place in the order's key, seconds
   kFitsBeside,         // earlier jobs wait for more GPUs than are free; a: GPUs free
@@ -56,7 +56,7 @@ enum class Why : std::uint8_t {
   kIdleGpus,           // a: idle GPUs on its server
   kMatched,            // a: position from the end of its machine's queue, b: its runtime there
   kDeadlineFirst,      // a: seconds to spare
-  kMachineFailed,      // or was taken back; a: machine, b: seconds of work that are lost
+  kMachineFailed,      // a: machine that failed or was taken back, b: seconds of work that are lost
   kTooLarge,           // a: GPUs asked for, b: GPUs there are
   kNotFaster,          // a: rate before it grew, b: after
   kFastestType,        // a: its speed there
@@ -65,10 +65,10 @@ enum class Why : std::uint8_t {
   kLargerBatch,        // a: batch, of the one it was submitted with, b: what it gains
   kClassesFit,         // a, b: classes of the two that share GPUs
   kSpeedup,            // a: GPUs, b: speedup over one, less what a restart takes
-  kEqualShare,         // a: GPUs everybody has who can use so many
+  kEqualShare,         // a: GPUs of every job that can use as many
   kMinimumShare,       // a: GPUs with which it ends in time, b: seconds until its deadline
   kBestEffort,         // no share lets it end in time, or it has no deadline
-  kLeftOver,           // a: GPUs it gets of what nobody else needs
+  kLeftOver,           // a: GPUs, with those that no other job needs
   kConfiguration,      // a: GPUs, b: speed there, of its slowest configuration, restart included
   kFlow,               // a: seconds it still needs on one GPU, b: GPUs it gets
   kShareDue,           // a: its share of time on the type, b: share / time received
@@ -88,7 +88,7 @@ std::string to_string(const Reason& reason);
 struct Decision {
   Action action = Action::kStart;
   JobIndex job = kNoJob;
-  JobIndex other = kNoJob;  // of kPack and kInterleave: whose GPUs
+  JobIndex other = kNoJob;  // of kPack and kInterleave: the job whose GPUs it shares
   float batch_factor = 1;   // of kSetBatch: the batch, of the one it was submitted with
   Allocation allocation{};  // of kStart, kMigrate, kResize
   Reason reason{};

@@ -12,7 +12,7 @@ constexpr std::size_t kPhases = kGroupMax;
 
 using Phases = std::array<double, kPhases>;
 
-// The longest way once around, by steps of one phase or of two.
+// The longest path once around, by steps of one phase or of two.
 double longest_round(const Phases& one, const Phases& two) {
   double longest = std::max({one[0] + one[1] + one[2] + one[3], two[0] + two[2], two[1] + two[3]});
   for (std::size_t p = 0; p < kPhases; ++p) {
@@ -45,7 +45,7 @@ double interleaved_stages_s(std::span<const StageTimes> jobs) {
   do {
     const double found = round_s(jobs, std::span(places).first(jobs.size()));
     if (best < 0 || found < best) best = found;
-    // The first job can stay first: turning the ring changes nothing.
+    // The first job can stay first: rotating the ring changes nothing.
   } while (std::next_permutation(places.begin() + 1, places.end()));
   return best;
 }

@@ -1,8 +1,8 @@
 #pragma once
-// Remembers how long iterations of groups are, by the kinds of jobs in them: few kinds exist, so looking up is cheap.
+// Remembers the iteration times of groups, by the kinds of jobs in them: there are few kinds, so a lookup is cheap.
 //
-// Jobs share GPUs only if their memory fits together. Where a job was profiled so that its stages are known, it is
-// assumed to, as Muri's authors do; others say what share of a GPU's memory they need.
+// Jobs share GPUs only if their memory fits together. A job with profiled stages is assumed to fit, as Muri's authors
+// do; other jobs declare the share of a GPU's memory that they need.
 
 #include <map>
 #include <utility>
@@ -22,10 +22,10 @@ class InterleavingTable {
 
   // At most kGroupMax of them, and memory for all.
   bool fit(const Kinds& kinds) const;
-  // Of all together. Precondition: not empty, and they fit.
+  // The iteration time of all together. Precondition: not empty, and they fit.
   double iteration_s(const Kinds& kinds) { return iteration_s(group_of(kinds)); }
-  // Groups by a number, for those who try many: one of a kind alone, and one more beside them; kNone if they do not
-  // fit.
+  // Groups by a number, for callers that try many: a group of one kind alone, and a group with one more; kNone if they
+  // do not fit.
   using Group = int;
   static constexpr Group kNone = -1;
   Group alone(Kind kind);
@@ -34,14 +34,14 @@ class InterleavingTable {
   double iteration_s(Group group) const { return groups_[static_cast<std::size_t>(group)].iteration_s; }
   // The share of time for which their resources are in use, over all four.
   double efficiency(const Kinds& kinds);
-  // What is left of the speed of one of them.
+  // The share of its speed that one of them keeps.
   double share(Kind kind, const Kinds& kinds) { return stages(kind).iteration_s / iteration_s(kinds); }
 
  private:
   struct Known {
     Kinds kinds;
     double iteration_s = 0;
-    std::vector<Group> next{};  // with one more, by its kind; kUnknown: not asked yet
+    std::vector<Group> next{};  // with one more, by its kind; kUnknown: not computed yet
   };
   static constexpr Group kUnknown = -2;
   Group group_of(const Kinds& kinds);

@@ -1,4 +1,4 @@
-// How long an iteration takes where stages of several jobs take turns.
+// The time of an iteration when stages of several jobs take turns.
 
 #include "schedule/interleaving.h"
 
@@ -44,8 +44,8 @@ TEST(Interleaving, LoadingTakesTwoPhases) {
   EXPECT_DOUBLE_EQ(interleaved_stages_s(jobs), 12);
 }
 
-// Two that only compute cannot take turns: T = 5 + 4, and contention comes on top. One with a long iteration of its own
-// lets the other wait.
+// Two jobs that only compute cannot take turns: T = 5 + 4, and contention is added. A job with a long iteration of its
+// own lets the other wait.
 TEST(Interleaving, ContentionAndTheSlowestCount) {
   const StageTimes same[] = {joint(0, 5, 0), joint(0, 4, 0)};
   EXPECT_DOUBLE_EQ(interleaved_stages_s(same), 9);

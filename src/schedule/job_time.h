@@ -1,6 +1,7 @@
 #pragma once
-// Time in this room and in `simulate`: whole nanoseconds since the start of a run, so that sums are exact and the same
-// on every machine. Jobs are indices into the table of jobs, because policies look them up millions of times a second.
+// Time in this module and in `simulate`: whole nanoseconds since the start of a run, so that sums are exact and the
+// same on every machine. Jobs are indices into the table of jobs, because policies look them up millions of times a
+// second.
 
 #include <cmath>
 #include <cstdint>

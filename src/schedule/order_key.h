@@ -1,5 +1,5 @@
 #pragma once
-// A place in an order; smaller goes first. What the fields mean is up to the policy.
+// A place in an order; smaller goes first. The policy defines the meaning of the fields.
 
 #include <compare>
 #include <cstdint>

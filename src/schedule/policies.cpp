@@ -74,7 +74,7 @@ const TypedOptions kTypedPolicies[] = {
     {.name = "gittins", .rule = TypedRule::kGittins, .preemptive = true},
 };
 
-// Of the periods from 30 s to 8 min that were published: months of a trace in rounds of a minute take too long.
+// One of the published periods, from 30 s to 8 min: months of a trace in rounds of a minute take too long.
 constexpr double kPolluxRoundS = 300;
 
 struct GavelForm {
@@ -158,13 +158,13 @@ const std::vector<PolicyInfo>& all_policies() {
       {"hydra", "deadlines first, then completion times, planned anew at every event"},
       {"optimus", "GPUs where they save most time; elastic, in rounds"},
       {"optimus-ps", "the same with parameter servers and workers, evenly on few machines"},
-      {"equal-share", "the same number of GPUs for everybody who can use them; elastic, in rounds"},
+      {"equal-share", "the same number of GPUs for every job that can use them; elastic, in rounds"},
       {"pollux", "elastic, in rounds: the largest power mean of speedups, restarts counted; batches stay"},
       {"sia", "elastic, in rounds: which job gets which number and type of GPUs, restarts counted"},
-      {"elasticflow", "elastic: who is admitted keeps its deadline with the fewest GPUs, what is left saves time"},
+      {"elasticflow", "elastic: admitted jobs keep their deadlines with the fewest GPUs, the rest saves time"},
       {"flow", "our own: elastic, GPUs where they shorten the sum of completion times most, few restarts"},
       {"gandiva", "affinity, time slicing, packing, migration"},
-      {"lucid", "shortest service first; jobs that leave room for each other share GPUs"},
+      {"lucid", "shortest service first; jobs that fit together share GPUs"},
       {"muri-s",
        "least service left first; where GPUs are scarce, stages of up to four jobs take turns on the same ones"},
       {"muri-l", "the same by least attained service, without run times"},
@@ -173,7 +173,7 @@ const std::vector<PolicyInfo>& all_policies() {
       {"gavel-makespan", "the same; shares that let the last job end earliest"},
       {"gavel-throughput", "the same; shares with the largest sum of speeds"},
       {"gavel-cost", "the same; speed per dollar, deadlines kept where possible"},
-      {"gavel-isolated", "the same; an equal share for everybody"},
+      {"gavel-isolated", "the same; an equal share for every job"},
       {"gavel-packed", "max-min fair shares, with pairs of jobs on the same GPUs"},
   };
   return kPolicies;

@@ -15,17 +15,17 @@
 
 namespace orrery::schedule {
 
-// What policies may need beyond the view.
+// Inputs that policies may need beyond the view.
 struct PolicyInputs {
   std::string placement = "consolidated";
   const ScalingModel* scaling = nullptr;       // for optimus; borrowed
-  double young_factor = 1;                     // of the gains of young jobs, where scaling is learned while jobs run
+  double young_factor = 1;                     // on the gains of young jobs, where scaling is learned while jobs run
   std::vector<double> service_sample_gpu_s{};  // of past jobs, for gittins
   LasOptions las{};
   GandivaOptions gandiva{};
   double round_s = 0;                 // of policies that work in rounds; 0: their own
   std::vector<double> type_prices{};  // of a GPU, by type, for gavel-cost; empty: all the same
-  // What is left of the speed of the first when it shares GPUs with the second, for gavel-packed.
+  // The share of its speed that the first keeps when it shares GPUs with the second, for gavel-packed.
   std::function<double(const ClusterView&, JobIndex, JobIndex)> packed_share{};
   bool typed = false;  // jobs are faster on some types of devices than on others
 };

@@ -1,5 +1,5 @@
 #pragma once
-// How fast a job would be on other numbers of GPUs, as far as is known: from tables, fitted curves or a predictor.
+// The speed of a job on other numbers of GPUs, as far as it is known: from tables, fitted curves or a predictor.
 
 #include <optional>
 
@@ -21,12 +21,12 @@ struct PsSpeed {
 class ScalingModel {
  public:
   virtual ~ScalingModel() = default;
-  // Whether step_s and gpus_max of a job may become others while it is there, because they are learned.
+  // Whether step_s and gpus_max of a job may change while it runs, because they are learned.
   virtual bool learns() const { return true; }
 
   // Predicted time of one step on `gpus` GPUs placed as well as possible; gpus >= 1.
   virtual double step_s(JobIndex job, int gpus) const = 0;
-  // The same with parameter servers and workers; nothing if that is not known.
+  // The same with parameter servers and workers; no value if it is not known.
   virtual std::optional<PsSpeed> ps_speed(JobIndex) const { return std::nullopt; }
   // Predicted steps that are left now; above 0 for a job that has not ended.
   virtual double steps_left(JobIndex job) const = 0;

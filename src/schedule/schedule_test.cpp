@@ -79,7 +79,7 @@ TEST(ClusterLedger, AGroupHasTheGpusOfOneAndAtMostFourJobs) {
   EXPECT_EQ(ledger.group_of(jobs[2]).size(), 4u);
   EXPECT_FALSE(ledger.check_take(interleave(jobs[4])).has_value());
   EXPECT_FALSE(ledger.check_take({.action = Action::kPack, .job = jobs[4], .other = jobs[1]}).has_value());
-  // The first one leaves, then others: the GPUs are free when the last has gone.
+  // The first job leaves, then the others: the GPUs are free when the last has left.
   for (const std::size_t leaves : {0U, 2U, 3U}) {
     ledger.suspend(jobs[leaves]);
     EXPECT_EQ(ledger.free_gpus(), 4);
@@ -232,7 +232,7 @@ TEST(Reasons, ReadLikeSentences) {
   EXPECT_EQ(to_string(Reason{Why::kFewerServers, 3, 1}), "together on 1 servers instead of 3");
 }
 
-// A copy that follows the changes of a large cluster is what a new one would be, and finds what a search of all finds.
+// A copy that follows the changes of a large cluster equals a new one, and finds what a search of all finds.
 TEST(FreeGpus, FollowsALargeCluster) {
   Random random(5);
   std::vector<MachineView> machines;
@@ -265,7 +265,7 @@ TEST(FreeGpus, FollowsALargeCluster) {
       if (fits && (best < 0 || copied.on(other) < copied.on(best))) best = other;
     }
     ASSERT_EQ(followed.tightest(wanted), best) << step << ", " << wanted;
-    // What was taken from the copy only is forgotten by the next assign().
+    // The next assign() forgets what was taken from the copy only.
     if (best >= 0) followed.take({{best, wanted}});
   }
 }

@@ -26,7 +26,7 @@ class SizeHeaps {
   const OrderKey& top(int gpus) const;
   // Takes out the first job of a size. Precondition: there is one.
   void pop(int gpus);
-  // Takes out a job of a size, wherever it stands; fine if it is not in. O(jobs of the size).
+  // Takes out a job of a size, at any position; does nothing if it is not there. O(jobs of the size).
   void remove(int gpus, JobIndex job);
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }

@@ -1,12 +1,12 @@
 #pragma once
-// What one iteration of a job does, stage after stage, on the GPUs it asks for.
+// The stages of one iteration of a job, on the GPUs it asks for.
 
 #include <cstddef>
 #include <memory>
 
 namespace orrery::schedule {
 
-// At most so many jobs run interleaved on the same GPUs: one for each resource.
+// At most this many jobs run interleaved on the same GPUs: one for each resource.
 inline constexpr std::size_t kGroupMax = 4;
 
 // Time spent on each resource, measured alone. Reading and preparing data may be measured apart (storage, processors)
@@ -30,7 +30,7 @@ constexpr double sum_s(const StageTimes& stages) {
   return stages.load_s + stages.storage_s + stages.processors_s + stages.gpu_s + stages.network_s;
 }
 
-// Jobs of one kind share them, so that the many jobs nobody has profiled have no room for them; null: not known.
+// Jobs of one kind share them, so that the many jobs without a profile need no memory for them; null: not known.
 using SharedStages = std::shared_ptr<const StageTimes>;
 
 inline SharedStages shared_stages(const StageTimes& stages) {

@@ -15,7 +15,7 @@ class Gains {
   explicit Gains(int gpus) : gpus_(static_cast<std::size_t>(gpus)) {}
 
   double sum() const { return sum_; }
-  // What is lost of the sum with so many GPUs fewer than there are, where one less loses `before`.
+  // The loss of the sum with this many GPUs fewer than there are, where one less loses `before`.
   double lost(int fewer, double before) const {
     const auto left = gpus_ - static_cast<std::size_t>(fewer);
     return left < gains_.size() ? before + gains_[left] : before;

@@ -2,8 +2,8 @@
 // What a second of work is worth: by how much the sum of completion times falls if a job has one unit of work less.
 //
 // Jobs share GPUs; on k of them job j works at a speed s_j(k) that grows ever slower (concave, s_j(0) = 0). Let jobs
-// end in a known order, and nobody come later. In the best plan every job has one value v_j, the same until it ends,
-// and at each moment GPUs go where they add most to the sum of v_j s_j(k_j): stationarity of the convex program
+// end in a known order, and let no job come later. In the best plan every job has one value v_j, the same until it
+// ends, and at each moment GPUs go where they add most to the sum of v_j s_j(k_j): stationarity of the convex program
 //   min sum of (jobs still there) x (length of the phase)   with   work done by j over all phases = its work
 // says that in each phase with the set A of jobs left,  max over shares of  sum over A of v_j s_j(k_j) = |A|.
 // That gives the values one by one, from the last to end to the first:
@@ -23,7 +23,7 @@ class Speedup {
   explicit Speedup(std::vector<double> speeds);
 
   int most() const { return static_cast<int>(speeds_.size()) - 1; }
-  // More than most() are as good as most(): a job may hold more than are known to help it now.
+  // More GPUs than most() give the speed of most(): a job may hold more than are known to help it now.
   double at(int gpus) const { return speeds_[static_cast<std::size_t>(std::min(gpus, most()))]; }
   double gain(int gpus) const { return at(gpus) - at(gpus - 1); }  // of the last of them
 

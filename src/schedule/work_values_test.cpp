@@ -28,7 +28,7 @@ TEST(WorkValues, OnOneGpuWorkIsWorthTheJobsItDelays) {
   EXPECT_EQ(work_values(jobs, 1), (std::vector<double>{3, 2, 1}));
 }
 
-TEST(WorkValues, WithGpusForAllNobodyDelaysOthers) {
+TEST(WorkValues, WithGpusForAllNoJobDelaysOthers) {
   const Speedup speedup({1, 2, 2.5});
   const std::vector<ValuedJob> jobs(3, {&speedup});
   for (const double value : work_values(jobs, 9)) EXPECT_DOUBLE_EQ(value, 1 / 2.5);

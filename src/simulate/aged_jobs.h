@@ -1,12 +1,12 @@
 #pragma once
 // Jobs that have waited too long: each leaves the policy and gets the next GPUs that become free.
 //
-// 1. Aged jobs stand in the order in which they became so.
+// 1. Aged jobs are in the order in which they became so.
 // 2. The first keeps free GPUs as they come (of one type of device, where types differ: of those that have enough GPUs
 //    the one with most of them free when it became the first; of equal ones its fastest). The policy does not see them
 //    any more.
 // 3. When it has enough it starts, and runs to its end. Then the GPUs are the policy's again.
-// So nobody waits for ever, under any policy.
+// So no job waits for ever, under any policy.
 
 #include <deque>
 #include <optional>
@@ -23,16 +23,16 @@ class AgedJobs {
 
   bool empty() const { return waiting_.empty(); }
   void add(schedule::JobIndex job) { waiting_.push_back(job); }
-  // A job that had started and lost its GPUs stands before everybody again.
+  // A job that had started and lost its GPUs is before all others again.
   void add_first(schedule::JobIndex job);
-  // A machine is about to fail: what was kept there is given back.
+  // A machine is about to fail: the GPUs that were kept there are given back.
   void lose(std::int32_t machine);
 
   struct Ready {
     schedule::JobIndex job = schedule::kNoJob;
     schedule::Allocation allocation{};  // withheld
   };
-  // Keeps what is free for the first job; the job when that is enough.
+  // Keeps free GPUs for the first job; returns the job when they are enough.
   std::optional<Ready> next();
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 // Which of a job trace's types of devices a cluster has.
 //
-// Names are the same without regard to case; a longer name is of the type whose name it begins with, up to a dash, a
-// space or an underscore ("V100-SXM2-16GB" is a "v100").
+// Case is ignored in names; a longer name is of the type whose name it begins with, up to a dash, a space or an
+// underscore ("V100-SXM2-16GB" is a "v100").
 
 #include <string>
 #include <string_view>

@@ -15,8 +15,8 @@ TraceJob due(TraceJob job, double deadline_s) {
 }
 
 // 190 s on one GPU, due after 100 s: a step on two takes 0.515, so 98 s. Both need two of the four GPUs; a third job
-// like them cannot be promised anything, and must not make the others late.
-TEST(ElasticFlow, WhoIsAdmittedKeepsItsDeadline) {
+// like them cannot be admitted, and must not make the others late.
+TEST(ElasticFlow, AdmittedJobsKeepTheirDeadlines) {
   const JobTrace job_trace =
       job_trace_of({due(job_of(0, 190, 1), 100), due(job_of(0, 190, 1), 100), due(job_of(0, 190, 1), 100)});
   const std::vector<TimeNs> ends = ends_s(run(job_trace, setup_of(1, 4), "elasticflow"));
@@ -42,7 +42,7 @@ TEST(ElasticFlow, GivesTheFewestGpusThatAreEnough) {
   EXPECT_TRUE(told);
 }
 
-TEST(ElasticFlow, NobodyIsLost) {
+TEST(ElasticFlow, NoJobIsLost) {
   const JobTrace job_trace = job_trace_of({due(job_of(0, 1000, 1), 1), job_of(0, 50, 2), due(job_of(5, 20, 1), 500)});
   const RunResult result = run(job_trace, setup_of(1, 2), "elasticflow");
   EXPECT_TRUE(result.unfinished.empty());

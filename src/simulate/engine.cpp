@@ -99,7 +99,7 @@ class Engine {
     bool is_announced = false;
   };
 
-  // The books are sound, and nobody has less work done than before, but for what a failure lost.
+  // The ledger is consistent, and no job has less work done than before, except what a failure lost.
   Status check_invariants() {
     ORRERY_TRY_VOID(ledger_.check_invariants());
     done_before_.resize(ledger_.jobs());
@@ -120,16 +120,16 @@ class Engine {
     if (arrived_ < job_trace_.jobs.size()) next = std::min(next, job_trace_.jobs[arrived_].facts.submit_ns);
     const bool jobs_left = next != kNever || active_ > 0;
     if (!ages_.empty()) next = std::min(next, ages_.at_ns());
-    // Somebody's minimum run time is over, and others wait.
+    // The minimum run time of a job is over, and others wait.
     while (!protected_.empty() && protected_.front() <= ledger_.now()) protected_.pop_front();
     if (!protected_.empty() && active_ > running_) next = std::min(next, protected_.front());
     if (round_ns_ > 0) {
-      // Somebody runs, waits or just ended: the next round can change something.
+      // A job runs, waits or just ended: the next round can change something.
       if (running_ > 0 || events_pending() || (active_ > 0 && !stalled_)) {
         next = std::min(next, (ledger_.now() / round_ns_ + 1) * round_ns_);
       }
     } else if (jobs_left) {
-      // Without a change since, a policy that wakes up in the past would be asked for ever.
+      // Without a change since then, a policy that wakes up in the past would be called for ever.
       const TimeNs wake = policy.wake_at_ns();
       if (wake != kNever && !stalled_) next = std::min(next, std::max(wake, ledger_.now()));
     }
@@ -243,7 +243,7 @@ class Engine {
     while (!ages_.empty() && ages_.at_ns() <= ledger_.now()) {
       const JobIndex job = ages_.job();
       if (is_in(event_arrived_, job) || is_in(event_evicted_, job)) {
-        // The policy has not heard of it yet (it works in rounds): counted from when it has.
+        // The policy has not been told of it yet (it works in rounds): it counts from then on.
         ages_.set(job, ledger_.now() + options_.age_ns);
         continue;
       }
@@ -344,7 +344,7 @@ class Engine {
     admit_within(quota);
   }
 
-  // GPUs that a job could get of so many of each type: all, or those of one type it runs on.
+  // GPUs that a job could get of this many of each type: all, or those of one type it runs on.
   int capacity_for(JobIndex job, const std::vector<int>& by_type) const {
     if (!ledger_.is_typed()) return std::accumulate(by_type.begin(), by_type.end(), 0);
     int most = 0;
@@ -430,7 +430,7 @@ class Engine {
     }
   }
 
-  // The job and those that share its GPUs, somebody having come or left.
+  // The job and those that share its GPUs, after one has come or left.
   void reschedule_group(JobIndex job) {
     reschedule(job);
     reschedule_others(job);
@@ -487,8 +487,8 @@ class Engine {
     result_.use = std::move(use_).take();
   }
 
-  // Of the jobs that did not end, one that the machines which are up cannot run excuses the others: they may have to
-  // wait behind it. Without one, the policy left them behind.
+  // If one of the jobs that did not end cannot run on the machines that are up, the others may have to wait behind it.
+  // Otherwise the policy left them behind.
   Status check_liveness() const {
     if (result_.unfinished.empty()) return {};
     std::vector<int> up(capacities_.size(), 0);
@@ -507,7 +507,7 @@ class Engine {
     if (result_.unfinished.size() > kNamed) names += ", …";
     const std::size_t count = result_.unfinished.size();
     return Error::internal(fmt::format(
-        "{} left {} of {} behind that the machines can run ({}): a defect of the policy, so it has no figures",
+        "{} left {} of {} behind that the machines can run ({}): a defect of the policy, so it has no metrics",
         result_.policy, count == 1 ? "1 job" : fmt::format("{} jobs", count), result_.jobs.size(), names));
   }
 

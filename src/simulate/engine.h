@@ -2,8 +2,8 @@
 // The simulated cluster: plays a job trace against a policy, event by event.
 //
 // Order of events, total and the same every time: by time; at one instant jobs end first (by index), then machines come
-// back and fail, then jobs arrive (in order of submission), then the policy is asked once. A policy that works in
-// rounds is asked at multiples of its round only. O(log n) per event apart from what the policy does.
+// back and fail, then jobs arrive (in order of submission), then the policy is called once. A policy that works in
+// rounds is called at multiples of its round only. O(log n) per event apart from what the policy does.
 
 #include <functional>
 #include <optional>
@@ -30,8 +30,8 @@ struct Outage {
   bool is_announced = false;  // jobs have saved their work
 };
 
-// A spot machine says `notice` before that it is taken back. If jobs can save within that, they do, and leave as soon
-// as they have.
+// A spot machine announces `notice` before that it is taken back. If jobs can save within that, they do, and leave as
+// soon as they have.
 void announce(std::vector<Outage>& outages, TimeNs notice_ns, TimeNs save_ns);
 
 // Every machine fails after exponential times and is repaired for as long on average; the same seed gives the same
@@ -58,16 +58,16 @@ struct EngineOptions {
   // GPUs that each tenant's jobs may ask for at a time; 0: no limit. A job beyond it is not shown to the policy before
   // earlier ones of its tenant have ended; it comes in the order of submission.
   int tenant_quota = 0;
-  // A job that has waited so long gets the next free GPUs, whatever the policy (aged_jobs.h); 0: never.
+  // A job that has waited this long gets the next free GPUs under any policy (aged_jobs.h); 0: never.
   TimeNs age_ns = 0;
-  // No job is suspended before it has run so long (ClusterView::is_protected).
+  // No job is suspended before it has run this long (ClusterView::is_protected).
   TimeNs min_run_ns = 0;
   Stragglers stragglers{};
   std::vector<PricePoint> prices{};  // by time, the first at 0; for RunResult::price_usd
   // How fast jobs of each class (JobFacts::speed_class) are on each type of device; empty: types do not differ.
   std::vector<std::vector<double>> speeds{};
-  TimeNs round_ns = 0;  // the policy is asked at multiples of this only; 0: as it says itself
-  // What policies take for the work of each job; empty: as the next line says.
+  TimeNs round_ns = 0;  // the policy is called at multiples of this only; 0: at its own
+  // The work of each job as policies see it; empty: as the next line says.
   std::vector<TimeNs> predicted_ns{};
   // Predicted work is true work times exp(N(0, sigma)), by job and seed.
   double prediction_sigma = 0;
@@ -97,7 +97,7 @@ struct Holding {
   std::int32_t machine = 0;
   std::int32_t gpus = 0;
   TimeNs from_ns = 0, to_ns = 0;
-  JobIndex beside = schedule::kNoJob;  // whose GPUs it shares, from its start on
+  JobIndex beside = schedule::kNoJob;  // the job whose GPUs it shares, from its start on
   std::int64_t number = 0;             // of its start, among all starts in their order
 };
 
@@ -128,7 +128,7 @@ struct RunResult {
 
 // `machines` as at the start, all GPUs free. `policy` makes the policy, which may look at the view while the run lasts.
 // An error is a decision that cannot be carried out, or jobs left behind: when nothing else is to come, every job ends
-// that the machines which are up can run. A policy under which one does not has a defect, and its figures, which would
+// that the machines which are up can run. A policy under which one does not has a defect, and its metrics, which would
 // be of fewer jobs than those of other policies, are not given.
 Result<RunResult> simulate(
     const JobTrace& job_trace, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,

@@ -24,8 +24,8 @@ TEST(Engine, FifoHoldsBackWhatFirstFitLetsPass) {
 }
 
 TEST(Engine, AnAnnouncedFailureLosesNoWork) {
-  // The machine goes at 70 s. Without notice the work since the last checkpoint at 60 s is lost; with a minute's notice
-  // and 10 s to save, the job leaves at 20 s with all of it.
+  // The machine is taken back at 70 s. Without notice the work since the last checkpoint at 60 s is lost; with a
+  // minute's notice and 10 s to save, the job leaves at 20 s with all of it.
   const JobTrace job_trace = job_trace_of({job_of(0, 100, 1)});
   RunSetup setup = pool(1);
   setup.engine.costs.checkpoint_ns = 60 * kSecond;
@@ -38,7 +38,7 @@ TEST(Engine, AnAnnouncedFailureLosesNoWork) {
   EXPECT_EQ(ends_s(run(job_trace, setup, "fifo")), (std::vector<TimeNs>{120}));
 }
 
-TEST(Engine, AQuotaHoldsBackATenantsJobsAndNobodyElses) {
+TEST(Engine, AQuotaHoldsBackATenantsJobsAndNoOthers) {
   JobTrace job_trace = job_trace_of({job_of(0, 10, 2), job_of(1, 10, 1), job_of(2, 5, 2), job_of(3, 5, 3)});
   job_trace.tenants = {"a", "b"};
   job_trace.jobs[2].facts.tenant = 1;
@@ -103,7 +103,7 @@ TEST(Engine, AFailureLosesWorkSinceTheLastCheckpoint) {
   setup.engine.check_invariants = true;
   setup.engine.costs.checkpoint_ns = 4 * kSecond;
   setup.engine.outages = {{6 * kSecond, 20 * kSecond, 0}};
-  // The job loses 2 of 6 s and goes on with the other machine: 6 + (10 - 4) = 12.
+  // The job loses 2 of 6 s and continues on the other machine: 6 + (10 - 4) = 12.
   const RunResult result = run(job_trace_of({job_of(0, 10, 1)}), setup, "fifo");
   EXPECT_EQ(ends_s(result), std::vector<TimeNs>{12});
   EXPECT_EQ(result.jobs[0].starts, 2);
@@ -126,7 +126,7 @@ TEST(Engine, GandivaSharesAServerOverTime) {
   EXPECT_EQ(result.jobs[1].first_start_ns, 60 * kSecond);
 }
 
-TEST(Engine, GandivaPacksJobsThatLeaveRoomForEachOther) {
+TEST(Engine, GandivaPacksJobsThatFitTogether) {
   JobTrace job_trace = job_trace_of({job_of(0, 600, 1), job_of(0, 600, 1)});
   for (TraceJob& each : job_trace.jobs) {
     each.facts.gpu_utilisation = 0.3;

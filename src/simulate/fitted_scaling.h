@@ -6,8 +6,8 @@
 //    exp(N(0, noise)). Jobs of one model share what is known; a job without a model is a model of its own. The first
 //    start of such a job takes the time of its trials (trial_jobs(), EngineOptions::first_starts).
 // 2. While a job runs its step time is measured: one more sample for its model.
-// 3. What was measured has the mean of its samples. Anything else follows the formula of Optimus for synchronous
-//    training, fitted to all samples (predict/scaling); GPUs alone count as workers with as many servers.
+// 3. A measured number of GPUs has the mean of its samples. Anything else follows the formula of Optimus for
+//    synchronous training, fitted to all samples (predict/scaling); GPUs alone count as workers with as many servers.
 // Steps left are those predicted for the job, as everywhere. Source: Peng et al., "Optimus" (EuroSys 2018),
 // section 3.2.
 

@@ -1,4 +1,4 @@
-// Our own policy on the simulated cluster, and the table it stands in.
+// Our own policy on the simulated cluster, and its entry in the table of policies.
 
 #include <algorithm>
 
@@ -34,7 +34,8 @@ TEST(Flow, StagesThatFitTakeTurns) {
   EXPECT_EQ(ends_s(run(same, setup_of(1, 1), "flow")), (std::vector<TimeNs>{100, 200}));
 }
 
-// Whatever comes, restarts, fails and must not be suspended: the books are sound after every event, all jobs end.
+// With any sequence of submissions, restarts and failures, and jobs that must not be suspended: the ledger is
+// consistent after every event, and all jobs end.
 TEST(Flow, SharesSoundly) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Random random(seed);

@@ -35,7 +35,7 @@ double highest_factor(Arrivals arrivals) {
 
 struct Size {
   int gpus;
-  double share;  // of jobs with at most so many
+  double share;  // of jobs with at most this many
 };
 
 int draw_gpus(Random& random, std::span<const Size> sizes) {

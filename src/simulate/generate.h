@@ -1,13 +1,12 @@
 #pragma once
-// Made-up job traces with known properties.
+// Synthetic job traces with known properties.
 //
 // Arrivals: Poisson (a constant rate), diurnal (the rate swings by a factor of 4 over a day, highest in the afternoon),
 // bursts (a tenth of the time has ten times the rate). Sizes and lengths:
 //   philly   what the Philly trace is like: most jobs have one GPU, lengths are log-normal over five decades
 //   optimus  the mix of the Optimus paper: nine models, minutes to days, one to a few GPUs asked for, all elastic
 //   polimi   the Politecnico generator: jobs of half a day to ten days, one to eight GPUs, a deadline of one to three
-//   times
-//            the length for each
+//            times the length for each
 // The same options and seed give the same job trace.
 
 #include "simulate/job_trace.h"

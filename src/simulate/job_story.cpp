@@ -91,7 +91,7 @@ class Teller {
     return "";
   }
 
-  // Who got GPUs while it waited.
+  // The jobs that got GPUs while it waited.
   void waited(TimeNs from, TimeNs to) {
     std::set<JobIndex> others;
     const LoggedDecision* first = nullptr;
@@ -102,7 +102,7 @@ class Teller {
       if (first == nullptr) first = &*entry;
       others.insert(entry->decision.job);
     }
-    std::string why = "nobody gave GPUs back that it could use";
+    std::string why = "no job gave GPUs back that it could use";
     if (first != nullptr) {
       why = fmt::format("{} got GPUs meanwhile; the first was {}: {}",
                         others.size() == 1 ? "one other job" : fmt::format("{} other jobs", others.size()),

@@ -1,5 +1,5 @@
 #pragma once
-// What happened to one job of a run, in words: every decision about it with its reason, and what it waited for.
+// What happened to one job of a run, as text: every decision about it with its reason, and what it waited for.
 
 #include "base/table.h"
 #include "simulate/engine.h"

@@ -18,7 +18,7 @@ std::vector<std::string> told(const std::vector<StoryLine>& story) {
   return lines;
 }
 
-// The long job runs until the short one comes, and goes on when that has ended.
+// The long job runs until the short one comes, and continues when that has ended.
 TEST(JobStory, TellsEveryDecisionWithItsReason) {
   JobTrace job_trace = job_trace_of({job_of(0, 100, 1), job_of(10, 20, 1)});
   job_trace.jobs[0].id = "long";

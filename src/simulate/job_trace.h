@@ -1,5 +1,5 @@
 #pragma once
-// A job trace: jobs as they were or will be submitted, whatever the file they came from looks like.
+// A job trace: jobs as they were or will be submitted, independent of the form of their file.
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ enum class QueueState : std::uint8_t { kNotSaid, kWaits, kRuns, kEnded };
 
 struct TraceJob {
   std::string id;
-  std::string model;  // what it trains; empty: not said
+  std::string model;  // what it trains; empty: not given
   // Its work_ns is how long the job really runs on the GPUs it asks for; 0, in queues only: not known.
   JobFacts facts;
   TimeNs executed_ns = 0;  // in a snapshot of a queue: how long it has been running; 0: it waits

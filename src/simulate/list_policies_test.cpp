@@ -31,7 +31,7 @@ std::vector<Plain> random_jobs(std::uint64_t seed) {
   return jobs;
 }
 
-// Moves time to `next`, ends what is done; gives back whether anything is left.
+// Moves time to `next` and ends finished jobs; returns whether any are left.
 void pass_time(std::vector<Plain>& jobs, std::vector<int>& list, int now, int next) {
   for (const int j : list) {
     if (jobs[static_cast<std::size_t>(j)].running) jobs[static_cast<std::size_t>(j)].done += next - now;

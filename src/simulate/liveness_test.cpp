@@ -146,7 +146,7 @@ TEST_P(Liveness, EveryFeasibleJobEnds) {
   for (std::uint64_t seed = 1; seed <= runs; ++seed) {
     Scenario scenario = scenario_of(seed, seed % 4 == 0);
     auto result = run_scenario(scenario, GetParam());
-    // What a policy says it cannot do is taken away, until it agrees.
+    // What a policy reports that it cannot do is taken away, until it accepts.
     if (!result && result.error().code() == ErrorCode::kInvalidArgument && seed % 4 == 0) {
       scenario = scenario_of(seed, false);
       result = run_scenario(scenario, GetParam());
@@ -180,8 +180,8 @@ std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(EveryPolicy, Liveness, ::testing::ValuesIn(names_of_policies()), test_name);
 
-// c loses its turn on machines 0 and 3 to a in the same instant in which a moves to machine 1: nobody is left there
-// whose end or turn would remind of it.
+// c loses its turn on machines 0 and 3 to a in the same instant in which a moves to machine 1: no job is left there
+// whose end or turn would trigger another check.
 TEST(GandivaLiveness, AJobThatLostItsTurnToOneThatMovedAwayGoesOn) {
   const JobTrace job_trace =
       job_trace_of({job_of(0, 1000, 1), job_of(250, 250, 4), job_of(413, 1000, 4), job_of(457, 100, 4)});

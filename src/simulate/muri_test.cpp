@@ -30,19 +30,19 @@ TEST(Muri, StagesTakeTurns) {
 
 // When one of two ends, the other has the GPU for itself: 500 s of work take 655.2 s together, the other 500 as many
 // seconds.
-TEST(Muri, WhoIsLeftGoesOnAtFullSpeed) {
+TEST(Muri, TheRemainingJobContinuesAtFullSpeed) {
   const JobTrace job_trace = job_trace_of({staged(0, 500, 1, 1, 0, 0), staged(0, 1000, 1, 0, 1, 0)});
   EXPECT_EQ(ends_s(run(job_trace, setup_of(1, 1), "muri-s")), (std::vector<TimeNs>{655, 1155}));
 }
 
 // Jobs that want the same run one after the other: the shorter has the GPU from the first round after it came on, 360
 // to 760 s; the longer has it again at the round after that, 1080 s, for the 640 s that are left.
-TEST(Muri, WhoWantsTheSameWaits) {
+TEST(Muri, JobsThatWantTheSameWait) {
   const JobTrace job_trace = job_trace_of({staged(0, 1000, 1, 0, 1, 0), staged(10, 400, 1, 0, 1, 0)});
   EXPECT_EQ(ends_s(run(job_trace, setup_of(1, 1), "muri-s")), (std::vector<TimeNs>{1720, 760}));
 }
 
-// Whatever comes, restarts and fails: a GPU has at most a group, and everybody ends.
+// With any sequence of submissions, restarts and failures: a GPU has at most one group, and every job ends.
 TEST(Muri, NoGpuHoldsMoreThanAGroup) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Random random(seed);
@@ -80,7 +80,7 @@ TEST(Muri, NoGpuHoldsMoreThanAGroup) {
   }
 }
 
-TEST(Muri, AStoryTellsWithWhomStagesTakeTurns) {
+TEST(Muri, AStoryTellsWithWhichJobsStagesTakeTurns) {
   JobTrace job_trace = job_trace_of({staged(0, 1000, 1, 1, 0, 0), staged(0, 900, 1, 0, 1, 0)});
   job_trace.jobs[0].id = "loads";
   job_trace.jobs[1].id = "computes";

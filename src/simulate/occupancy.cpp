@@ -59,7 +59,7 @@ class MachineLanes {
   std::vector<Lane> take() && { return std::move(lanes_); }
 
  private:
-  // The lowest GPUs that nobody has when it starts.
+  // The lowest GPUs that are free when it starts.
   std::vector<std::size_t> free_lanes(const Holding& holding) const {
     std::vector<std::size_t> free;
     for (std::size_t lane = 0; lane < lanes_.size() && static_cast<std::int32_t>(free.size()) < holding.gpus; ++lane) {

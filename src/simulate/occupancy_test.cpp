@@ -72,7 +72,7 @@ TEST(Occupancy, EveryPolicyUsesGpusThatExist) {
   EXPECT_GT(shared, 0u);
 }
 
-// Turns of a minute in a run of days: what is busy is drawn, however thin its slices are.
+// Turns of a minute in a run of days: busy times are drawn, however thin their slices are.
 TEST(Occupancy, AGanttChartShowsAllTimeInUse) {
   std::vector<TraceJob> jobs;
   for (int j = 0; j < 40; ++j) {

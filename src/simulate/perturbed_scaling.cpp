@@ -9,7 +9,7 @@ namespace orrery::simulate {
 using schedule::JobIndex;
 
 namespace {
-// Drawn for things that are not a number of GPUs.
+// Drawn for values that are not a number of GPUs.
 constexpr int kOfSteps = 0, kOfServers = -1;
 }  // namespace
 

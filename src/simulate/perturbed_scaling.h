@@ -1,9 +1,9 @@
 #pragma once
-// What a policy believes of how jobs scale, made wrong on purpose by a known amount.
+// A scaling model for policies that is wrong on purpose, by a known amount.
 //
 // The speed on every number of GPUs is v (1 + e) or v (1 - e), and the steps left are n (1 + c) or n (1 - c), where c
-// shrinks to 0 as the job gets to its end, because the end is then in sight. Which of the two, is drawn by seed, job
-// and number of GPUs; the same seed gives the same signs.
+// shrinks to 0 as the job approaches its end. Which of the two, is drawn by seed, job and number of GPUs; the same seed
+// gives the same signs.
 
 #include <cstdint>
 

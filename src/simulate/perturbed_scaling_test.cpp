@@ -59,7 +59,7 @@ TEST(CurveSpeed, GrowthMakesManyGpusSlower) {
 
 // Eight GPUs: the long job can use four of them, and the short one would gain less from a fifth than from its four, so
 // both have four although Optimus would give the long one more.
-TEST(EqualShare, GivesEverybodyTheSame) {
+TEST(EqualShare, GivesEveryJobTheSame) {
   RunSetup setup = setup_of(1, 8);
   setup.engine.keep_log = true;
   setup.elastic = 8;

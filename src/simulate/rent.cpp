@@ -49,7 +49,7 @@ Result<JobTrace> job_trace_of(const Market& market, const std::vector<Job>& jobs
   return job_trace;
 }
 
-// Stretches in which a machine held jobs, and the GPU-seconds of those.
+// Intervals in which a machine held jobs, and the GPU-seconds of those.
 struct Stretch {
   TimeNs from = 0, to = 0;
 };
@@ -66,7 +66,7 @@ std::vector<Stretch> merged(std::vector<Stretch> all) {
   return merged;
 }
 
-// How much of the stretches there is at most at once; those that end when others begin do not overlap.
+// The largest number of intervals at the same time; those that end when others begin do not overlap.
 int most_at_once(const std::vector<std::pair<Stretch, int>>& stretches) {
   std::vector<std::pair<TimeNs, int>> changes;
   for (const auto& [one, size] : stretches) {

@@ -1,11 +1,11 @@
 #pragma once
 // Jobs on rented machines: a market (plan/market.h) as a cluster for the engine, and the bill afterwards.
 //
-//   rental     Σ machines Σ stretches with a job   price · length
+//   rental     Σ machines Σ intervals with a job   price · length
 //   idle       the part of it for GPUs that held no job
 //   tardiness  Σ jobs                              weight · max(0, end − due)
 //
-// Policies believe one list of times; jobs really take another, which may be the same.
+// Policies see one list of times; jobs really take another, which may be the same.
 
 #include "plan/market.h"
 #include "simulate/engine.h"
@@ -27,7 +27,7 @@ struct RentRun {
   RentBill bill;
 };
 
-// By submission, as they must be; what the policy is told.
+// By submission, as required; the times that the policy sees.
 struct RentJobs {
   std::vector<plan::Job> believed;
   std::vector<plan::Job> real;  // the same jobs
@@ -40,7 +40,7 @@ using MakeRentPolicy =
 Result<RentRun> simulate_rent(const plan::Market& market, const RentJobs& jobs, const MakeRentPolicy& policy,
                               const Costs& costs = {});
 
-// Added up from who held what when. kInternal: more machines were open at once than the market has nodes.
+// Added up from the holdings of jobs over time. kInternal: more machines were open at once than the market has nodes.
 Result<RentBill> rent_bill(const plan::Market& market, const std::vector<plan::Job>& jobs, const RunResult& run);
 
 }  // namespace orrery::simulate

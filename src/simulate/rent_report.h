@@ -1,5 +1,5 @@
 #pragma once
-// What a run on rented machines looked like: when each machine was rented, who was on it, and a picture of it.
+// A report of a run on rented machines: when each machine was rented, which jobs were on it, and a figure of it.
 
 #include "simulate/rent.h"
 

@@ -74,7 +74,7 @@ TEST_F(RentTest, PlansPreemptAndShare) {
   EXPECT_LT(planned->bill.total_usd(), by_rule(one_node(), {jobs, jobs}, RentOrder::kFifo)->bill.total_usd());
 }
 
-TEST_F(RentTest, NobodyIsMovedWhereMovingCostsMoreThanItSaves) {
+TEST_F(RentTest, NoJobIsMovedWhereMovingCostsMoreThanItSaves) {
   // The first ends at 1000; the second is urgent, but stopping the first for it would cost a day.
   std::vector<Job> jobs = {job("long", 0, 1100, 0.01, {1000}), job("short", 10, 120, 0.01, {100})};
   for (Job& one : jobs) one.switch_s = 86'400;

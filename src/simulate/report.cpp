@@ -29,7 +29,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-// Use over time, averaged over equal parts of the run so that the line stays readable.
+// Utilisation over time, averaged over equal parts of the run so that the line stays readable.
 std::vector<plot::Point> over_time(const RunResult& run, std::int32_t UtilisationPoint::*value, double scale) {
   std::vector<plot::Point> points;
   if (run.use.empty() || run.makespan_ns == 0) return points;
@@ -89,7 +89,7 @@ std::string results_section(const Table& table) {
   return html_rows(rows);
 }
 
-// Who pays: mean completion times of jobs by how many GPUs they ask for.
+// Mean completion times of jobs by the number of GPUs they ask for: which jobs pay for a policy.
 std::string sizes_section(const ReportInput& input) {
   struct Sizes {
     std::string_view name;

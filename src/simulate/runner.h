@@ -19,7 +19,7 @@ struct RunSetup {
   std::string placement = "consolidated";
   CurveOptions curve{};
   EngineOptions engine{};
-  double elastic = 4;  // jobs that do not say may grow to this many times the GPUs they ask for
+  double elastic = 4;  // jobs without a maximum may grow to this many times the GPUs they ask for
   double round_s = 0;  // of policies that work in rounds; 0: their own
   // Optimus learns how jobs scale from trials and measurements, instead of knowing it.
   bool fitted_scaling = false;
@@ -27,10 +27,10 @@ struct RunSetup {
   double young_factor = 0.95;  // of the gains of young jobs then
   ScalingErrors scaling_errors{};
   schedule::GandivaOptions gandiva{};
-  const env::Env* env = nullptr;  // borrowed; milp asks it for the time its plans take
+  const env::Env* env = nullptr;  // borrowed; milp takes from it the time its plans need
 };
 
-// Those of the room `schedule`, and milp (plan/milp_policy.h).
+// Those of the module `schedule`, and milp (plan/milp_policy.h).
 std::vector<schedule::PolicyInfo> runnable_policies();
 
 // The sample of past GPU times that gittins needs is taken from the job trace itself: at most 1000 quantiles of it.
@@ -39,7 +39,7 @@ Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, s
 // The error names the first that does not exist, and its nearest match.
 Status check_policies(const std::vector<std::string>& policies);
 
-// Results in the order of `policies`, whatever the number of threads: one that refuses the job trace takes nothing from
+// Results in the order of `policies`, for any number of threads: a policy that refuses the job trace does not affect
 // the others. `done` is called under a lock, from the thread of the run.
 std::vector<Result<RunResult>> run_policies(const JobTrace& job_trace, const RunSetup& setup,
                                             const std::vector<std::string>& policies, int threads,

@@ -12,7 +12,7 @@ using schedule::JobIndex;
 
 namespace {
 
-// Machines beyond the fewest that could hold so many GPUs.
+// Machines beyond the fewest that could hold this many GPUs.
 int extra_machines(const ClusterView& view, const Allocation& allocation) {
   if (allocation.size() <= 1) return 0;
   int largest = 1;
@@ -68,7 +68,7 @@ std::optional<schedule::PsSpeed> CurveScaling::ps_speed(JobIndex job) const {
 }
 
 double CurveScaling::steps_left(JobIndex job) const {
-  // A job that has done all its predicted work and still runs is about to end, for all we know.
+  // A job that has done all its predicted work and still runs is assumed to end soon.
   return std::max(1.0, schedule::to_seconds(view_.left_ns(job)));
 }
 

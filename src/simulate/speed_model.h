@@ -1,5 +1,5 @@
 #pragma once
-// How fast jobs really are: what the simulated cluster does, not what a policy believes.
+// How fast jobs really are: the speeds of the simulated cluster, not those that a policy sees.
 //
 // A rate is work per time; 1 is the speed on the GPUs a job asked for, placed as well as possible.
 
@@ -13,10 +13,11 @@ class SpeedModel {
   virtual ~SpeedModel() = default;
   virtual double rate(const schedule::ClusterView& view, schedule::JobIndex job,
                       const schedule::Allocation& allocation) const = 0;
-  // What is left of the rate of `job` when it shares its GPUs with `other`.
+  // The share of its rate that `job` keeps when it shares its GPUs with `other`.
   virtual double packed_share(const schedule::ClusterView& view, schedule::JobIndex job,
                               schedule::JobIndex other) const = 0;
-  // The same of one whose stages take turns with those of all who share its GPUs: its iteration alone, of theirs.
+  // The same for a job whose stages take turns with those of all jobs that share its GPUs: its iteration alone, of
+  // theirs.
   virtual double interleaved_share(const schedule::ClusterView& view, schedule::JobIndex job) const;
   // How much faster `job` trains with `factor` times its batch.
   virtual double batch_gain(const schedule::ClusterView& view, schedule::JobIndex job,
@@ -60,7 +61,7 @@ class CurveSpeed : public SpeedModel {
   CurveOptions options_;
 };
 
-// What a policy believes: the same curve, and predicted work.
+// The model that a policy sees: the same curve, and predicted work.
 class CurveScaling : public schedule::ScalingModel {
  public:
   // Both are borrowed.

@@ -1,10 +1,10 @@
 #pragma once
 // Measured costs of sharing and of distance, from files; what was not measured follows the curve (speed_model.h).
 //
-// Interference: CSV with the columns model1, speed1, model2, speed2: speeds of two jobs on the same GPUs, of running
-// alone. Other columns are left aside; several rows of a pair are averaged; the order of the two does not matter.
-// Locality: CSV with the columns model, gpus, machines, speed: speed of a job spread over so many machines, of the best
-// placement. An empty model holds for all that have no rows of their own.
+// Interference: CSV with the columns model1, speed1, model2, speed2: speeds of two jobs on the same GPUs, relative to
+// running alone. Other columns are ignored; several rows of a pair are averaged; the order of the two does not matter.
+// Locality: CSV with the columns model, gpus, machines, speed: speed of a job spread over this many machines, relative
+// to the best placement. An empty model holds for all that have no rows of their own.
 
 #include <map>
 #include <optional>
@@ -24,7 +24,7 @@ class InterferenceTable {
  public:
   // A row that is wrong is an error, with its line.
   static Result<InterferenceTable> parse(std::string_view csv, const std::string& file);
-  // Speed of `model` beside `other`, of running alone; nothing if the pair was not measured.
+  // Speed of `model` beside `other`, relative to running alone; no value if the pair was not measured.
   std::optional<double> speed(std::string_view model, std::string_view other) const;
   bool empty() const { return speeds_.empty(); }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What an operator wants to know of a run.
+// The metrics of a run.
 
 #include "base/table.h"
 #include "simulate/engine.h"
@@ -19,7 +19,7 @@ struct Summary {
   double slowdown = 0;  // mean of completion time / run time alone (finish-time ratio)
   double slowdown_p99 = 0;
   double fairness = 0;     // Jain's index of the tenants' mean slowdowns: 1 is even
-  double tardiness_s = 0;  // mean over jobs with a deadline of what they end too late
+  double tardiness_s = 0;  // mean over jobs with a deadline of their tardiness
   std::int64_t deadlines = 0, late = 0;
   double restarts = 0;       // starts beyond the first, and moves, per job
   double cost = 0;           // GPU hours held x price, which may change over time; 0 without a price

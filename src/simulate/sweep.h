@@ -1,10 +1,10 @@
 #pragma once
-// Many runs of one job trace: every policy with every seed, several at a time, kept in a file so that a sweep that was
-// interrupted goes on where it stopped.
+// Many runs of one job trace: every policy with every seed, several at a time, kept in a file so that an interrupted
+// sweep continues where it stopped.
 //
-// The file has one JSON object per line: the columns of Summary, and `setup`, which stands for everything that decides
-// a run but its policy and seed. A row counts as done if setup, policy and seed are the same; rows of other setups stay
-// and are left aside. A row is durable before the sweep goes on. A line that was cut off by a crash is run again.
+// The file has one JSON object per line: the columns of Summary, and `setup`, a key of everything that decides a run
+// except its policy and seed. A row counts as done if setup, policy and seed are the same; rows of other setups stay
+// and are ignored. A row is durable before the sweep continues. A line that was cut off by a crash is run again.
 
 #include <functional>
 #include <string>
@@ -29,7 +29,7 @@ struct SweepInput {
   std::string file{};         // empty: nothing is kept
 };
 
-// A run without figures: its policy refuses the job trace, or left jobs behind.
+// A run without metrics: its policy refuses the job trace, or left jobs behind.
 struct SweepFailure {
   std::string policy;
   std::uint64_t seed = 0;
@@ -53,8 +53,8 @@ struct SweepRun {
 // Runs that are not in the file yet, by policy, then seed. `setup` of the input is not used.
 Result<std::vector<SweepRun>> missing_runs(const SweepInput& input, env::Files& files);
 
-// Rows that somebody else ran, from another file of the same form: those of this setup that are still missing are
-// appended to ours. A file that is not there has none.
+// Rows of another run, from another file of the same form: those of this setup that are still missing are appended to
+// ours. A file that is not there has none.
 Status adopt_rows(const SweepInput& input, env::Files& files, const std::string& from);
 
 // What the seeds of each policy have in common: means, and the lowest and highest mean completion time.

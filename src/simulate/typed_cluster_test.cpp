@@ -28,8 +28,8 @@ TEST(TypedCluster, AJobTakesTheFastestFreeTypeAndRunsAsLongAsItDoesThere) {
       "a,0,,1,10,30\nb,1,,1,10,30\nc,2,,1,5,\n");
   // a on the fast one until 10, b on the slow one until 31, c runs on the fast type only: 10 to 15.
   EXPECT_EQ(ends_s(run(job_trace, two_types(1, 1), "fifo")), (std::vector<TimeNs>{10, 31, 15}));
-  // c is the shortest and takes the fast GPU at 2, until 7. a goes on with its 8 s on the slow one, until 26; b, which
-  // has done a third of a second there, goes on with the fast one from 7 to 16.67.
+  // c is the shortest and takes the fast GPU at 2, until 7. a continues with its 8 s on the slow one, until 26; b,
+  // which has done a third of a second there, continues on the fast one from 7 to 16.67.
   EXPECT_EQ(ends_s(run(job_trace, two_types(1, 1), "srtf")), (std::vector<TimeNs>{26, 16, 7}));
 }
 
@@ -66,8 +66,8 @@ TEST(TypedCluster, OptimusTakesTheFastestTypeFirstAndGrowsOnIt) {
   RunSetup setup = two_types(2, 4);
   setup.curve.serial_share = 0;
   setup.round_s = 10;
-  // a and b have the fast GPUs, and c all four slow ones: 80 s of work at 4 x 0.5 until 40. Then nobody leaves the
-  // fast ones, which are as good as two slow ones each.
+  // a and b have the fast GPUs, and c all four slow ones: 80 s of work at 4 x 0.5 until 40. Then no job leaves the fast
+  // ones, which are as good as two slow ones each.
   EXPECT_EQ(ends_s(run(job_trace, setup, "optimus")), (std::vector<TimeNs>{80, 80, 40}));
 }
 
@@ -156,7 +156,7 @@ double mean_s(const JobTrace& job_trace, const RunResult& result) {
 }
 
 TEST(OnlineAllox, StartsWhatTheBatchPlanPutsFirst) {
-  // Everybody is there at once and all GPUs are free: the first starts are the first of the plan's queues.
+  // All jobs are there at once and all GPUs are free: the first starts are the first of the plan's queues.
   JobTrace job_trace = random_job_trace(5, false, false);
   for (TraceJob& job : job_trace.jobs) job.facts.submit_ns = 0;
   RunSetup setup = three_types();

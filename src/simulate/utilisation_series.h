@@ -5,8 +5,8 @@
 
 namespace orrery::simulate {
 
-// Keeps at most kPointsMax points: when full, every second one goes, and points must lie twice as far apart from then
-// on.
+// Keeps at most kPointsMax points: when full, every second one is removed, and points must be twice as far apart from
+// then on.
 class UtilisationSeries {
  public:
   static constexpr std::size_t kPointsMax = 4096;

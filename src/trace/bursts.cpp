@@ -14,7 +14,7 @@ constexpr double kQuietShare = 0.01;
 constexpr double kStartUpShare = 0.05;
 constexpr double kRefreshShare = 0.75;
 
-// Part of a series, with what is left of it after removing repeats.
+// Part of a series, without repeats.
 struct Samples {
   std::vector<double> times, values;
 };

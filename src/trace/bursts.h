@@ -1,18 +1,16 @@
 #pragma once
-// Bursts: how the use of a resource alternates between a high and a low level, as Driple describes training jobs (burst
-// amount, burst duration, idle duration).
+// Bursts: how the utilisation of a resource alternates between a high and a low level, as Driple describes training
+// jobs (burst amount, burst duration, idle duration).
 //
 // 1. Trimming. A value is quiet if it is within 1 % of the range above the smallest. Quiet samples at both ends go;
-//    so does everything before the end of the last quiet stretch that begins in the first half and lasts at least 5 %
+//    so does everything before the end of the last quiet interval that begins in the first half and lasts at least 5 %
 //    of the series: start-up, whose length would decide the result otherwise.
 // 2. Levels. Exact two-means in one dimension: sort, prefix sums, the cut between two different values with the
-// smallest
-//    sum of squares within both sides; of equal ones the lowest. O(n log n), no seed. "Idle" is relative.
+//    smallest sum of squares within both sides; of equal ones the lowest. O(n log n), no seed. "Idle" is relative.
 // 3. One level. If the centres differ by less than 5 % of the larger magnitude, there is one: burst if its mean is at
 //    least half of the full scale, else idle. The duration of the missing state is 0.
 // 4. Runs. A run lasts from its first sample to the first sample of the next run. The first and the last run are cut
-// off
-//    by the window, so they do not count in the mean durations. The cycle is mean burst + mean idle.
+//    off by the window, so they do not count in the mean durations. The cycle is mean burst + mean idle.
 //
 // Counters refresh more slowly than they are polled. The resolution is the median time between changes of the value;
 // durations near it mean little. remove_repeats keeps one reading per refresh: a reading that equals the one before

@@ -39,7 +39,7 @@ class MemoryStream : public ByteStream {
   std::string_view bytes_;
 };
 
-// gzip members one after the other, as gzip itself reads them.
+// Several gzip members in sequence, as gzip itself reads them.
 class GzipStream : public ByteStream {
  public:
   explicit GzipStream(std::unique_ptr<ByteStream> source) : source_(std::move(source)), input_(kInput) {

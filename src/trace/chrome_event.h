@@ -1,5 +1,5 @@
 #pragma once
-// One event of a Chrome trace, as its JSON object says it.
+// One event of a Chrome trace, as in its JSON object.
 
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,7 @@ class ChromeEventParser {
   ChromeEventParser();
   ~ChromeEventParser();
 
-  // Precondition: JsonWindow::kPadding bytes behind `json` can be read. The error does not say where the event is.
+  // Precondition: JsonWindow::kPadding bytes behind `json` can be read. The error does not name the place of the event.
   Result<ChromeEvent> parse(std::string_view json);
 
   // The first "name" in a list of objects: that of the first device.

@@ -3,8 +3,8 @@
 // "traceEvents" or a bare list, plain or gzip, of any size. Memory grows with the events kept, not with the file.
 //
 // Kept are complete events ("X") and pairs of "B" and "E"; metadata names the tracks; flows, instants and counters are
-// passed over. What is odd in the file (no time, no duration, a clock that jumps) is mended or left out and listed in
-// EventLog::warnings; what is not JSON, too large or cut off is an error with its byte offset.
+// skipped. Oddities of the file (no time, no duration, a clock that jumps) are repaired or left out and listed in
+// EventLog::warnings; a file that is not JSON, too large or cut off is an error with its byte offset.
 
 #include <string>
 

@@ -45,7 +45,7 @@ struct Event {
   std::int64_t end_ns() const { return start_ns + duration_ns; }
 };
 
-// What only some events say.
+// Details that only some events have.
 struct EventDetail {
   std::uint32_t shapes = 0;  // of the inputs, in EventLog::shapes; 0: none
   std::int64_t bytes = -1;   // moved by a copy, a fill or a collective; -1: not known
@@ -60,7 +60,7 @@ struct Track {
   std::int64_t stream = -1;  // -1: not a stream
 };
 
-// Something in the file that was mended or left out: how often, and where it was first.
+// Something in the file that was repaired or left out: how often, and where it was first.
 struct TraceWarning {
   std::string what;
   std::uint64_t count = 0;
@@ -87,7 +87,7 @@ class TextTable {
   std::size_t bytes_ = 0;
 };
 
-// Details by number, each kept once; 0 is that of events that say nothing.
+// Details by number, each kept once; 0 is that of events without details.
 class DetailTable {
  public:
   DetailTable() { intern({}); }
@@ -106,7 +106,7 @@ struct EventLog {
   TextTable shapes;  // as JSON: [[32,3,224,224],[]]
   DetailTable details;
   std::vector<Track> tracks;
-  std::string device;                  // "Tesla V100-DGXS-32GB", if the file says
+  std::string device;                  // "Tesla V100-DGXS-32GB", if the file names it
   std::vector<TraceWarning> warnings;  // at most one of each kind
   std::uint64_t bytes_read = 0;        // of the file, after decompression
 

@@ -46,7 +46,7 @@ std::vector<Marker> optimizer_markers(const EventLog& log, const Work& work) {
   return markers;
 }
 
-// The device's windows of host ranges, as the header says.
+// The device's windows of host ranges, as defined in the header.
 std::vector<Iteration> windows_of(const EventLog& log, const Work& work, const std::vector<Marker>& markers) {
   std::vector<Iteration> list;
   for (const Marker& m : markers) list.push_back({m.name, m.range, {INT64_MAX, INT64_MIN}});

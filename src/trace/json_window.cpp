@@ -100,7 +100,7 @@ void JsonWindow::scan_string(Scan& scan) const {
   }
 }
 
-// Goes on to the end of the value or of the window.
+// Advances to the end of the value or of the window.
 Status JsonWindow::scan_on(Scan& scan) const {
   const char* data = buffer_.data();
   while (scan.at < filled_ && !scan.done) {

@@ -30,7 +30,7 @@ class JsonWindow {
 
   // The next byte that is not white space; 0 at the end. It stays where it is.
   Result<char> peek();
-  // Steps over white space and `wanted`, or says what stands there instead.
+  // Steps over white space and `wanted`; the error names what is there instead.
   Status expect(char wanted);
   // Steps over a string and gives it without quotes, escapes as they are. Valid until the next call.
   Result<std::string_view> take_string();

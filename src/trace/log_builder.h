@@ -15,7 +15,7 @@ class LogBuilder {
 
   Status add(const ChromeEvent& event, std::uint64_t offset);
   void set_device(const std::string& name);
-  // Mends what can only be seen at the end: open ranges, clocks that jump.
+  // Repairs what can only be seen at the end: open ranges, clocks that jump.
   EventLog finish(std::uint64_t bytes_read) &&;
 
  private:

@@ -23,7 +23,7 @@ std::string write_trace_file(const TraceFile& file);
 // The inverse of write_trace_file. Unknown fields are ignored; a missing or wrong one is named with its path.
 Result<TraceFile> parse_trace_file(std::string_view text);
 
-// Whether a file says that it is one of ours, by its first bytes.
+// Whether a file declares itself one of ours, by its first bytes.
 bool is_trace_file(std::string_view beginning);
 
 }  // namespace orrery::trace

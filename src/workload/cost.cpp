@@ -62,7 +62,7 @@ double sequential_steps(const TrainingGraph& graph, const Operator& op) {
   return static_cast<double>(recurrent->layers * graph.type(op.inputs[0]).shape[1]);
 }
 
-// Work items a phase's per-element figures in the traits table count: outputs, or inputs for reductions.
+// The items that the per-element values of a phase in the traits table count: outputs, or inputs for reductions.
 double work_elements(const TrainingGraph& graph, const Operator& op) {
   const OperatorTraits& t = traits(op.kind);
   if (is_recurrent(op.kind))

@@ -1,8 +1,8 @@
 #pragma once
 // TrainingGraph: the forward operators of one training step in execution order, ending in a loss. Backward and update
-// follow from it (execution_order()). A graph that exists is sound: inputs come before their users, every shape fits.
+// follow from it (execution_order()). Every graph is valid: inputs come before their users, every shape fits.
 //
-// Values, not pointers: a graph is copied freely and never changes after it is made.
+// A graph is a value: it can be copied and never changes after it is made.
 
 #include <span>
 #include <string>
@@ -44,7 +44,7 @@ class TrainingGraph {
   // Whether backward reaches this node: it or something before it has parameters that are trained.
   bool needs_gradient(std::int32_t node) const { return needs_gradient_[static_cast<std::size_t>(node)]; }
 
-  // Whether this node's output has one part per sample; false for what is made of parameters alone.
+  // Whether this node's output has one part per sample; false for an output of parameters alone.
   bool is_per_sample(std::int32_t node) const { return is_per_sample_[static_cast<std::size_t>(node)]; }
 
   // Whether the node has a weight, of its own or another's, that is trained.

@@ -1,5 +1,5 @@
 #pragma once
-// GraphBuilder: writes a model the way one writes a forward pass.
+// GraphBuilder: writes a model as one writes a forward pass.
 //
 //   GraphBuilder g("lenet");
 //   Value x = g.input("image", {1, 1, 28, 28});
@@ -42,7 +42,7 @@ class GraphBuilder {
  public:
   explicit GraphBuilder(std::string name) : name_(std::move(name)) {}
 
-  // While it lives, names get `name.` in front.
+  // While it exists, names get `name.` in front.
   class Scope {
    public:
     Scope(GraphBuilder& builder, const std::string& name);
@@ -94,7 +94,7 @@ class GraphBuilder {
   Value mean(Value x, std::vector<int> axes, bool keep = false);
   Value sum(Value x, std::vector<int> axes, bool keep = false);
 
-  Value reshape(Value x, std::vector<std::int64_t> dims);  // -1 what is left, 0 as in the input
+  Value reshape(Value x, std::vector<std::int64_t> dims);  // -1: the remaining elements, 0: as in the input
   Value flatten(Value x);                                  // [batch, everything else]
   Value transpose(Value x, std::vector<int> order);
   Value slice(Value x, int axis, std::int64_t begin, std::int64_t end, std::int64_t step = 1);

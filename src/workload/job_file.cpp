@@ -46,7 +46,7 @@ Status read_parallelism(JobSpec& job, const OptionValues& values, const YamlPlac
   return {};
 }
 
-// What the parallelism alone needs, or what is written.
+// What the parallelism alone needs, or what the file says.
 Result<DeviceCount> count_of(const JobSpec& job, const YamlOptions& request, const YamlPlaces& places,
                              const std::string& path) {
   if (const auto count = integer_in<int>(request.values(), "count")) return DeviceCount{*count, *count};

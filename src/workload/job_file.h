@@ -25,7 +25,7 @@ Result<JobFile> read_job(std::string_view yaml, std::string_view file);
 // Whether the beginning of a file can be that of a job: text whose first field is written `name:`.
 bool looks_like_job(std::string_view beginning);
 
-// The same job in words that read_job and the JSON Schema understand. Fields at their default are left out.
+// The job as text that read_job and the JSON Schema understand. Fields at their default are left out.
 std::string to_json(const JobSpec& job);
 std::string to_yaml(const JobSpec& job);
 

@@ -1,7 +1,7 @@
 #pragma once
 // A training job as its owner describes it: what is trained or run, how long, on what, until when, for how much.
 //
-// JobSpec is a value. Devices and models are names here: whoever knows devices looks them up. job_file.h reads and
+// JobSpec is a value. Devices and models are names here: modules that know them look them up. job_file.h reads and
 // writes it as YAML; docs/reference/formats/job.md describes the file.
 
 #include <cstdint>
@@ -74,7 +74,7 @@ struct Misfit {
   bool of_batch = false;  // the batch does not divide; otherwise the parallelism
 };
 std::optional<Misfit> misfit(const JobSpec& job, int devices);
-// Samples per step of one replica, if the job says its batch. Precondition: the job fits this many devices.
+// Samples per step of one replica, if the job states its batch. Precondition: the job fits this many devices.
 std::optional<std::int64_t> replica_batch(const JobSpec& job, int devices);
 // Numbers of devices to look at: of those in the range that the job fits the smallest, its doublings and the largest.
 std::vector<int> counts_to_try(const JobSpec& job, DeviceCount count);

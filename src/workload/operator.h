@@ -142,7 +142,7 @@ struct ReduceAttributes {
   friend bool operator==(const ReduceAttributes&, const ReduceAttributes&) = default;
 };
 struct ReshapeAttributes {
-  std::vector<std::int64_t> dims;  // -1: what is left (usually the batch); 0: as in the input
+  std::vector<std::int64_t> dims;  // -1: the remaining elements (usually the batch); 0: as in the input
   friend bool operator==(const ReshapeAttributes&, const ReshapeAttributes&) = default;
 };
 struct IndexAttributes {
@@ -206,7 +206,7 @@ struct Operator {
 };
 
 // Derives parameters and outputs of `op` from the types of its inputs. The error names the operator, the dimension and
-// what was expected. This is the only place that knows shape rules: builders and importers all go through it.
+// what was expected. This is the only place with shape rules: builders and importers all use it.
 Status infer(Operator& op, std::span<const TensorType> inputs);
 
 }  // namespace orrery::workload

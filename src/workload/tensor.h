@@ -1,6 +1,6 @@
 #pragma once
-// Shapes and element types. A Shape that exists is sound: every dimension is at least 1 and the number of elements is
-// at most kMaxElements, so sizes never overflow. Shape::make is the only way to get one from untrusted numbers.
+// Shapes and element types. Every Shape is valid: every dimension is at least 1 and the number of elements is at most
+// kMaxElements, so sizes never overflow. Shape::make is the only way to get one from untrusted numbers.
 
 #include <array>
 #include <cstdint>

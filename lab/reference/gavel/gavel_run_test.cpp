@@ -43,7 +43,7 @@ TEST(GavelRun, JobsGoWhereTheyAreFastest) {
   EXPECT_EQ(ends_s(run(file->job_trace, setup, "gavel-throughput")), (std::vector<TimeNs>{4000, 4864}));
 }
 
-TEST(GavelRun, EverybodyEndsUnderEveryGoal) {
+TEST(GavelRun, EveryJobEndsUnderEveryGoal) {
   const JobTrace job_trace = generate({.jobs = 120, .rate_per_h = 300, .seed = 5});
   for (const char* policy : {"gavel", "gavel-finish", "gavel-makespan", "gavel-throughput", "gavel-isolated",
                              "gavel-packed", "gavel-cost"}) {
@@ -71,13 +71,13 @@ TEST(GavelSimulator, ByHand) {
             (std::vector<double>{520, 1040}));
   // Two GPUs: both at once; B is done at 500 too, in two rounds.
   EXPECT_EQ(simulate_gavel(jobs, *speeds, "allox", {.gpus = {2}})->completion_s, (std::vector<double>{500, 500}));
-  // In turns: A 360 s, B 360 s, then whoever has had less of its share; both have had the same, A came first.
+  // In turns: A 360 s, B 360 s, then the job that has had less of its share; both have had the same, A came first.
   const auto fair = simulate_gavel(jobs, *speeds, "max_min_fairness_perf", {.gpus = {1}});
   EXPECT_EQ(fair->completion_s, (std::vector<double>{860, 1000}));
   // Drawn into a pair that does 0.9 + 0.75 of the work: the first round has 324 and 540 steps.
   const auto packed = simulate_gavel(jobs, *speeds, "gandiva", {.gpus = {1}});
   EXPECT_NEAR(packed->completion_s[0], 360 + std::max(176 / 0.9, 460 / 1.5), 1e-9);
-  EXPECT_FALSE(simulate_gavel(jobs, *speeds, "nobody", {.gpus = {1}}).has_value());
+  EXPECT_FALSE(simulate_gavel(jobs, *speeds, "unknown", {.gpus = {1}}).has_value());
 }
 
 // b comes to the policy after c, because its tenant has its quota, but stands before c in the trace: the pair of both

@@ -135,7 +135,7 @@ std::vector<double> linear_ticks(double low, double high, int target) {
   // Too narrow to hold distinct multiples in double precision.
   if (!(span > 1e-12 * std::max(std::abs(low), std::abs(high))) || span < 1e-290) return {low};
   std::vector<double> ticks = multiples(nice_step(span, target), low, high);
-  // A short range can lie between two multiples; an axis with one tick has no scale.
+  // A short range can be between two multiples; an axis with one tick has no scale.
   for (int finer = 2 * target; ticks.size() < 2; finer *= 2) ticks = multiples(nice_step(span, finer), low, high);
   return ticks;
 }

@@ -12,7 +12,7 @@
 
 namespace orrery::plot {
 
-// What the caller says about an axis.
+// What the caller states about an axis.
 struct Axis {
   std::string title{};
   std::string unit{};      // shown in parentheses after the title

@@ -19,8 +19,8 @@ struct GroupLabels {
   double height = 22;  // below the axis
 };
 
-// Names lie flat if the widest fits in its slot, otherwise they lean.
-// A leaning name reaches to the left, where the first one has `left` pixels.
+// Names are horizontal if the widest fits in its slot, otherwise they lean. A leaning name reaches to the left, where
+// the first one has `left` pixels.
 GroupLabels fit_labels(const std::vector<std::string>& names, double slot, double left) {
   GroupLabels labels;
   double widest = 0;

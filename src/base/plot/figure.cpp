@@ -16,7 +16,7 @@ constexpr double kLegendLine = 20;
 constexpr double kEntryGap = 22;
 constexpr double kLongestNameInColumns = 185;  // three columns in a figure of usual width
 constexpr std::size_t kMostEntries = 24;
-constexpr double kRightMargin = 26;  // room for half of the last tick's label
+constexpr double kRightMargin = 26;  // space for half of the last tick's label
 constexpr double kTickLabelHeight = 22;
 constexpr double kAxisTitleHeight = 22;
 
@@ -40,7 +40,7 @@ double mark_width(LegendMark mark) {
   return mark == LegendMark::kBox || mark == LegendMark::kDot ? 17 : 23;
 }
 
-// A legend longer than this is no help and leaves no room for data.
+// A legend longer than this does not help and leaves no space for data.
 std::vector<LegendEntry> shortened(std::span<const LegendEntry> entries) {
   std::vector<LegendEntry> named;
   for (const LegendEntry& entry : entries) {
@@ -134,7 +134,7 @@ double draw_heading(Svg& svg, const Heading& heading, std::span<const LegendEntr
 Box data_area(const Scale& y, const Axis& x_axis, const Axis& y_axis, double top, Size size) {
   const double left = kMargin + (full_title(y_axis).empty() ? 0 : kAxisTitleHeight) + widest(y.labels(), kTickSize) + 8;
   const double below = kTickLabelHeight + (full_title(x_axis).empty() ? 0 : kAxisTitleHeight) + 10;
-  // A tiny figure still has an area, if an ugly one.
+  // A tiny figure still has an area, even if it is ugly.
   return {left, top, std::max(20.0, size.width - left - kRightMargin), std::max(20.0, size.height - top - below)};
 }
 

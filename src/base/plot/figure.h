@@ -21,7 +21,7 @@ inline constexpr double kMargin = 18;
 
 // The colour of the i-th series (Paul Tol's "bright" scheme, distinguishable with colour-blindness), repeating.
 std::string_view series_colour(std::size_t index);
-// A dash pattern that tells series of the same colour apart; empty for the first round of colours.
+// A dash pattern that distinguishes series of the same colour; empty for the first round of colours.
 std::string_view series_dash(std::size_t index, bool dashed);
 // Black or white, whichever reads better on `colour` ("#rrggbb").
 std::string_view text_colour_on(std::string_view colour);
@@ -55,7 +55,7 @@ void draw_x_axis(Svg& svg, const Scale& x, const std::string& title, const Box& 
 void draw_y_axis(Svg& svg, const Scale& y, const std::string& title, const Box& area);
 void draw_x_title(Svg& svg, const std::string& title, const Box& area, double baseline);
 
-// Dots may stand half outside the area of the data.
+// Dots may be half outside the area of the data.
 Box with_margin(const Box& area, double margin);
 
 void draw_no_data(Svg& svg, const Box& area);

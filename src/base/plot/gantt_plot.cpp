@@ -10,7 +10,7 @@ namespace orrery::plot {
 namespace {
 
 constexpr double kRowHeight = 26;
-constexpr double kLevelHeight = 17;     // of slices of a row that lie above each other: a label fits
+constexpr double kLevelHeight = 17;     // of slices of a row that are above each other: a label fits
 constexpr std::size_t kLevelsMax = 16;  // more at once would leave too little of each
 constexpr double kRowNameShare = 0.4;   // of the figure's width, at most
 constexpr double kSmallestReadableRow = 10;
@@ -60,7 +60,7 @@ class PixelGroup {
 
 using Level = std::vector<GanttSlice>;  // slices of which none overlaps another, in the order of time
 
-// The slices of a row, so that those at the same time lie above each other: each is put on the first level that is free
+// The slices of a row, so that those at the same time are above each other: each is put on the first level that is free
 // when it begins, or that becomes free first where there are too many at once.
 std::vector<Level> levels_of(const GanttRow& row, double span) {
   Level all;
@@ -103,7 +103,7 @@ void draw_level(Svg& svg, const Level& level, const Scale& x, double top, double
   for (const GanttSlice& slice : merged(level, x)) {
     const std::string_view colour = series_colour(slice.kind);
     const double left = x.position(slice.start), width = std::max(kThinnest, x.position(slice.end) - left);
-    // A hair of white keeps neighbours apart where there is room for it.
+    // A thin white line separates neighbours where there is space for it.
     const double gap = width > 4 ? 0.75 : 0;
     svg.rect({left, top + inset, width - gap, height - 2 * inset}, {.fill = colour},
              width < kThinnestWithTooltip ? std::string_view() : std::string_view(slice.label));
@@ -190,7 +190,7 @@ std::string gantt_plot(const GanttPlot& plot) {
       draw_level(svg, row.levels[level], x, row.top + level_height * static_cast<double>(level), level_height);
   }
   svg.end_clip();
-  // Where rows are too low for a name each, the next one that has room for it.
+  // Where rows are too low for a name each, the next one that has space for it.
   double named_until = -std::numeric_limits<double>::infinity();
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const double middle = rows[r].top + rows[r].height / 2;

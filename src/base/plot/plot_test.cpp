@@ -266,7 +266,7 @@ TEST(ParetoTest, KeepsWhatNothingBeats) {
   EXPECT_EQ(xs({.low_x = true, .low_y = false}), (std::vector<double>{1}));
 }
 
-TEST(ScatterPlotTest, LabelsThatFindNoRoomAreLeftOut) {
+TEST(ScatterPlotTest, LabelsThatDoNotFitAreLeftOut) {
   ScatterPlot plot;
   plot.series.emplace_back();
   for (int i = 0; i < 50; ++i) plot.series[0].points.push_back({1, 1, "crowded"});

@@ -1,12 +1,12 @@
 #pragma once
 // Figures: values in, SVG text out. The same values always give the same text.
 //
-//   LinePlot plot{.heading = {.title = "Scaling of ResNet-50"}, .x = {.title = "Workers"}, .y = {.title =
-//   "Throughput"}}; plot.series.push_back({.name = "measured", .points = {{1, 210}, {2, 400}}}); std::string svg =
-//   line_plot(plot);
+//   LinePlot plot{.heading = {.title = "Scaling of ResNet-50"}, .x = {.title = "Workers"}, .y = {.title = "Images/s"}};
+//   plot.series.push_back({.name = "measured", .points = {{1, 210}, {2, 400}}});
+//   std::string svg = line_plot(plot);
 //
 // Values that cannot be drawn (NaN, infinities, on a logarithmic axis those <= 0) are left out: a line has a gap there.
-// Texts too long for their place end in an ellipsis. The legend stands above the data, never on it. A plot without any
+// Texts too long for their place end in an ellipsis. The legend is above the data, never on it. A plot without any
 // value says "no data".
 
 #include <optional>
@@ -84,7 +84,7 @@ std::string bar_plot(const BarPlot& plot);
 struct ScatterPoint {
   double x = 0;
   double y = 0;
-  std::string label{};  // drawn beside the point if there is room, and shown under the mouse
+  std::string label{};  // drawn beside the point if there is space, and shown under the mouse
 };
 
 struct ScatterSeries {
@@ -92,7 +92,7 @@ struct ScatterSeries {
   std::vector<ScatterPoint> points{};
 };
 
-// Which way is better on each axis.
+// Which direction is better on each axis.
 struct Preference {
   bool low_x = true;
   bool low_y = true;
@@ -138,7 +138,7 @@ struct GanttSlice {
   double start = 0;
   double end = 0;
   std::size_t kind = 0;  // index into GanttPlot::kinds; decides the colour
-  std::string label{};   // drawn inside if there is room, and shown under the mouse
+  std::string label{};   // drawn inside if there is space, and shown under the mouse
 };
 
 struct GanttRow {

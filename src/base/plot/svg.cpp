@@ -174,7 +174,7 @@ void Svg::text(Pixel at, std::string_view text, const TextStyle& style) {
   out_ += fmt::format(">{}</text>\n", escape_xml(text));
 }
 
-// A nested svg element clips without an id, so several plots can stand in one page.
+// A nested svg element clips without an id, so one page can hold several plots.
 void Svg::begin_clip(const Box& box) {
   const std::string x = number(box.x), y = number(box.y), width = number(box.width), height = number(box.height);
   out_ += fmt::format("<svg x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" viewBox=\"{0} {1} {2} {3}\">\n", x, y,

@@ -51,7 +51,7 @@ std::string fit_text(std::string_view text, double size, double width);
 
 class Svg {
  public:
-  // `description` is what a screen reader says.
+  // `description` is the text for screen readers.
   Svg(double width, double height, std::string_view description);
 
   void rect(const Box& box, const Paint& paint, std::string_view tooltip = {});

@@ -1,5 +1,5 @@
 #pragma once
-// What stands behind the handles of the C interface, and how it tells errors.
+// The types behind the handles of the C interface, and how errors are reported.
 
 #include <map>
 #include <memory>
@@ -15,7 +15,7 @@ struct orrery_worker {
 
 namespace orrery::elastic::c {
 
-// Keeps the words for orrery_message().
+// Keeps the message for orrery_message().
 orrery_status failed(const Error& error);
 
 }  // namespace orrery::elastic::c

@@ -25,7 +25,7 @@ static_assert(ORRERY_INTERNAL == static_cast<int>(ErrorCode::kInternal) + 1);
 
 namespace {
 
-// As errno has it: C has no other place for words.
+// Thread-local like errno: a C function has no other place for a message.
 thread_local std::string last_message;
 
 }  // namespace
@@ -47,7 +47,7 @@ orrery_status hand_over(const Result<elastic::Ticket>& started, orrery_ticket* t
   return ORRERY_OK;
 }
 
-// After a change of membership that ended in no session.
+// After a membership change that did not lead to a session.
 Status check_session(const orrery_worker* worker) {
   if (worker->worker->has_session()) return {};
   return Error::unavailable("no membership is open: this process is no worker any more");
@@ -58,7 +58,7 @@ Status check_type(int type, int op) {
   return Error::invalid("no such element type or combination");
 }
 
-// What programs that were compiled with an older header do not know is zero.
+// Fields that a program compiled with an older header does not have are zero.
 Result<orrery_training> complete(const orrery_training* given) {
   if (given->size < offsetof(orrery_training, lanes)) return Error::invalid("orrery_training.size is too small");
   orrery_training known{};
@@ -225,7 +225,7 @@ void orrery_stop(orrery_worker* worker) {
 
 orrery_status orrery_request_size(orrery_worker* worker, uint64_t size) {
   if (worker->worker->request_size(size)) return ORRERY_OK;
-  return failed(Error::unavailable("no launcher hears it; start with `orrery run`"));
+  return failed(Error::unavailable("there is no launcher to receive it; start with `orrery run`"));
 }
 
 orrery_range orrery_step_samples(const orrery_worker* worker) {

@@ -28,7 +28,7 @@ elastic::NoiseScale noise_of(const orrery_noise& noise) {
   return {{noise.decay, noise.gradient_square_sum, noise.weight}, {noise.decay, noise.noise_sum, noise.weight}};
 }
 
-// Text that another process may have sent: it may lack its end.
+// The text may come from another process, so it may lack its terminating zero.
 std::string text_of(const char* text) {
   return {text, strnlen(text, ORRERY_NAME_MAX)};
 }
@@ -42,7 +42,7 @@ Proposal proposal_of(const orrery_proposal& given) {
   return proposal;
 }
 
-// The first few values, in the order of their names. Returns whether all of them fit.
+// Copies the first values, in the order of their names. Returns whether all of them fit.
 bool hand_over(const Proposal& proposal, orrery_proposal* out) {
   *out = {};
   for (const auto& [name, value] : proposal.values) {

@@ -1,5 +1,5 @@
 #pragma once
-// The caller's memory of one operation, and the few things all algorithms ask about it.
+// The caller's memory of one operation, and what all algorithms need to know about it.
 
 #include <cstddef>
 
@@ -9,10 +9,10 @@ namespace orrery::elastic {
 
 struct Buffers {
   const std::byte* input = nullptr;  // this rank's tensor
-  std::byte* output = nullptr;       // the same memory where the result takes the tensor's place
+  std::byte* output = nullptr;       // the same memory where the result overwrites the tensor
 };
 
-// Moments at which a test may stop a rank for good.
+// Points at which a test may stop a rank for good.
 enum class CutPoint { kAnnounced, kStaged, kCombined, kPublished, kTook, kDirectHalf, kDone };
 inline constexpr int kCutPoints = 7;
 

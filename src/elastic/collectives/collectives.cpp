@@ -13,7 +13,7 @@ namespace orrery::elastic {
 
 namespace {
 
-// Two sums of different kinds over every fourth word, so that the machine works on four words at a time.
+// Two sums of different kinds, each over every fourth word, so that the processor works on four words at a time.
 struct DigestLane {
   std::uint64_t mixed = 0x9e3779b97f4a7c15ULL, turned = 0xcbf29ce484222325ULL;
 
@@ -50,14 +50,14 @@ Buffers in_place(const TensorView& tensor) {
   return {data, data};
 }
 
-// kSum and root 0 where they mean nothing, so that descriptions can be compared.
+// Sets kSum and root 0 where they have no meaning, so that descriptions can be compared.
 Descriptor describe(Collective collective, const ConstTensorView& tensor, ReduceOp op = ReduceOp::kSum, int root = 0) {
   return {collective, tensor.type, op, static_cast<std::uint16_t>(root), tensor.count};
 }
 
 Status check_output(const ConstTensorView& tensor, const TensorView& all, int ranks) {
   if (all.type != tensor.type || all.count != tensor.count * static_cast<std::size_t>(ranks)) {
-    return Error::invalid(fmt::format("room for {} {}; the tensors of {} ranks are {} {}", all.count,
+    return Error::invalid(fmt::format("space for {} {}; the tensors of {} ranks are {} {}", all.count,
                                       to_string(all.type), ranks, tensor.count * static_cast<std::size_t>(ranks),
                                       to_string(tensor.type)));
   }

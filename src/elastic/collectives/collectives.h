@@ -1,6 +1,6 @@
 #pragma once
-// The collective operations of a session, whatever carries them: shared memory (elastic/session.h) or TCP
-// (elastic/net/session.h). Both say what holds for every operation.
+// The collective operations of a session, independent of the transport: shared memory (elastic/session.h) or TCP
+// (elastic/net/session.h). Those headers state what holds for every operation.
 
 #include <optional>
 #include <span>
@@ -24,49 +24,50 @@ class Collectives {
   virtual int size() const = 0;
   virtual std::uint64_t generation() const = 0;
 
-  // The combination takes the tensor's place.
+  // The combination overwrites the tensor.
   Result<Ticket> all_reduce(std::string_view name, TensorView tensor, ReduceOp op);
-  // Slice slice_of(count, rank, size) of the combination takes its place in the tensor; the rest is undefined.
+  // Slice slice_of(count, rank, size) of the combination overwrites that slice of the tensor; the rest is undefined.
   Result<Ticket> reduce_scatter(std::string_view name, TensorView tensor, ReduceOp op);
-  // On the root, the combination takes the tensor's place; on others the tensor is undefined afterwards.
+  // On the root, the combination overwrites the tensor; on other ranks the tensor is undefined afterwards.
   Result<Ticket> reduce(std::string_view name, TensorView tensor, ReduceOp op, int root);
-  // `all` has room for the tensors of all ranks; ours may be in its place there already.
+  // `all` holds the tensors of all ranks; this rank's tensor may already be at its place there.
   Result<Ticket> all_gather(std::string_view name, ConstTensorView tensor, TensorView all);
-  // The same on the root; others give no `all`.
+  // The same on the root; other ranks give no `all`.
   Result<Ticket> gather(std::string_view name, ConstTensorView tensor, TensorView all, int root);
   Result<Ticket> broadcast(std::string_view name, TensorView tensor, int root);
   Result<Ticket> barrier(std::string_view name);
   // Whether all ranks gave the same bytes. `agreed` is written by the end of the operation. Compares 128-bit digests.
   Result<Ticket> consensus(std::string_view name, std::span<const std::byte> bytes, bool& agreed);
 
-  // Returns when the operation has ended, or the generation.
+  // Returns when the operation or its generation has ended.
   virtual Status wait(Ticket ticket) = 0;
-  // Moves everything forward once, without waiting. Whether the operation has ended; it has still to be waited for.
+  // Advances all operations once, without waiting. Returns whether this operation has ended; it must still be waited
+  // for.
   virtual Result<bool> poll(Ticket ticket) = 0;
-  // Ranks that have not started the operation yet: whom everybody waits for.
+  // The ranks that have not started the operation yet, for which all others wait.
   virtual std::vector<int> missing(Ticket ticket) const = 0;
 
-  // From now on an operation that has not ended after so long ends with kIo, and the generation with it. Nothing: it
-  // may take for ever.
+  // From now on an operation that has not ended after this time ends with kIo, and its generation with it. Without a
+  // value there is no limit.
   virtual void limit(std::optional<Seconds> longest) { longest_ = longest; }
 
-  // Where there is a choice of ways: measures them, and takes the fastest from then on. Called by all ranks at the same
-  // place in their programs, with no operation unfinished.
+  // Where there are several algorithms or trees: measures them and uses the fastest from then on. All ranks call it at
+  // the same place in their programs, with no operation unfinished.
   virtual Status measure(Seconds /*budget*/) { return {}; }
   static constexpr Seconds kMeasuringMax{0.045};  // when a job starts
 
-  // Ends the generation for everyone.
+  // Ends the generation for all ranks.
   virtual void revoke() = 0;
   virtual bool revoked() const = 0;
 
  protected:
-  // `agreed` is not null for a consensus only, whose input is a digest that need not live longer than the call.
+  // `agreed` is not null only for a consensus, whose input is a digest that need not outlive the call.
   virtual Result<Ticket> start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
                                bool* agreed) = 0;
-  // The next operation of a name. An error if another name has the same hash.
+  // The next operation of this name. Returns an error if another name has the same hash.
   Result<OperationKey> next_key(std::string_view name);
   const std::string& name_of(OperationKey key) const { return names_.at(key.name).text; }
-  // Whether a wait that found nothing to do since `since` has lasted too long. `since` is set by the first such look.
+  // Whether a wait that has found nothing to do since `since` has lasted too long. The first such call sets `since`.
   bool is_overdue(std::optional<env::Deadline>& since) const;
   Error overdue_error(Ticket ticket) const;
 
@@ -80,7 +81,7 @@ class Collectives {
 };
 
 Status check_root(int root, int ranks);
-// An error for a tensor without memory, and for what check() of descriptors refuses.
+// Returns an error for a tensor without memory, and for what check() of descriptors rejects.
 Status check_request(std::string_view name, const Descriptor& descriptor, const Buffers& buffers, int ranks);
 
 }  // namespace orrery::elastic

@@ -1,5 +1,5 @@
 #pragma once
-// What an operation is. All ranks must describe an operation of the same name in the same way.
+// The description of an operation. All ranks must describe an operation of the same name in the same way.
 
 #include <cstdint>
 #include <string>
@@ -10,14 +10,14 @@
 namespace orrery::elastic {
 
 enum class Collective : std::uint8_t {
-  kAllReduce,      // everyone gets the combination of all tensors
+  kAllReduce,      // every rank gets the combination of all tensors
   kReduceScatter,  // rank r gets slice r of the combination
   kReduce,         // the root gets the combination
-  kAllGather,      // everyone gets all tensors, in rank order
+  kAllGather,      // every rank gets all tensors, in rank order
   kGather,         // the root gets all tensors, in rank order
-  kBroadcast,      // everyone gets the root's tensor
-  kBarrier,        // everyone knows that all have come
-  kConsensus,      // everyone knows whether all have brought the same bytes
+  kBroadcast,      // every rank gets the root's tensor
+  kBarrier,        // returns when all ranks have reached it
+  kConsensus,      // every rank learns whether all gave the same bytes
 };
 std::string_view to_string(Collective collective);
 
@@ -57,14 +57,14 @@ struct Range {
 };
 
 // Slice `rank` of `ranks` of a tensor, in elements: nearly equal, in rank order, cut at multiples of 64 elements so
-// that no two slices share a cache line. Short tensors leave the last ranks nothing.
+// that no two slices share a cache line. If the tensor is short, the slices of the last ranks are empty.
 Range slice_of(std::uint64_t count, int rank, int ranks);
 
-// What rank `rank` combines, in bytes of the tensor; empty where nothing is combined.
+// The part that rank `rank` combines, in bytes of the tensor; empty where nothing is combined.
 Range owned(const Descriptor& descriptor, int rank, int ranks);
-// What rank `rank` gives to those who receive, in bytes of their output.
+// The part that rank `rank` gives to the receiving ranks, in bytes of their output.
 Range published(const Descriptor& descriptor, int rank, int ranks);
-// Whether rank `rank` takes what others publish.
+// Whether rank `rank` receives what others publish.
 bool receives(const Descriptor& descriptor, int rank);
 
 }  // namespace orrery::elastic

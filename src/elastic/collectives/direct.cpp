@@ -40,7 +40,7 @@ void Direct::begin(const Descriptor& descriptor, const Buffers& buffers, int ran
     work_ = {0, descriptor.bytes()};
     if (!receives(descriptor, rank)) copy_from_ = ranks_;
   }
-  // Those who read our tensor; when results are written to us, those who write are the same.
+  // The ranks that read our tensor; where results are written to it, the same ranks write them.
   for (int other = 0; other < ranks_; ++other) {
     if (other == rank) continue;
     const bool touches_ours = descriptor.collective == Collective::kBroadcast ? rank == descriptor.root

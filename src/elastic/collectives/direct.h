@@ -1,12 +1,12 @@
 #pragma once
-// Large operations on tensors that live in the arena: every rank reads and writes the others' tensors in place.
+// Large operations on tensors that are in the arena: every rank reads and writes the others' tensors in place.
 //
-// An all-reduce is one pass: rank r combines slice r of all n tensors, in rank order, and stores the result to all n of
-// them. Per rank S bytes read and S written, no copy, and two waits in all: for everyone's announcement and for
-// everyone's "done". Gathers and broadcasts copy straight from the tensor of the rank that has it: no wait between
-// pieces.
+// An all-reduce is one traversal: rank r combines slice r of all n tensors, in rank order, and stores the result in all
+// n of them. Each rank reads S bytes and writes S, without a copy, and waits twice: for the announcements of all ranks
+// and for their "done". Gathers and broadcasts copy straight from the tensor of the rank that has the data, without a
+// wait between pieces.
 //
-// Whether an operation is direct is decided by the announcements, which all ranks see, so all decide alike.
+// The announcements, which all ranks see, decide whether an operation is direct, so all ranks decide alike.
 
 #include <optional>
 #include <vector>
@@ -17,20 +17,20 @@
 
 namespace orrery::elastic {
 
-// Whether these announced places let the operation be direct.
+// Whether these announced places allow a direct operation.
 bool can_be_direct(const Descriptor& descriptor, const std::vector<std::uint64_t>& places);
 
 class Direct {
  public:
   void begin(const Descriptor& descriptor, const Buffers& buffers, int rank, const std::vector<std::uint64_t>& places);
-  // Ready for another operation.
+  // Resets it for another operation.
   void reset() { done_ = 0; }
-  // Another rank needs our tensor no more, or has written to it all it will. May come before begin().
+  // Another rank no longer needs our tensor, or has finished writing to it. May come before begin().
   void done(int from) { done_ |= 1ULL << from; }
 
-  // Does the next part of the work, at most some hundred microseconds of it. Whether anything was done.
+  // Does the next part of the work, at most some hundred microseconds of it. Returns whether anything was done.
   bool advance(Endpoint& endpoint, const Frame& name, const Staged::Probe& probe);
-  // Whether only room for a frame is missing, if advance() did nothing.
+  // Whether advance() did nothing only because there is no space for a frame.
   bool wants_room() const { return !told_; }
   bool complete() const { return told_ && (done_ & awaited_) == awaited_; }
 

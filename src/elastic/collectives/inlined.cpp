@@ -9,7 +9,7 @@ namespace orrery::elastic {
 
 namespace {
 
-// Slice `range` of all payloads combined, to the same place of the output.
+// Combines slice `range` of all payloads into the same place of the output.
 void combine(const Descriptor& descriptor, std::span<const std::span<const std::byte>> payloads, Range range,
              const Buffers& buffers) {
   std::array<const void*, kReduceInputsMax> inputs{};

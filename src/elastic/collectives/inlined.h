@@ -1,8 +1,8 @@
 #pragma once
 // Small operations: every announcement carries the rank's whole tensor, and every rank computes the result itself.
 //
-// One step. Each rank writes S bytes once and reads (n−1)·S: for small S the least time there is, because nobody waits
-// twice. S is one rank's tensor in bytes, n the number of ranks.
+// There is one step. Each rank writes S bytes once and reads (n−1)·S; for small S no algorithm is faster, because no
+// rank waits twice. S is one rank's tensor in bytes, n the number of ranks.
 
 #include <cstddef>
 #include <span>
@@ -11,10 +11,11 @@
 
 namespace orrery::elastic {
 
-// What rank `rank` has to announce with the operation: its tensor, or nothing if nobody reads it.
+// What rank `rank` announces with the operation: its tensor, or nothing if no rank reads it.
 std::span<const std::byte> inline_payload(const Descriptor& descriptor, int rank, const Buffers& buffers);
 
-// Computes the result of `rank` once every rank's payload is there. Payloads must have the size of inline_payload().
+// Computes the result of `rank` once the payloads of all ranks have arrived. Payloads must have the size of
+// inline_payload().
 void finish_inlined(const Descriptor& descriptor, int rank, std::span<const std::span<const std::byte>> payloads,
                     const Buffers& buffers);
 

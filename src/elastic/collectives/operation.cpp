@@ -122,7 +122,7 @@ void Operation::return_early(std::uint32_t& early_blocks) {
 void Operation::decide(Endpoint& endpoint, std::uint32_t& early_blocks) {
   if (all_announced()) return_early(early_blocks);
   if (mode_ != Mode::kUndecided) return;
-  // Nobody can be direct on our private tensor, so its first pieces need not wait for the others.
+  // Our tensor is private, so the operation cannot be direct, and its first pieces need not wait for the other ranks.
   const bool surely_staged =
       reduces(descriptor_.collective) && places_[static_cast<std::size_t>(rank_)] == kPrivatePlace;
   if (descriptor_.bytes() <= endpoint.limits().inline_bytes) {
@@ -168,7 +168,7 @@ Result<bool> Operation::advance(Endpoint& endpoint, std::uint32_t& early_blocks,
   return staged_moved || ended_;
 }
 
-// With the payload of rank `last`, which is not among those that were kept.
+// The payload of rank `last` is not among the kept ones.
 void Operation::finish_inline(int last, std::span<const std::byte> payload) {
   std::array<std::span<const std::byte>, kSlotsMax> all;
   const auto payloads = std::span(all).first(static_cast<std::size_t>(ranks_));

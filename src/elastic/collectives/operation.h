@@ -1,9 +1,10 @@
 #pragma once
-// One operation as one rank sees it: who has announced it, whether all mean the same, and how far it is.
+// One operation as one rank sees it: which ranks have announced it, whether their descriptions agree, and how far it
+// is.
 //
-// An operation begins to exist with the first announcement, ours or another rank's, whichever comes first. It ends for
-// its caller with a result or an error, and is forgotten when, besides, every rank has announced it: late announcements
-// of an operation that failed must still find it.
+// An operation begins to exist with the first announcement, our own or another rank's. It ends for its caller with a
+// result or an error. It is forgotten once, besides, every rank has announced it: late announcements of an operation
+// that failed must still find it.
 
 #include <optional>
 #include <string>
@@ -21,21 +22,22 @@ class Operation {
  public:
   // Rank `rank` of `ranks`.
   Operation(int rank, int ranks);
-  // Makes it a new operation; memory is kept for it.
+  // Resets it to a new operation and keeps its memory.
   void reset(OperationKey key);
 
-  // This rank starts it. `agreed` is written when a consensus ends, whose input is copied; null otherwise.
+  // This rank starts it. `agreed` is written when a consensus ends, whose input is copied; it is null otherwise.
   void start(const Descriptor& descriptor, const Buffers& buffers, std::uint64_t place, bool* agreed);
-  // Another rank has started it, with its tensor if that is small; if that was all it waited for, it ends here and now.
-  // An error if the frame contradicts itself.
+  // Another rank has started it, and sends its tensor along if that is small. If this was the last missing rank, a
+  // small operation ends at once. Returns an error if the frame contradicts itself.
   Status announced(int from, const Frame& frame, std::span<const std::byte> payload, std::uint64_t inline_max);
   void arrived(const Staged::Piece& piece, Endpoint& endpoint);
   void done(int from) { direct_.done(from); }
 
-  // Tells the others that it has been started here. False if there is no room for that now.
+  // Tells the other ranks that it has been started here. Returns false if there is no space for the frame now.
   bool announce(Endpoint& endpoint, const Staged::Probe& probe);
-  // Once announced: does what can be done now. Whether anything was; an error if a peer sent what it should not. Until
-  // all have announced, at most `early_blocks` blocks are spent; they are counted down, and up again when all have.
+  // Does what can be done now, once announced. Returns whether anything was done, or an error if a peer sent a wrong
+  // frame. Until all ranks have announced, it spends at most `early_blocks` blocks, counts them down, and counts them
+  // up again when all have announced.
   Result<bool> advance(Endpoint& endpoint, std::uint32_t& early_blocks, const Staged::Probe& probe);
 
   const OperationKey& key() const { return key_; }
@@ -43,17 +45,18 @@ class Operation {
   bool has_announced(int rank) const { return (announced_ >> rank & 1) != 0; }
   bool all_announced() const { return announced_ == everyone_; }
   bool has_ended() const { return ended_; }
-  // Whether it waits for blocks or room that others have to give back.
+  // Whether it waits for blocks or space that other ranks have to give back.
   bool wants_room() const;
-  // Gives back the blocks of others that it holds without need.
+  // Gives back the blocks of other ranks that it holds without need.
   void relieve(Endpoint& endpoint) { staged_.relieve(endpoint); }
   // Why it failed, if it did; `name` is for the message.
   Status outcome(std::string_view name) const;
 
-  // For its session: on the list of those that have something to do; a ticket is out.
+  // Fields of the session: whether it is on the list of operations with work to do; whether its ticket is not yet
+  // waited for.
   bool is_queued = false, is_awaited = false;
   std::uint64_t started_as = 0;  // number of operations that the session had started before
-  // Bytes of ours that others may have to keep.
+  // Bytes of ours that other ranks may have to keep.
   std::uint64_t inline_held(std::uint64_t inline_max) const;
 
  private:
@@ -70,7 +73,7 @@ class Operation {
   OperationKey key_{};
 
   std::optional<Descriptor> mine_{};
-  Descriptor descriptor_{};  // of the first who announced
+  Descriptor descriptor_{};  // of the first rank that announced
   int first_ = -1;
   std::optional<Descriptor> other_{};  // a different one
   int other_rank_ = -1;
@@ -86,7 +89,7 @@ class Operation {
   Mode mode_ = Mode::kUndecided;
   Staged staged_;
   Direct direct_;
-  std::uint32_t early_used_ = 0;  // blocks spent before everyone had announced
+  std::uint32_t early_used_ = 0;  // blocks spent before all ranks had announced
 };
 
 }  // namespace orrery::elastic

@@ -45,7 +45,7 @@ void Staged::begin(const Descriptor& descriptor, const Buffers& buffers, int ran
   for (int from = 0; from < ranks; ++from) {
     if (from != rank) to_take_bytes_ += published(descriptor, from, ranks).size();
   }
-  // What we would publish to ourselves.
+  // The pieces that we would publish to ourselves.
   const Range own = published(descriptor, rank, ranks);
   if (!reduces(descriptor.collective) && own.size() > 0 && buffers.input != buffers.output + own.begin) {
     copy(buffers.output + own.begin, buffers.input, own.size());
@@ -164,7 +164,7 @@ bool Staged::combine(Endpoint& endpoint, const Frame& name, const Probe& probe) 
       inputs[static_cast<std::size_t>(from)] =
           from == rank_ ? buffers_.input + part.begin : input(endpoint, first + static_cast<std::uint64_t>(from), from);
     }
-    // With a block at hand, the result is written there in the same pass; otherwise publish() copies it later.
+    // If a block is available, the same traversal writes the result there; otherwise publish() copies it later.
     const auto block = published_ == combined_ && published_ < to_publish_ ? endpoint.free_block() : std::nullopt;
     void* const outputs[] = {buffers_.output + part.begin, block ? endpoint.block(*block) : nullptr};
     reduce(descriptor_.type, descriptor_.op, std::span(inputs).first(static_cast<std::size_t>(ranks_)),
@@ -225,7 +225,7 @@ Result<bool> Staged::advance(Endpoint& endpoint, const Frame& name, std::uint32_
   if (early != nullptr) return reduces(descriptor_.collective) && scatter(endpoint, name, early, probe);
   bool moved = !inbox_.empty();
   ORRERY_TRY_VOID(sort_inbox(endpoint, probe));
-  // Results first: they free others' blocks and end the operation.
+  // Results come first: they free the blocks of other ranks and end the operation.
   moved = combine(endpoint, name, probe) || moved;
   moved = publish(endpoint, name, probe) || moved;
   if (reduces(descriptor_.collective)) moved = scatter(endpoint, name, nullptr, probe) || moved;

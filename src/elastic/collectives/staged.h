@@ -1,20 +1,20 @@
 #pragma once
-// Large operations on private memory: tensors go through blocks of shared memory, in pieces, as a pipeline.
+// Large operations on private memory: tensors pass through blocks of shared memory, in pieces, as a pipeline.
 //
 //   1. scatter   each rank copies slice j of its tensor to blocks and lends them to rank j, for all j but itself
 //   2. combine   rank j combines the pieces of slice j from all ranks, in rank order, into its own memory
-//   3. publish   and in the same pass to blocks, which it lends to all who receive
-//   4. take      the others copy them to their memory
+//   3. publish   in the same traversal it writes them to blocks, which it lends to all receiving ranks
+//   4. take      the other ranks copy them to their memory
 //
 // Gathers and broadcasts have steps 3 and 4 only. No step waits for a whole tensor: piece k is combined while k+1 is
 // copied. Traffic of an all-reduce per rank, S bytes and n ranks: (n−1)/n·S copied in, S read and 2·S/n written to
 // combine and publish, (n−1)/n·S taken.
 //
-// No deadlock by lack of blocks: results are taken without a block of one's own, and a rank that has nothing else to do
-// copies the pieces it cannot combine yet to its own memory and gives the blocks back (relieve). So every lent block
-// comes back, whatever else is going on; the price is at most (n−1)/n·S bytes of memory per operation, in the rare
-// case. Until all ranks have announced an operation, only a limited number of blocks is spent on it (`early`), because
-// its readers may look late.
+// A lack of blocks cannot cause a deadlock: taking results needs no block of one's own, and a rank that has nothing
+// else to do copies the pieces it cannot combine yet to its own memory and gives the blocks back (relieve). So every
+// lent block comes back in all cases; the price is at most (n−1)/n·S bytes of memory per operation, in the rare case.
+// Until all ranks have announced an operation, only a limited number of blocks is spent on it (`early`), because its
+// readers may start late.
 
 #include <optional>
 #include <unordered_map>
@@ -30,10 +30,10 @@ class Staged {
   using Probe = std::function<void(CutPoint)>;
   // Called once, when the operation is known to be staged.
   void begin(const Descriptor& descriptor, const Buffers& buffers, int rank, int ranks, std::uint64_t block_bytes);
-  // Ready for another operation.
+  // Resets it for another operation.
   void reset();
 
-  // A piece for us has come, possibly before begin().
+  // A piece for this rank has arrived, possibly before begin().
   struct Piece {
     int from = 0;
     FrameKind kind = FrameKind::kScatter;
@@ -43,11 +43,12 @@ class Staged {
   };
   void arrived(const Piece& piece) { inbox_.push_back(piece); }
 
-  // Does what can be done now; whether anything was. With `early` it only scatters, to at most that many blocks, and
-  // counts them down. An error if a piece is not one that the operation has. `probe` may be empty.
+  // Does what can be done now and returns whether anything was done. With `early` it only scatters, to at most that
+  // many blocks, and counts them down. Returns an error if a piece does not belong to the operation. `probe` may be
+  // empty.
   Result<bool> advance(Endpoint& endpoint, const Frame& name, std::uint32_t* early, const Probe& probe);
   bool complete() const;
-  // Gives back the blocks of pieces that have to wait for others.
+  // Gives back the blocks of pieces that have to wait for other ranks.
   void relieve(Endpoint& endpoint);
   // Gives all pieces back unread.
   void drop(Endpoint& endpoint);
@@ -61,7 +62,7 @@ class Staged {
   Status sort_inbox(Endpoint& endpoint, const Probe& probe);
   Status take(Endpoint& endpoint, const Piece& piece);
   bool combine(Endpoint& endpoint, const Frame& name, const Probe& probe);
-  // Lends the next piece to publish, which is in the block; false if there is no room for the news.
+  // Lends the next piece to publish, which is in the block; false if there is no space for the frame.
   bool send_published(Endpoint& endpoint, const Frame& name, std::uint32_t block);
   bool publish(Endpoint& endpoint, const Frame& name, const Probe& probe);
   void skip_finished_targets();
@@ -75,7 +76,7 @@ class Staged {
 
   std::uint64_t scatter_round_ = 0, scatter_rounds_ = 0;  // piece index
   int scatter_step_ = 1;                                  // target is rank + step
-  std::vector<std::uint32_t> inputs_;                     // [piece · ranks + from]: block + 1, or that it is kept
+  std::vector<std::uint32_t> inputs_;                     // [piece · ranks + from]: block + 1, or a mark of a copy
   std::vector<std::uint32_t> inputs_count_;               // [piece]
   std::unordered_map<std::uint64_t, std::vector<std::byte>> kept_;  // copies of inputs, by the same index
   std::uint64_t combined_ = 0, to_combine_ = 0;                     // pieces

@@ -1,5 +1,5 @@
 #pragma once
-// What tells one operation of a session from all others.
+// The key that distinguishes one operation of a session from all others.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ struct OperationKeyHash {
   std::size_t operator()(const OperationKey& key) const { return key.name * 31 + key.sequence; }
 };
 
-// An operation that was started. Every ticket has to be waited for, once.
+// An operation that was started. Every ticket must be waited for exactly once.
 struct Ticket {
   OperationKey key{};
 };

@@ -1,10 +1,10 @@
 #pragma once
-// How far a job has come in its data. The cursor is part of what a step commits, so whatever happens to workers, every
-// sample is used exactly once per epoch over the data.
+// How far a job has come in its data. The cursor is part of what a step commits, so every sample is used exactly once
+// per epoch over the data, even if workers die, join or leave.
 //
 //   position of step:   [offset, offset + batch), cut at the end of the epoch
 //   order of samples:   Permutation of the epoch
-//   ranks:              consecutive parts of it, by what each can take (uneven is fine)
+//   ranks:              consecutive parts of it, in proportion to the shares of the ranks (which may be uneven)
 
 #include <cstdint>
 #include <span>
@@ -24,7 +24,7 @@ struct DataCursor {
   friend bool operator==(const DataCursor&, const DataCursor&) = default;
 };
 
-// Refuses a cursor outside its data set.
+// Rejects a cursor outside its data set.
 Status check(const DataCursor& cursor);
 
 // Positions of the permuted data.
@@ -34,12 +34,12 @@ struct DataRange {
   friend bool operator==(const DataRange&, const DataRange&) = default;
 };
 
-// What a step of `batch` samples uses, at least one and at most what is left of the epoch, and the cursor after it.
+// The samples of a step of `batch`, at least one and at most the remainder of the epoch, and the cursor after it.
 DataRange next_batch(const DataCursor& cursor, std::uint64_t batch);
 DataCursor advanced(const DataCursor& cursor, std::uint64_t batch);
 
-// The batch cut into consecutive parts, one per rank, in proportion to `shares`, rounded so that all is used. At least
-// one share is positive.
+// The batch cut into consecutive parts, one per rank, in proportion to `shares`, rounded so that every sample is used.
+// At least one share is positive.
 std::vector<DataRange> split_batch(const DataRange& batch, std::span<const std::uint64_t> shares);
 
 // The order of samples in the cursor's epoch.

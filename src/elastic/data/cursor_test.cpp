@@ -19,7 +19,7 @@ RC_GTEST_PROP(Permutation, HasEverySampleOnce, ()) {
 TEST(Permutation, IsShuffledAndDiffersBySeed) {
   constexpr std::uint64_t kSamples = 60'000;
   const Permutation a(kSamples, 1), b(kSamples, 2);
-  // Of a random order, one sample is expected to stay where it is; neighbours are n/3 apart on average.
+  // In a random order one sample is expected to stay where it is; neighbours are n/3 apart on average.
   int fixed = 0, same = 0;
   double jumps = 0;
   for (std::uint64_t i = 0; i + 1 < kSamples; ++i) {

@@ -1,8 +1,8 @@
 #pragma once
-// A shuffled order of n samples that needs no list: sample(i) is computed, the same on every machine.
+// A shuffled order of n samples without a stored list: sample(i) is computed, the same on every machine.
 //
-// A Feistel network of four rounds over the smallest even number of bits that holds n − 1, keyed by the seed; values of
-// n and above are encrypted again until they are below (fewer than four times on average).
+// It is a Feistel network of four rounds over the smallest even number of bits that holds n − 1, keyed by the seed;
+// values of n and above are encrypted again until they are below n (fewer than four times on average).
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@ class Permutation {
   // n > 0.
   Permutation(std::uint64_t n, std::uint64_t seed);
 
-  // Which sample is at `position`, below n; each sample at exactly one.
+  // The sample at `position`, which is below n; each sample is at exactly one position.
   std::uint64_t sample(std::uint64_t position) const;
   std::uint64_t size() const { return n_; }
 

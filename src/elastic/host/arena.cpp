@@ -52,7 +52,7 @@ Result<ArenaBuffer> Arena::allocate(std::size_t bytes) {
     return buffer;
   }
   return Error::unavailable(
-      fmt::format("no room for {} bytes in the arena; {} are free in {} holes", bytes, free_bytes(), holes_.size()));
+      fmt::format("no space for {} bytes in the arena; {} are free in {} holes", bytes, free_bytes(), holes_.size()));
 }
 
 std::uint64_t Arena::free_bytes() const {

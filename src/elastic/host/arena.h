@@ -1,7 +1,8 @@
 #pragma once
 // Tensors in memory that all ranks of the host reach directly: collectives on them copy nothing.
 //
-// Each process hands out its own part. A tensor keeps its place over membership changes, until its buffer is destroyed.
+// Each process allocates from its own part. A tensor keeps its place over membership changes, until its buffer is
+// destroyed.
 
 #include <cstddef>
 #include <map>
@@ -33,7 +34,7 @@ class ArenaBuffer {
   std::size_t size_ = 0;
 };
 
-// Not thread-safe: used by the thread of its lease. First fit.
+// Not thread-safe: used by the thread of its slot lease. First fit.
 class Arena {
  public:
   explicit Arena(SlotLease& lease);
@@ -42,9 +43,9 @@ class Arena {
   Result<ArenaBuffer> allocate(std::size_t bytes);
   std::uint64_t free_bytes() const;
 
-  // Names a buffer for other ranks of the host, whose arenas are elsewhere in their memory.
+  // Names a buffer for other ranks of the host, which map the arenas at other addresses.
   std::uint64_t place_of(const ArenaBuffer& buffer) const;
-  // Where the `bytes` at a place that another rank named are here. kInvalidArgument outside of all arenas.
+  // The address here of the `bytes` at a place that another rank named. kInvalidArgument outside of all arenas.
   Result<std::byte*> at(std::uint64_t place, std::size_t bytes) const;
 
  private:

@@ -23,7 +23,7 @@ void Backoff::spend(std::uint32_t looks) const {
     return;
   }
 #if defined(__x86_64__)
-  _mm_pause();  // tells the processor that we only wait
+  _mm_pause();  // tells the processor that this is a spin loop
 #endif
 }
 

@@ -1,9 +1,9 @@
 #pragma once
-// How to wait for another process: look again at once, let others run, or sleep.
+// How to wait for another process: spin, yield, or sleep.
 //
-// With a core for every rank, looking again is fastest: news arrives within a microsecond and sleeping costs several.
-// With fewer cores than ranks, whoever we wait for may need our core, so we give it away at once. In both cases a wait
-// that lasts ends in sleep: training processes have better uses for a core.
+// With a core for every rank, spinning is fastest: news arrives within a microsecond, and sleeping costs several. With
+// fewer cores than ranks, the process that we wait for may need our core, so we yield at once. In both cases a long
+// wait ends in sleep, because training processes have better uses for a core.
 
 #include <cstdint>
 
@@ -16,7 +16,7 @@ class Backoff {
 
   // Whether it is time to sleep, when nothing has happened for `looks` looks.
   bool is_over(std::uint32_t looks) const { return looks >= spins_ + yields_; }
-  // Spends a moment: looks again at once, or lets others run. Precondition: !is_over(looks).
+  // Spins or yields once. Precondition: !is_over(looks).
   void spend(std::uint32_t looks) const;
 
  private:

@@ -13,8 +13,8 @@ namespace orrery::elastic {
 
 namespace {
 
-constexpr int kFramesPerCall = 64;  // of one peer, before others have their turn
-// A sleeper looks by itself this often: the one wake-up at a peer's end may go to a process that is stopped.
+constexpr int kFramesPerCall = 64;  // of one peer, before the next peer's turn
+// A sleeper checks by itself this often: the one wake-up at a peer's end may go to a process that is stopped.
 constexpr Seconds kSleepMax{0.02};
 
 std::vector<int> others(const std::vector<int>& workers, int me) {
@@ -79,7 +79,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(SlotLease& lease, const Endpoin
 
 Endpoint::~Endpoint() {
   segment_.control(slot()).generation.store(0, std::memory_order_seq_cst);
-  // Anyone may wait for us to be gone, also those who are no workers.
+  // Other processes, workers or not, may wait for our end.
   for (int other = 0; other < segment_.options().slots; ++other) ring_bell(segment_, other, Sleep::kForFrames);
 }
 
@@ -148,7 +148,7 @@ bool Endpoint::send(Frame frame, std::span<const std::byte> payload) {
 }
 
 void Endpoint::wake_all() {
-  // Orders frames before the look at who sleeps; a sleeper does the reverse.
+  // Orders the frames before the check for sleepers; a sleeper does the reverse.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   tell_all(Sleep::kForFrames);
   has_posted_ = false;
@@ -186,7 +186,7 @@ Result<int> Endpoint::receive(const Take& take) {
 std::optional<std::uint32_t> Endpoint::free_block() {
   if (has_no_block_) return std::nullopt;
   SlotControl& control = segment_.control(slot());
-  // Always the first: memory that was used a moment ago is still in the caches.
+  // Always takes the first: memory that was used a moment ago is still in the caches.
   for (std::uint32_t index = 0; index < limits_.blocks; ++index) {
     if (control.loans[index].readers.load(std::memory_order_acquire) == 0) return index;
   }
@@ -233,7 +233,7 @@ void Endpoint::rest(std::uint32_t looks, bool wants_room, const std::function<bo
   for (const int worker : workers_) {
     if (worker == slot()) continue;
     const FutexWait end = wait_for_end(segment_, worker);
-    // Read after the word: whatever ends the worker now changes the word from what we sleep on.
+    // Read after the word: an event that ends the worker now changes the word from the value that we sleep on.
     if (life_of(segment_, worker) == Life::kAlive) waits[count++] = end;
     everyone_lives = everyone_lives && life_of(segment_, worker) != Life::kDead;
   }

@@ -1,9 +1,9 @@
 #pragma once
-// One rank's connection to the other ranks of an generation on one host: frames out and in, blocks that are lent,
-// tensors in arenas, and whether everyone is still there.
+// One rank's connection to the other ranks of a generation on one host: frames out and in, blocks that are lent,
+// tensors in arenas, and whether all ranks are still alive.
 //
-// Opening is a rendezvous: it returns when all workers have opened the same generation and nobody is in an older one
-// any more. From then on no memory of an older generation is touched, so rings, blocks and arenas need no second copy.
+// Opening is a rendezvous: it returns when all workers have opened the same generation and none is in an older one any
+// more. From then on no memory of an older generation is touched, so rings, blocks and arenas need no second copy.
 
 #include <functional>
 #include <memory>
@@ -21,7 +21,7 @@ struct EndpointOptions {
   std::uint64_t generation = 1;         // above every earlier one
   std::vector<int> workers;             // slots in rank order; ours is among them
   Seconds open_max{30};                 // the longest time to wait for the other workers
-  std::function<Status()> meanwhile{};  // called now and then while waiting for them; its error ends the waiting
+  std::function<Status()> meanwhile{};  // called now and then while waiting for them; its error ends the wait
 };
 
 enum class Peer {
@@ -32,7 +32,7 @@ enum class Peer {
 
 class Endpoint {
  public:
-  // kUnavailable if the generation is or gets revoked, or if not everyone has come in time.
+  // kUnavailable if the generation is or gets revoked, or if a worker has not come in time.
   static Result<std::unique_ptr<Endpoint>> open(SlotLease& lease, const EndpointOptions& options);
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
@@ -43,18 +43,18 @@ class Endpoint {
   std::uint64_t generation() const { return generation_; }
   const FrameLimits& limits() const { return limits_; }
 
-  // To all other ranks. False if a slow reader leaves no room now; try again after reading. The generation is filled
-  // in.
+  // Sends to all other ranks. Returns false if a slow reader leaves no space now; try again after reading. The
+  // generation is filled in.
   bool send(Frame frame, std::span<const std::byte> payload = {});
-  // The same, but those who sleep are woken only by the receive() that must follow: until then the lines of the frame
+  // The same, but sleeping ranks are woken only by the receive() that must follow: until then the lines of the frame
   // can travel while we read.
   bool post(Frame frame, std::span<const std::byte> payload);
-  // Hands frames that have come to `take`, a bounded number per call. Returns how many; an error of `take` or a damaged
-  // frame ends it.
+  // Passes frames that have arrived to `take`, a bounded number per call. Returns their number; an error of `take` or a
+  // damaged frame ends it.
   using Take = std::function<Status(int from, const Frame& frame, std::span<const std::byte> payload)>;
   Result<int> receive(const Take& take);
 
-  // A block of ours that nobody reads, if there is one; when there was none, there is none until receive(). It is ours
+  // A block of ours that no rank reads, if there is one; if there was none, there is none until receive(). It is ours
   // again when all `readers` have released it; a block that is never lent is free at once.
   std::optional<std::uint32_t> free_block();
   std::byte* block(std::uint32_t index) { return segment_.block(slot(), index); }
@@ -62,7 +62,7 @@ class Endpoint {
   const std::byte* peer_block(int from, std::uint32_t index) { return segment_.block(slot_of(from), index); }
   void release(int from, std::uint32_t index);
 
-  // The place of memory in the arenas, the same number for all ranks; kPrivatePlace if it is elsewhere.
+  // The place of memory in the arenas, the same number for all ranks; kPrivatePlace for other memory.
   std::uint64_t place_of(const void* data, std::uint64_t bytes) const;
   std::byte* at_place(std::uint64_t place) { return segment_.arenas() + place; }
 
@@ -72,8 +72,8 @@ class Endpoint {
 
   // Whether rest() would sleep.
   bool would_sleep(std::uint32_t looks) const { return backoff_.is_over(looks); }
-  // Spends a moment after `looks` looks without news. `wants_room`: also wakes up when others have read or released.
-  // `look` is called once more before sleeping and says whether there is news.
+  // Waits a moment after `looks` looks without news. `wants_room`: also wakes up when others have read or released.
+  // `look` is called once more before sleeping and returns whether there is news.
   void rest(std::uint32_t looks, bool wants_room, const std::function<bool()>& look);
 
  private:
@@ -98,7 +98,7 @@ class Endpoint {
   std::optional<FrameRingWriter> writer_;
   std::vector<std::optional<FrameRingReader>> readers_;  // by rank; none for ourselves
   bool has_no_block_ = false;                            // when last looked, since receive()
-  bool has_posted_ = false;                              // frames for which nobody was woken yet
+  bool has_posted_ = false;                              // frames for which no rank was woken yet
 };
 
 }  // namespace orrery::elastic

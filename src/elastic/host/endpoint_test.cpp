@@ -8,7 +8,7 @@
 namespace orrery::elastic {
 namespace {
 
-// Two ranks with open endpoints; the second is asleep as far as the first can see, and stays so while `work` runs.
+// Two ranks with open endpoints; the second is marked as asleep, and stays so while `work` runs.
 void beside_a_sleeper(const std::function<void(Endpoint& endpoint, SlotControl& sleeper)>& work) {
   const auto segment = *Segment::create(tight_segment(2));
   const EndpointOptions options = {.generation = 1, .workers = first_slots(2)};
@@ -51,7 +51,7 @@ TEST(Endpoint, ASleeperIsWokenBySendingAtOnce) {
   });
 }
 
-TEST(Endpoint, NobodyIsWokenWithoutNews) {
+TEST(Endpoint, NoRankIsWokenWithoutNews) {
   beside_a_sleeper([](Endpoint& endpoint, SlotControl& sleeper) {
     const std::uint32_t bell = sleeper.bell.load();
     ASSERT_TRUE(endpoint.receive(kTakeNothing));

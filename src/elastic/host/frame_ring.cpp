@@ -11,7 +11,7 @@ namespace orrery::elastic {
 
 namespace {
 
-// The kind of a frame that only fills the end of the ring; its offset says how many lines.
+// The kind of a frame that only fills the end of the ring; its offset is the number of lines.
 constexpr auto kSkip = static_cast<FrameKind>(0xff);
 
 std::uint64_t lines_of(std::uint64_t payload_bytes) {

@@ -1,13 +1,13 @@
 #pragma once
 // A ring of frames that one rank writes and all others read.
 //
-// The ring is cut into lines of 64 bytes. A frame takes one line, its payload those that follow; it never wraps around
-// the end. The first word of a line is a stamp: its position + 1, written last, so that a reader needs to look at
-// nothing but the line where the next frame will be. Before a frame is stamped, the stamp of the line after it is
-// cleared, so that old payload is never taken for a frame.
+// The ring consists of lines of 64 bytes. A frame takes one line, its payload those that follow; it never wraps around
+// the end. The first word of a line is a stamp: its position + 1, written last, so that a reader needs to look only at
+// the line where the next frame will be. Before a frame is stamped, the stamp of the line after it is cleared, so that
+// old payload is never taken for a frame.
 //
-// A reader publishes how far it has read in its own line. The writer does not pass the slowest reader: what does not
-// fit has to wait (credit, not memory).
+// A reader publishes how far it has read in its own line. The writer does not pass the slowest reader: a frame that
+// does not fit has to wait (credit, not memory).
 
 #include <optional>
 #include <span>
@@ -20,10 +20,10 @@ namespace orrery::elastic {
 
 class FrameRingWriter {
  public:
-  // `readers` are slots. The ring must not be in use by anyone; it is emptied.
+  // `readers` are slots. No process may be using the ring; it is emptied.
   FrameRingWriter(Segment& segment, int slot, std::vector<int> readers);
 
-  // Whether there was room for the frame and its payload.
+  // Returns false if there is no space for the frame and its payload.
   bool send(const Frame& frame, std::span<const std::byte> payload);
 
  private:
@@ -48,7 +48,7 @@ class FrameRingReader {
     Frame frame;
     std::span<const std::byte> payload;  // valid until pop()
   };
-  // The next frame, if there is one. An error if the ring holds what no writer writes.
+  // The next frame, if there is one. Returns an error if the ring holds what no writer writes.
   Result<std::optional<Received>> peek();
   void pop();
 

@@ -32,7 +32,7 @@ std::vector<std::byte> payload_of(std::uint64_t number, std::size_t bytes) {
   return payload;
 }
 
-// Frames of any size come to both readers unchanged and in order, however they take turns.
+// Frames of any size reach both readers unchanged and in order, in whatever order the readers read.
 RC_GTEST_PROP(FrameRing, EveryReaderGetsEveryFrameInOrder, ()) {
   const auto segment = make_segment();
   FrameRingWriter writer(*segment, 0, {1, 2});
@@ -111,7 +111,7 @@ TEST(FrameRing, ReaderAndWriterMayRunAtTheSameTime) {
   other.join();
 }
 
-// Whatever is in the ring, reading it ends: with a frame inside the ring, nothing, or an error.
+// Whatever the ring holds, reading it ends: with a frame inside the ring, with nothing, or with an error.
 RC_GTEST_PROP(FrameRing, ADamagedRingIsAnErrorAtWorst, ()) {
   const auto segment = make_segment();
   FrameRingWriter writer(*segment, 0, {1});

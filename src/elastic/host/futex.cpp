@@ -44,7 +44,7 @@ void futex_wait_any(std::span<const FutexWait> waits, Seconds timeout) {
   }
   const timespec end = monotonic_after(timeout);
   if (::syscall(SYS_futex_waitv, words.data(), waits.size(), 0, &end, CLOCK_MONOTONIC) >= 0 || errno != ENOSYS) return;
-  // Before Linux 5.16: the first word, and a look at the others often enough.
+  // Before Linux 5.16: sleeps on the first word, and checks the others often enough.
   const timespec wait = to_timespec(std::min(timeout, Seconds(0.001)));
   ::syscall(SYS_futex, waits[0].word, FUTEX_WAIT, waits[0].seen, &wait, nullptr, 0);
 }

@@ -28,10 +28,10 @@ struct Stream {
   env::FileDescriptor pipe;
   int to = STDOUT_FILENO;
   std::string prefix{};
-  std::string line{};  // without its end so far
+  std::string line{};  // an unfinished line so far
   bool lost_some = false;
 
-  // What could not be written is lost: printers must not notice.
+  // Text that cannot be written is lost: the printing processes must not notice.
   bool write_out(std::string_view text) const { return env::write_all(to, text); }
 
   void take(std::string_view bytes) {
@@ -45,7 +45,7 @@ struct Stream {
     lost_some = !write_out(out) || lost_some;
   }
 
-  // False at the end.
+  // Returns false at the end.
   bool read_some() {
     std::array<char, 1 << 16> chunk;
     const ssize_t got = ::read(pipe.get(), chunk.data(), chunk.size());
@@ -59,7 +59,7 @@ struct Stream {
   }
 };
 
-// A message with two pipes. False when there will be none any more.
+// Receives a message with two pipes. Returns false when there will be no more.
 bool receive_streams(int control, std::list<Stream>& into) {
   std::array<char, kPrefixBytesMax> prefix{};
   iovec bytes{.iov_base = prefix.data(), .iov_len = prefix.size()};
@@ -82,10 +82,10 @@ bool receive_streams(int control, std::list<Stream>& into) {
 }
 
 [[noreturn]] void forward_until_all_ended(int control, int output, int error) {
-  // Ours alone: signals of the terminal are for the launcher, and names and memory of the job end with it.
+  // A session of our own: signals of the terminal are for the launcher, and names and memory of the job end with it.
   ::setsid();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_IGN);
-  // Copies first: one of them may have the number of the other.
+  // Copies first: one descriptor may have the number of the other.
   const int output_copy = ::dup(output), error_copy = ::dup(error);
   ::dup2(output_copy, STDOUT_FILENO);
   ::dup2(error_copy, STDERR_FILENO);
@@ -140,7 +140,7 @@ bool LogForwarder::close() {
   env::RealClock clock;
   int status = 0;
   pid_t ended = 0;
-  // Whoever still has our pipes, like a helper that a process left behind, keeps it; it ends with that one.
+  // If another process still has our pipes, such as a helper that a worker left behind, it ends with that process.
   while ((ended = ::waitpid(process_, &status, WNOHANG)) == 0 && !deadline.passed()) clock.sleep(Seconds(0.001));
   return ended != process_ || status == 0;
 }

@@ -1,9 +1,9 @@
 #pragma once
-// Carries what processes print to our standard output and error, or elsewhere, whole lines with the printer's name
-// before each.
+// Forwards what processes print to our standard output and error, or elsewhere, in whole lines with the name of the
+// process before each.
 //
-// A process of its own does the work. So it goes on when the launcher is killed, until the last printer has closed its
-// output: nobody who trains ever meets a closed pipe. It ends by itself.
+// A process of its own does this. So it continues when the launcher is killed, until the last process has closed its
+// output: no worker ever writes to a closed pipe. It ends by itself.
 
 #include <memory>
 #include <string>
@@ -13,12 +13,12 @@
 
 namespace orrery::elastic {
 
-// Where a process prints to. Given to it as standard output and error, then closed here.
+// The pipes that a process prints to. They become its standard output and error, and are then closed here.
 struct PrintEnds {
   env::FileDescriptor output, error;
 };
 
-// Writes all of `text` to our standard output or error. False if some of it could not be written.
+// Writes all of `text` to our standard output or error. Returns false if some of it could not be written.
 bool print(std::string_view text, bool is_error);
 
 class LogForwarder {
@@ -29,8 +29,8 @@ class LogForwarder {
   LogForwarder(const LogForwarder&) = delete;
   LogForwarder& operator=(const LogForwarder&) = delete;
 
-  // Waits, a moment at most, until everything that was printed so far is out. False if some of it could not be written:
-  // a full disk, a reader that is gone. Nothing can be added afterwards.
+  // Waits briefly until everything that was printed so far is written. Returns false if some of it could not be
+  // written, because of a full disk or a reader that is gone. Nothing can be added afterwards.
   bool close();
 
   // Lines begin with `prefix`, at most 64 bytes.

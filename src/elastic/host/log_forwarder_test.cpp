@@ -9,7 +9,7 @@
 namespace orrery::elastic {
 namespace {
 
-// What comes out on standard output while `work` runs.
+// What is written to standard output while `work` runs.
 template <class Work>
 std::string output_of(Work work) {
   std::fflush(stdout);
@@ -27,7 +27,7 @@ void print(const env::FileDescriptor& to, std::string_view text) {
   ASSERT_EQ(::write(to.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
-TEST(LogForwarder, LinesComeOutWholeWithWhoPrintedThem) {
+TEST(LogForwarder, LinesComeOutWholeWithTheNameOfTheProcess) {
   const std::string text = output_of([] {
     auto log_forwarder = LogForwarder::start();
     ASSERT_TRUE(log_forwarder);

@@ -29,7 +29,7 @@ std::string prefix() {
   return fmt::format("orrery/{}/", ::geteuid());
 }
 
-// A first byte of zero makes it a name of the kernel's own.
+// A first byte of zero puts the name into the kernel's abstract namespace.
 Name name_of(const std::string& job, std::uint64_t name) {
   const std::string text = fmt::format("{}{}/{:x}", prefix(), job, name);
   Name made;
@@ -70,7 +70,7 @@ Result<Mailbox> Mailbox::open(const std::string& job, std::uint64_t name) {
   if (!socket.open()) return env::posix_error(errno, "cannot make a socket");
   const int yes = 1;
   if (::setsockopt(socket.get(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0) {
-    return env::posix_error(errno, "cannot ask who sends messages");
+    return env::posix_error(errno, "cannot ask for the senders of messages");
   }
   const Name own = name_of(job, name);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&own.address), own.size) != 0) {

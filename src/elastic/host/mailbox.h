@@ -1,10 +1,10 @@
 #pragma once
-// Messages between processes of one host, to names instead of connections. For what is said seldom and must outlive
-// generations: memberships and requests. A message arrives whole or not at all; it may be lost when the receiver is
-// gone or its box is full, so whoever needs an answer asks again.
+// Messages between processes of one host, to names instead of connections. They are for what is sent seldom and must
+// outlive generations: memberships and requests. A message arrives whole or not at all; it may be lost when the
+// receiver is gone or its mailbox is full, so a process that needs an answer asks again.
 //
-// Names live in the kernel (abstract Unix sockets): nothing is left behind in any file system, however a process ends.
-// They belong to a user: others have names of their own, and what they send to ours is dropped.
+// Names are in the kernel (abstract Unix sockets): no file is left behind, however a process ends. They belong to a
+// user: others have names of their own, and messages from them to ours are dropped.
 
 #include <cstdint>
 #include <optional>
@@ -24,11 +24,11 @@ class Mailbox {
   // `job` and `name` together are unique on the host; a job's name is at most 64 characters.
   static Result<Mailbox> open(const std::string& job, std::uint64_t name);
 
-  // Never waits. Whether the message was handed over.
+  // Never waits. Returns whether the message was handed over.
   bool send(std::uint64_t to, std::string_view bytes);
   // The next message, waiting for it at most `timeout`.
   Result<std::optional<std::string>> receive(Seconds timeout);
-  // Readable when a message is there; to wait for it along with other things.
+  // Readable when a message is there; for waiting on several descriptors.
   int descriptor() const { return socket_.get(); }
 
  private:
@@ -39,7 +39,7 @@ class Mailbox {
   std::string buffer_;
 };
 
-// A box that is open, of this user.
+// An open mailbox of this user.
 struct MailboxName {
   std::string job;
   std::uint64_t name = 0;

@@ -42,10 +42,10 @@ TEST(Mailbox, ANameBelongsToOneUntilItEnds) {
 TEST(Mailbox, SendingNeverWaits) {
   auto a = Mailbox::open(own_job(), 1), b = Mailbox::open(own_job(), 2);
   ASSERT_TRUE(a && b);
-  EXPECT_FALSE(a->send(3, "nobody"));
+  EXPECT_FALSE(a->send(3, "no-such-box"));
   EXPECT_FALSE(a->send(2, std::string(kMailBytesMax + 1, 'x')));
   int sent = 0;
-  while (sent < 100'000 && a->send(2, "again")) ++sent;  // nobody reads: the box gets full
+  while (sent < 100'000 && a->send(2, "again")) ++sent;  // nothing reads: the mailbox gets full
   EXPECT_LT(sent, 100'000);
   EXPECT_EQ(**b->receive(Seconds(10)), "again");
 }

@@ -6,7 +6,7 @@ namespace orrery::elastic {
 
 namespace {
 
-// A signal handler can reach nothing but such a variable. It only ever becomes 1.
+// A signal handler can use nothing but such a variable. It only ever becomes 1.
 volatile std::sig_atomic_t was_given = 0;
 
 void remember(int) {

@@ -46,8 +46,8 @@ bool is_power_between(std::uint64_t value, std::uint64_t low, std::uint64_t high
 Result<std::byte*> map(const env::FileDescriptor& file, std::uint64_t bytes) {
   void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (base == MAP_FAILED) return env::posix_error(errno, "cannot map the shared memory of the job");
-  // Helpers that a program forks (data loaders) are no workers and must not keep or touch the memory. Where the machine
-  // allows large pages for shared memory, they help.
+  // Helper processes that a program forks (data loaders) are not workers and must not keep or touch the memory. Large
+  // pages help where the machine allows them for shared memory.
   ::madvise(base, bytes, MADV_DONTFORK);
   ::madvise(base, bytes, MADV_HUGEPAGE);
   return static_cast<std::byte*>(base);
@@ -99,7 +99,7 @@ Result<std::shared_ptr<Segment>> Segment::create(const SegmentOptions& options) 
   if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
     return env::posix_error(errno, fmt::format("cannot size shared memory to {} bytes", bytes));
   }
-  // Nobody can cut it short under a process that has it mapped.
+  // No process can truncate it while another has it mapped.
   ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   ORRERY_TRY(std::byte* const base, map(file, bytes));
   std::shared_ptr<Segment> segment(new Segment(std::move(file), options, base, bytes));

@@ -2,14 +2,13 @@
 // The memory that the processes of one job share on one host.
 //
 //   header    layout, and the highest generation that was revoked
-//   control   per slot: who lives, who sleeps, how far rings are read, which blocks are lent
+//   control   per slot: whether its owner lives or sleeps, how far rings are read, which blocks are lent
 //   rings     per slot: frames, written by its owner and read by all others (frame_ring.h)
-//   blocks    per slot: staging memory that its owner lends to others (port.h)
+//   blocks    per slot: staging memory that its owner lends to others (endpoint.h)
 //   arenas    per slot: tensors that all others reach directly (arena.h)
 //
-// A slot belongs to one process at a time (slot_lease.h). The memory has no name in any file system: it is gone when
-// the last process that has it is gone, however that ended. Pages are taken from the machine when they are first
-// touched.
+// A slot belongs to one process at a time (slot_lease.h). The memory has no name in any file system: it is freed when
+// the last process that has it ends, in whatever way. The machine provides pages when they are first touched.
 
 #include <atomic>
 #include <cstddef>
@@ -30,7 +29,7 @@ inline constexpr std::size_t kLine = 64;  // bytes that move between cores toget
 struct SegmentOptions {
   int slots = 8;                             // processes at the same time
   std::uint64_t ring_bytes = 256 << 10;      // a power of two from 64 KiB to 64 MiB
-  std::uint64_t inline_bytes = 16 << 10;     // tensors up to this travel in frames; at most a quarter of a ring
+  std::uint64_t inline_bytes = 16 << 10;     // tensors up to this size travel in frames; at most a quarter of a ring
   std::uint64_t block_bytes = 64 << 10;      // a power of two from 4 KiB to 16 MiB
   std::uint32_t blocks = 32;                 // 2 to kBlocksMax
   std::uint64_t arena_bytes = 256ULL << 20;  // whole pages, up to 1 TiB
@@ -48,7 +47,7 @@ struct SegmentHeader {
 };
 
 struct SlotControl {
-  // Robust: the kernel marks it when the thread that holds it ends, and wakes one who waits.
+  // Robust: the kernel marks it when the thread that holds it ends, and wakes one waiter.
   alignas(kLine) pthread_mutex_t life;
   std::atomic<std::uint64_t> owner{0};                           // the name its owner gave
   alignas(kLine) std::atomic<std::uint32_t> bell{0};             // what the owner sleeps on
@@ -59,16 +58,16 @@ struct SlotControl {
     std::atomic<std::uint64_t> consumed{0};
   } readers[kSlotsMax];
   struct alignas(kLine) Loan {
-    std::atomic<std::uint32_t> readers{0};  // who still read the block
+    std::atomic<std::uint32_t> readers{0};  // ranks that still read the block
   } loans[kBlocksMax];
 };
 
 class Segment {
  public:
   static Result<std::shared_ptr<Segment>> create(const SegmentOptions& options);
-  // Maps a segment that another process created. Refuses what is not one, whatever its bytes are.
+  // Maps a segment that another process created. Rejects anything else, whatever its bytes are.
   static Result<std::shared_ptr<Segment>> open(env::FileDescriptor file);
-  // The same by the path() that its creator gives, as long as the creator lives.
+  // The same by the path() that its creator gives, while the creator lives.
   static Result<std::shared_ptr<Segment>> open(const std::string& path);
   ~Segment();
   Segment(const Segment&) = delete;
@@ -92,12 +91,12 @@ class Segment {
       : file_(std::move(file)), options_(options), base_(base), bytes_(bytes) {}
 
   env::FileDescriptor file_;
-  SegmentOptions options_;  // a copy: what is in shared memory may be changed by others
+  SegmentOptions options_;  // a copy: other processes may change what is in shared memory
   std::byte* base_;
   std::uint64_t bytes_;
 };
 
-// Whether a segment can have this layout, and how large it then is.
+// Whether a segment can have this layout, and its size then.
 Result<std::uint64_t> segment_bytes(const SegmentOptions& options);
 
 }  // namespace orrery::elastic

@@ -15,7 +15,7 @@ SegmentOptions small() {
   return {.slots = 3, .ring_bytes = 64 << 10, .block_bytes = 4 << 10, .blocks = 2, .arena_bytes = 64 << 10};
 }
 
-TEST(Segment, IsSeenByWhoOpensItsPath) {
+TEST(Segment, IsSeenByTheProcessThatOpensItsPath) {
   const auto made = Segment::create(small());
   ASSERT_TRUE(made);
   const auto opened = Segment::open((*made)->path());
@@ -53,7 +53,7 @@ TEST(Segment, RefusesLayoutsItCannotHave) {
   EXPECT_FALSE(with([](SegmentOptions& options) { options.arena_bytes = 4095; }));
 }
 
-// A header with damage is refused, or describes the file as it is.
+// A damaged header is rejected, or describes the file as it is.
 RC_GTEST_PROP(Segment, ADamagedHeaderIsRefused, ()) {
   const auto made = Segment::create(small());
   RC_ASSERT(made.has_value());

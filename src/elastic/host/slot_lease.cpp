@@ -11,8 +11,8 @@ namespace orrery::elastic {
 
 namespace {
 
-// The word of a mutex that the kernel looks at: the holder's thread id and two flags. glibc has kept it at this place,
-// as part of its binary interface, since it has robust mutexes.
+// The word of a mutex that the kernel reads: the holder's thread id and two flags. glibc has kept it at this place, as
+// part of its binary interface, since it has had robust mutexes.
 static_assert(offsetof(pthread_mutex_t, __data.__lock) == 0);
 
 std::uint32_t* life_word(SlotControl& control) {
@@ -33,13 +33,13 @@ Result<std::unique_ptr<SlotLease>> SlotLease::take(std::shared_ptr<Segment> segm
   const int locked = ::pthread_mutex_trylock(&control.life);
   if (locked == EBUSY) return Error::unavailable(fmt::format("slot {} is taken by another process", slot));
   if (locked == EOWNERDEAD) {
-    // Whoever still waits for the one before must not take us for it.
+    // A process that still waits for the previous owner must not take us for it.
     revoke(*segment, control.generation.exchange(0));
     ORRERY_CHECK(::pthread_mutex_consistent(&control.life) == 0);
   } else if (locked != 0) {
     return env::posix_error(locked, fmt::format("cannot take slot {}", slot));
   }
-  // The kernel wakes waiters at our end only if the word says that there are any; so it always says so.
+  // The kernel wakes waiters at our end only if the word says that there are any, so it always says so.
   __atomic_fetch_or(life_word(control), static_cast<std::uint32_t>(FUTEX_WAITERS), __ATOMIC_ACQ_REL);
   control.owner.store(owner, std::memory_order_seq_cst);
   return std::unique_ptr<SlotLease>(new SlotLease(std::move(segment), slot));
@@ -79,7 +79,7 @@ void ring_bell(Segment& segment, int slot, Sleep news) {
   SlotControl& control = segment.control(slot);
   const auto wanted = news == Sleep::kForFrames ? Sleep::kForFrames : Sleep::kForFramesOrRoom;
   if (control.sleeping.load(std::memory_order_seq_cst) < static_cast<std::uint32_t>(wanted)) return;
-  // Only one of several who bring news has to make the call.
+  // Of several processes that bring news, only one has to make the call.
   if (control.sleeping.exchange(0, std::memory_order_acq_rel) == 0) return;
   control.bell.fetch_add(1, std::memory_order_acq_rel);
   futex_wake_all(control.bell);

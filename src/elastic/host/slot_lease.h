@@ -1,13 +1,13 @@
 #pragma once
 // A process's place among the processes of a job on one host, and how others notice its end.
 //
-// The lease holds a robust lock in shared memory. When the thread that took the lease ends, in whatever way, the kernel
-// marks the lock before it tears down the process's memory and wakes one of those who wait on it: others know within
-// tens of microseconds, however much memory the process had. (Sockets and process descriptors report only after the
-// teardown: 58 ms for 1 GB.)
+// The slot lease holds a robust lock in shared memory. When the thread that took the lease ends, in whatever way, the
+// kernel marks the lock before it tears down the process's memory, and wakes one of the waiters: the other processes
+// know within tens of microseconds, however much memory the process had. (Sockets and process descriptors report only
+// after the teardown: 58 ms for 1 GB.)
 //
-// The lease belongs to the thread that took it: that thread runs all communication, and its end is the end of the
-// worker even if other threads live on.
+// The slot lease belongs to the thread that took it: that thread runs all communication, and its end is the end of the
+// worker even if other threads continue.
 
 #include <memory>
 
@@ -24,8 +24,8 @@ enum class Life {
 
 class SlotLease {
  public:
-  // Takes a free slot, or one whose owner died. kUnavailable if someone alive has it. `owner` tells one owner of the
-  // slot from the next.
+  // Takes a free slot, or one whose owner died. kUnavailable if a live process has it. `owner` distinguishes one owner
+  // of the slot from the next.
   static Result<std::unique_ptr<SlotLease>> take(std::shared_ptr<Segment> segment, int slot, std::uint64_t owner = 0);
   // Leaves in order. Must run in the thread that took the lease.
   ~SlotLease();
@@ -44,16 +44,16 @@ class SlotLease {
 };
 
 Life life_of(Segment& segment, int slot);
-// To sleep on while the slot's state is what it is now; meaningful only while life_of() is kAlive.
+// The word to sleep on while the slot's state does not change; meaningful only while life_of() is kAlive.
 FutexWait wait_for_end(Segment& segment, int slot);
 
-// Ends `generation` and all before it for everyone, and wakes everyone. Any process may do so, any number of times.
+// Ends `generation` and all before it for all processes, and wakes them. Any process may do so, any number of times.
 void revoke(Segment& segment, std::uint64_t generation);
 inline bool is_revoked(Segment& segment, std::uint64_t generation) {
   return segment.header().revoked.load(std::memory_order_acquire) >= generation;
 }
 
-// Wakes the owner of a slot if it sleeps and waits for what happened. Call it after making the news visible.
+// Wakes the owner of a slot if it sleeps and waits for such news. Call it after making the news visible.
 enum class Sleep : std::uint32_t { kAwake, kForFrames, kForFramesOrRoom };
 void ring_bell(Segment& segment, int slot, Sleep news);
 

@@ -64,12 +64,12 @@ TEST(SlotLease, AKilledOwnerIsDeadAndItsSlotCanBeTaken) {
   const auto lease = SlotLease::take(segment, 2);
   ASSERT_TRUE(lease);
   EXPECT_EQ(life_of(*segment, 2), Life::kAlive);
-  EXPECT_TRUE(is_revoked(*segment, 5)) << "whoever waits for the one before must learn of its end";
+  EXPECT_TRUE(is_revoked(*segment, 5)) << "a waiter for the previous owner must learn of its end";
   EXPECT_FALSE(is_revoked(*segment, 6));
 }
 
-// The wake-up itself: a sleeper without timeout to speak of is woken by the kernel.
-TEST(SlotLease, AnEndWakesWhoeverSleepsOnIt) {
+// Tests the wake-up itself: the kernel wakes a sleeper whose timeout is long.
+TEST(SlotLease, AnEndWakesTheProcessThatSleepsOnIt) {
   const auto segment = make_segment();
   const pid_t child = sit_in_a_child(*segment, 0);
   wait_while(*segment, 0, Life::kAbsent);

@@ -11,8 +11,8 @@
 
 namespace orrery::elastic {
 
-// Used by one thread, the only one of its process: while it exists, SIGINT, SIGTERM and SIGHUP are taken by it, and
-// writing where nobody reads any more is no reason to end.
+// Used by one thread, the only one of its process. While it exists, it takes SIGINT, SIGTERM and SIGHUP, and writing to
+// a closed pipe does not end the process.
 class Supervisor {
  public:
   static Result<std::unique_ptr<Supervisor>> start();
@@ -20,12 +20,12 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // A child of ours, until it is dropped.
+  // Watches a child process until it is dropped.
   Status add(std::int64_t process);
   void drop(std::int64_t process) { processes_.erase(process); }
 
-  // Returns when a signal has come, one of `descriptors` is readable or a process has ended, or after `timeout`. Says
-  // how many signals came.
+  // Returns when a signal has come, one of `descriptors` is readable or a process has ended, or after `timeout`.
+  // Returns the number of signals.
   Result<int> wait(std::span<const int> descriptors, Seconds timeout);
 
  private:

@@ -22,7 +22,7 @@ constexpr Seconds kSilenceMax{5};
 constexpr std::size_t kPendingMax = 64;
 constexpr std::size_t kPendingMin = 4;
 
-// At most a quarter of the descriptors is for those who have proven nothing yet; the rest is for jobs.
+// At most a quarter of the descriptors is for unauthenticated clients; the rest is for jobs.
 std::size_t pending_max() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kPendingMax;
@@ -69,10 +69,10 @@ class Agent {
     if (!text.empty()) say(text);
   }
 
-  // How many signals came.
+  // Returns the number of signals that came.
   int wait() {
     std::vector<int> descriptors;
-    // One that cannot be accepted would wake us without end.
+    // A listener that cannot accept would wake us without end.
     if (!is_full_) descriptors.push_back(socket_.get());
     for (const PendingConnection& pending : pending_) descriptors.push_back(pending.stream->socket());
     for (const auto& job : jobs_) job->add_descriptors(descriptors);
@@ -99,7 +99,7 @@ class Agent {
   void take_in() {
     is_full_ = false;
     const std::size_t most = pending_max();
-    // As many per call as may wait: strangers that keep on coming do not keep us from the jobs.
+    // At most as many per call as may wait, so that a stream of unauthenticated clients does not keep us from the jobs.
     for (std::size_t i = 0; i < most; ++i) {
       auto socket = net::accept_or_drop(socket_.get(), [this] { return drop_oldest(); });
       if (!socket) endure(socket.error());
@@ -167,8 +167,8 @@ class Agent {
   std::unique_ptr<Supervisor> watch_;
   std::vector<PendingConnection> pending_;  // the oldest first
   Complaints complaints_;
-  bool is_full_ = false;                          // no descriptor is left for a pending
-  std::vector<std::unique_ptr<HostedJob>> jobs_;  // last: they use the watch
+  bool is_full_ = false;                          // no descriptor is left for a pending connection
+  std::vector<std::unique_ptr<HostedJob>> jobs_;  // last: they use the supervisor
 };
 
 }  // namespace

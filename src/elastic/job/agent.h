@@ -1,19 +1,19 @@
 #pragma once
-// Starts and watches processes on one host for launchers elsewhere (launcher.h): `orrery agent`. One agent serves any
-// number of jobs, one after the other or at the same time.
+// Starts and supervises processes on one host for launchers elsewhere (launcher.h): `orrery agent`. One agent serves
+// any number of jobs, one after the other or at the same time.
 //
-// - A launcher connects, names a job and the secret, and orders (order.h). One that does not know the secret is told so
-//   and sent away; it can do no more than make the agent read a bounded order. Without a secret the agent listens on
-//   loopback and serves the user who started it, by the kernel's word (net/peer_user.h).
-// - Strangers that hold connections are closed after five seconds, and earlier when others come or descriptors are
-// short.
-// - What fails for one job is told to its launcher; it ends neither the agent nor another job.
+// - A launcher connects, names a job, proves that it knows the secret, and sends orders (order.h). A client that does
+//   not know the secret is told so and disconnected; it can only make the agent read a bounded order. Without a secret
+//   the agent listens on loopback and serves the user who started it, as the kernel reports it (net/peer_user.h).
+// - Connections of unauthenticated clients are closed after five seconds, and earlier when others come or descriptors
+//   are short.
+// - A failure of one job is reported to its launcher; it ends neither the agent nor another job.
 // - Processes of a job on this host share memory, as under a launcher on this host, and reach their launcher through
 //   the agent, by the same mailbox. So do commands: `orrery resize JOB N` works on every host of a job.
-// - When the connection breaks, processes train on. What they print then goes to the agent's own output. Nobody can
-//   join through this host until the launcher is back.
-// - SIGTERM, SIGINT or SIGHUP: all processes get SIGTERM and leave; the agent ends when the last one has. A second one
-//   kills them.
+// - When the connection breaks, processes continue to train. What they print then goes to the agent's own output. No
+//   worker can join through this host until the launcher is back.
+// - SIGTERM, SIGINT or SIGHUP: all processes get SIGTERM and leave; the agent ends when the last one has left. A second
+//   signal kills them.
 
 #include <string>
 
@@ -28,7 +28,7 @@ struct AgentOptions {
 };
 
 // Returns when it was told to end, or at once if it cannot listen there. kInvalidArgument without a secret on an
-// address that others reach.
+// address that other hosts reach.
 Status run_agent(env::Env env, const AgentOptions& options);
 
 }  // namespace orrery::elastic

@@ -1,5 +1,6 @@
 #pragma once
-// Errors that a launcher or an agent endures. Each is said once: what fails now fails again at every look.
+// Errors that a launcher or an agent survives. Each is reported once, because what fails now fails again at every
+// attempt.
 
 #include <set>
 #include <string>
@@ -10,7 +11,7 @@ namespace orrery::elastic {
 
 class Complaints {
  public:
-  // What to say about it; empty if it is no error, or was said before. At most kMax are said.
+  // The text to report; empty if it is no error, or was reported before. At most kMax errors are reported.
   std::string about(const Status& status) {
     if (status || said_.size() == kMax) return "";
     std::string text = status.error().to_string();

@@ -36,7 +36,7 @@ Result<std::vector<WorkerRecord>> parse_initial_workers(const std::string& text)
                     parse_whole(fields[1], initial_worker.slot) && initial_worker.id != 0;
     if (is_sound && fields.size() > 2) {
       is_sound = fields.size() > 4 && parse_whole(fields[2], initial_worker.host);
-      // The rest, whatever colons are in it.
+      // The rest, including any colons in it.
       if (is_sound) initial_worker.address = part.substr(fields[0].size() + fields[1].size() + fields[2].size() + 3);
     }
     if (!is_sound || initial_workers.size() == kInitialWorkersMax) return unsound("ORRERY_INITIAL_WORKERS", text);

@@ -1,27 +1,26 @@
 #pragma once
-// How a process finds its job. The launcher says it in environment variables:
+// How a process finds its job. The launcher sets environment variables:
 //
 //   ORRERY_JOB        name of the job on this host
 //   ORRERY_MEMORY     path of the shared memory (Segment::path of the launcher)
 //   ORRERY_WORKER     own number, from 1, never used again in this job
-//   ORRERY_SLOT       own place in the memory
-//   ORRERY_INITIAL_WORKERS   "1:0,2:1": workers and slots of the first membership; whoever is not among them joins
-//   later
+//   ORRERY_SLOT       own slot in the memory
+//   ORRERY_INITIAL_WORKERS   "1:0,2:1": workers and slots of the first membership; other workers join later
 //
 // In a job on several hosts, besides:
 //
 //   ORRERY_HOST       number of the own host, from 0
 //   ORRERY_ADDRESS    where this process listens for others; its port is reserved for it
-//   ORRERY_SECRET     what all processes of the job know, and nobody else
-//   ORRERY_PARTITION_TIMEOUT_S    how long a minority waits for the others before it gives up
+//   ORRERY_SECRET     known to the processes of the job only
+//   ORRERY_PARTITION_TIMEOUT_S    how long a minority waits for the others before it ends
 //
 // and initial workers are "1:0:0:10.0.0.1:4711,…": worker, slot, host, address.
 //
-// Besides, programs find what torchrun would give them, so that scripts run unchanged: RANK, WORLD_SIZE, LOCAL_RANK,
+// Besides, programs find the variables of torchrun, so that scripts run unchanged: RANK, WORLD_SIZE, LOCAL_RANK,
 // LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT, of the first membership; a process that joins later has no RANK.
 // LOCAL_RANK is the slot.
 //
-// A program that was started without a launcher is a job of one.
+// A program that was started without a launcher is a job of one worker.
 //
 //   ORRERY_TRY(WorkerOptions options, enlist(env.variables, {.samples = 60'000, .parameters = {{"batch", 64}}}));
 //   options.commit = …;  options.state = …;
@@ -35,7 +34,8 @@
 
 namespace orrery::elastic {
 
-// What the program says of its training: the same in all initial workers. Those who join get it from the others.
+// What the program declares about its training, the same in all initial workers. Joining workers get it from the
+// others.
 struct Training {
   std::uint64_t samples = 1;  // in the data set
   std::uint64_t seed = 0;     // of their order
@@ -49,17 +49,17 @@ struct Enlistment {
   std::vector<WorkerRecord> initial_workers{};
   std::string secret{};  // of a job on several hosts
   double partition_timeout_s = 30;
-  std::string master_host = "127.0.0.1";  // for programs that meet in another way
+  std::string master_host = "127.0.0.1";  // for programs with a rendezvous of their own
   std::uint16_t master_port = 0;          // 0: none is given
   friend bool operator==(const Enlistment&, const Enlistment&) = default;
 };
 
-// What the launcher gives a process it starts, and what the process reads. Nothing if there is no launcher.
+// The variables that the launcher sets and the process reads. No value if there is no launcher.
 std::map<std::string, std::string> to_variables(const Enlistment& enlistment);
 Result<std::optional<Enlistment>> read_enlistment(const env::Variables& variables);
 
-// Everything but commit and state. From then on SIGTERM lets this process leave between two steps instead of ending it
-// at once. With a job of its own, the memory is made here.
+// All options but commit and state. From then on SIGTERM lets this process leave between two steps instead of ending it
+// at once. In a job of its own, it creates the memory here.
 Result<WorkerOptions> enlist(const env::Variables& variables, const Training& training);
 
 }  // namespace orrery::elastic

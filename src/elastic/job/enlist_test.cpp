@@ -98,7 +98,7 @@ TEST(Enlist, UnsoundVariablesAreNamed) {
   auto values = to_variables(sound);
   values["ORRERY_JOB"] = "a b";
   EXPECT_FALSE(read_enlistment(variables_of(values)));
-  // The memory is gone with its launcher.
+  // The memory ends with its launcher.
   EXPECT_FALSE(enlist(variables_of(to_variables({"demo", "/proc/1/fd/999999", {7, 0, 2}, {{1, 0, 0}}})), {}));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a program needs to know of the host it is started on, besides its place in the job (enlist.h).
+// What a program needs to know about the host it is started on, besides its place in the job (enlist.h).
 
 #include <map>
 #include <string>

@@ -70,7 +70,7 @@ void HostedJob::detach() {
 
 void HostedJob::close() {
   end_all(env::Signal::kKill);
-  // Waits for the last lines; a process that was just killed has printed its own.
+  // Waits for the last lines, which include those of a process that was just killed.
   processes_.clear();
   log_forwarder_.reset();
   read_printed(printed_, false);
@@ -118,7 +118,7 @@ Result<std::int64_t> HostedJob::spawn(const StartOrder& order) {
   spec.descriptors = {ends.output.get(), ends.error.get()};
   spec.own_group = true;
   ORRERY_TRY(auto process, env_.processes.spawn(spec));
-  // One that cannot be watched ends with `process`.
+  // A process that cannot be watched ends with `process`.
   ORRERY_TRY_VOID(watch_.add(process->id()));
   const std::int64_t id = process->id();
   processes_.emplace(order.worker, std::move(process));
@@ -133,7 +133,7 @@ Status HostedJob::carry_out(const Order& order) {
     return process->second->kill(end->signal == 15 ? env::Signal::kTerminate : env::Signal::kKill);
   }
   if (const auto* const posted = std::get_if<Posted>(&order)) {
-    // Whoever needs it and did not get it reports again, and is told again.
+    // A process that did not get it reports again, and is told again.
     if (mailbox_) (void)mailbox_->send(posted->name, posted->bytes);
   } else if (std::holds_alternative<CloseJob>(order)) {
     close();
@@ -179,7 +179,7 @@ void HostedJob::read_printed(env::FileDescriptor& pipe, bool is_error) {
       dropped_ = 0;
       send(Printed{is_error, text});
     } else {
-      // Nobody who trains waits for one who reads slowly.
+      // Training does not wait for a slow reader.
       dropped_ += text.size();
     }
   }

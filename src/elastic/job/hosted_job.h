@@ -1,5 +1,5 @@
 #pragma once
-// What an agent (agent.h) has of one job: memory, ports, processes, and the connection to the launcher while there is
+// An agent's state of one job (agent.h): memory, ports, processes, and the connection to the launcher while there is
 // one.
 
 #include <map>
@@ -27,22 +27,22 @@ class HostedJob {
 
   const std::string& name() const { return order_.job; }
   bool is_of(const OpenJob& order) const { return order.job == order_.job && order.run == order_.run; }
-  // A launcher is there, for the first time or again: it is told where processes are reached, and who has ended.
-  // By what it is told, it sees that this is the agent it means: `random` is its challenge.
-  // The stream is taken unless there is an error.
+  // A launcher has connected, for the first time or again. It is told where processes are reached, and which have
+  // ended. The answer proves to it that this is the right agent: `random` is its challenge. The stream is taken unless
+  // there is an error.
   Status attach(std::unique_ptr<net::Stream>&& stream, const std::string& secret, const std::string& random);
   bool is_attached() const { return stream_ != nullptr; }
-  // It has ended: nobody lives, and nobody will ask.
+  // The job has ended: no process lives, and no launcher will ask.
   bool is_over() const { return processes_.empty() && stream_ == nullptr; }
   bool has_processes() const { return !processes_.empty(); }
   bool has_output() const { return stream_ != nullptr && stream_->has_output(); }
 
-  // To wait for.
+  // Descriptors to wait for.
   void add_descriptors(std::vector<int>& descriptors) const;
-  // Orders, notes, what was printed, who has ended. Never waits.
+  // Handles orders, notes, printed lines and ended processes. Never waits.
   Status move();
   void end_all(env::Signal signal);
-  // Ends everything, and tells the launcher what was printed last.
+  // Ends everything, and sends the launcher the last printed lines.
   void close();
 
  private:
@@ -64,12 +64,12 @@ class HostedJob {
   std::shared_ptr<Segment> segment_;
   std::vector<env::FileDescriptor> ports_;  // reserved, by slot
   std::vector<std::string> addresses_;
-  std::optional<Mailbox> mailbox_;  // of the launcher, while it is there
+  std::optional<Mailbox> mailbox_;  // of the launcher, while it is connected
   env::FileDescriptor printed_, printed_errors_;
   std::unique_ptr<LogForwarder> log_forwarder_;
   std::unique_ptr<net::Stream> stream_;
   std::map<WorkerId, HasEnded> ended_;
-  std::uint64_t dropped_ = 0;                                    // printed bytes that the launcher was too slow for
+  std::uint64_t dropped_ = 0;                                    // printed bytes for which the launcher was too slow
   std::map<WorkerId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use
 };
 

@@ -11,7 +11,7 @@ namespace orrery::elastic {
 
 namespace {
 
-constexpr Seconds kConnectMax{10};  // for all agents, at first
+constexpr Seconds kConnectMax{10};  // for all agents together, at the start
 constexpr Seconds kRetryAfter{0.2};
 constexpr Seconds kSilenceMax{5};
 constexpr Seconds kGoodbyeMax{3};
@@ -132,7 +132,7 @@ void Hosts::call(std::uint32_t number) {
 Status Hosts::open(std::uint32_t number, const Challenge& challenge) {
   Host& host = hosts_[number];
   if (!host.challenge.empty()) return {};
-  // What comes after this holds programs, variables and the secret of the workers.
+  // What is sent after this contains programs, variables and the secret of the workers.
   if (options_.secret.empty() && !net::is_peer_our_user(host.stream->socket())) {
     const Error refusal = Error::invalid(
         fmt::format("the agent {} is not this user's on this machine; give both the secret of the agents "
@@ -169,7 +169,7 @@ Status Hosts::on(std::uint32_t number, const Order& order) {
   }
   if (opened->addresses.size() != options_.slots) return Error::invalid("an agent with another number of ports");
   if (host.was_open && opened->addresses != host.addresses) {
-    // Processes of the one before may live on; new ones would not share memory with them.
+    // Processes of the previous agent may still run; new ones would not share memory with them.
     (void)host.stream->send(encode(CloseJob{}));
     (void)host.stream->flush();
     host.is_given_up = true;

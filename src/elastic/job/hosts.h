@@ -1,6 +1,6 @@
 #pragma once
-// A launcher's connections to the agents of the hosts of a job (agent.h). A connection that breaks is made again; what
-// that means for the job, the roster decides.
+// A launcher's connections to the agents of the hosts of a job (agent.h). A broken connection is made again; the roster
+// decides what that means for the job.
 
 #include <memory>
 #include <optional>
@@ -22,7 +22,7 @@ struct HostsOptions {
   std::uint64_t arena_bytes = 0;
 };
 
-// Name of the job on one of its hosts: several agents may share a machine.
+// The name of the job on one of its hosts: several agents may share a machine.
 std::string name_on_host(const std::string& job, std::uint32_t host);
 
 struct HostNews {
@@ -44,13 +44,13 @@ class Hosts {
   // Where processes are reached, by host and slot.
   std::vector<std::vector<std::string>> addresses() const;
   void send(std::uint32_t host, const Order& order);
-  // What has happened. Never waits.
+  // The events since the last call. Never waits.
   std::vector<HostNews> receive();
   // Tells agents that the job is over, and returns what processes have printed until then.
   std::vector<HostNews> close();
   void add_descriptors(std::vector<int>& descriptors) const;
   bool has_output() const;
-  // Since when no agent has been reached; nothing if one is.
+  // The time since which no agent has been reached; no value if one is.
   std::optional<Seconds> alone_since() const;
 
  private:
@@ -62,7 +62,7 @@ class Hosts {
     bool is_open = false, was_open = false, is_given_up = false, is_closed = false;
     Seconds next_try{0}, lost{0};
     std::vector<std::string> addresses{};
-    std::string challenge{};  // ours, to the agent
+    std::string challenge{};  // our challenge to the agent
     std::string problem{};    // why it is not open
   };
 

@@ -40,7 +40,7 @@ HttpCommand read_stop(const HttpRequest& request, const JobStatus& status) {
   return AskLauncher{.request = LauncherRequest::kStop, .worker = rank ? status.workers[*rank] : *worker};
 }
 
-// A metric with its help, then its samples.
+// A metric with its help text, then its samples.
 class Metrics {
  public:
   explicit Metrics(const std::string& job) : job_(job) {}

@@ -61,7 +61,7 @@ TEST(JobPages, WithoutATokenOtherUsersMayLookOnly) {
   EXPECT_EQ(code_of(ask("POST /stop HTTP/1.1\r\nAuthorization: Bearer abc\r\n\r\n", "abc", false)), 0);
 }
 
-TEST(JobPages, WebPagesAndStrangersAreSentAway) {
+TEST(JobPages, WebPagesAndUnauthenticatedClientsAreRefused) {
   EXPECT_EQ(code_of(ask("POST /resize?size=4 HTTP/1.1\r\nOrigin: http://evil.example\r\n\r\n")), 403);
   EXPECT_EQ(code_of(ask("GET /job HTTP/1.1\r\n\r\n", "abc")), 401);
   for (const char* wrong : {"Bearer ab", "Bearer abcd", "Bearer abd", "abc", "bearer abc", ""}) {

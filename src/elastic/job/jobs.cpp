@@ -20,7 +20,7 @@ constexpr std::uint64_t kAskerNames = 1ULL << 63;  // workers count from 1
 
 Result<std::vector<MailboxName>> mailboxes(env::Files& files) {
   auto text = files.read("/proc/net/unix", kSocketsMax);
-  // No such file: no such sockets.
+  // If there is no such file, there are no such sockets.
   if (!text && text.error().code() == ErrorCode::kNotFound) return std::vector<MailboxName>();
   ORRERY_TRY(const std::string sockets, std::move(text));
   std::vector<MailboxName> found = open_mailboxes(sockets);

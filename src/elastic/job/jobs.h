@@ -1,5 +1,5 @@
 #pragma once
-// The jobs of this user that run on this host, and what their launchers answer.
+// The jobs of this user that run on this host, and the answers of their launchers.
 
 #include <string>
 #include <vector>
@@ -9,18 +9,18 @@
 
 namespace orrery::elastic {
 
-// Names of all jobs of which any process lives, sorted. A process that trains alone, without a launcher, is none.
+// Names of all jobs with a live process, sorted. A process that trains alone, without a launcher, is not listed.
 Result<std::vector<std::string>> running_jobs(env::Files& files);
 
-// How many processes of the job live, its launcher aside, and whether that does.
+// The number of live processes of the job without its launcher, and whether the launcher lives.
 struct JobMailboxes {
   std::size_t processes = 0;
   bool has_launcher = false;
 };
 Result<JobMailboxes> mailboxes_of(env::Files& files, const std::string& job);
 
-// Asks the launcher of a job, again and again within `timeout`. kNotFound if there is no such job, kUnavailable if it
-// has lost its launcher or that is silent, kInvalidArgument with the launcher's words if it refuses.
+// Asks the launcher of a job, repeatedly within `timeout`. kNotFound if there is no such job, kUnavailable if its
+// launcher is gone or silent, kInvalidArgument with the launcher's message if it refuses.
 Result<JobStatus> ask_launcher(env::Files& files, const std::string& job, AskLauncher question, Seconds timeout);
 
 }  // namespace orrery::elastic

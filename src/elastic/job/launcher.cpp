@@ -28,14 +28,14 @@ namespace orrery::elastic {
 
 namespace {
 
-// Between two looks at the notice file.
+// Between two checks of the notice file.
 constexpr Seconds kBetweenLooks{0.01};
 constexpr Seconds kBetweenReminders{0.1};
 constexpr Seconds kWhileWriting{0.002};
 constexpr Seconds kPreemptionFileSettles{0.03};
 constexpr Bytes kPreemptionFileMax = kibibytes(4);
-constexpr int kNotStarted = 127;  // as shells have it
-// So long a launcher that reaches no host waits for one.
+constexpr int kNotStarted = 127;  // as in shells
+// How long a launcher that reaches no host waits for one.
 constexpr Seconds kAloneMax{60};
 
 using Json = nlohmann::ordered_json;
@@ -64,21 +64,21 @@ std::vector<WorkerId> numbers_in(std::string text) {
   return numbers;
 }
 
-// Tells this launcher from others with the same job name.
+// Distinguishes this launcher from others with the same job name.
 std::uint64_t new_run(const env::Clock& clock) {
   return mix64(static_cast<std::uint64_t>(::getpid()) ^ static_cast<std::uint64_t>(clock.wall().value() * 1e9));
 }
 
-// Of one run: no process of an earlier one can be taken for one of it, and the agents' secret cannot be learned from
-// it.
+// A secret of one run: no process of an earlier run can be taken for one of it, and it does not reveal the agents'
+// secret.
 std::string new_secret() {
   std::string text;
   for (const char c : net::random_bytes()) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
   return text;
 }
 
-// Where programs can meet that do so without us (MASTER_ADDR, MASTER_PORT). On this host the port is free now; on
-// others it is one of many, by the job's name.
+// The address of the rendezvous of programs that have their own (MASTER_ADDR, MASTER_PORT). On this host the port is
+// free now; on others it is one of many, by the job's name.
 env::Address meeting_point(const LaunchOptions& options) {
   constexpr std::uint16_t kFirst = 20'000, kPorts = 10'000;
   if (!options.agents.empty()) {
@@ -145,13 +145,13 @@ class Launcher {
   void endure(const Status& status) {
     const std::string text = complaints_.about(status);
     if (text.empty()) return;
-    env_.terminal.write_error(fmt::format("orrery: {}; the training goes on\n", text));
+    env_.terminal.write_error(fmt::format("orrery: {}; the training continues\n", text));
   }
 
   void record(const Happened& happened) {
     if (!happened.text.empty()) say(happened.text);
     if (!events_) return;
-    // A line that was cut off ends before the next one begins.
+    // An incomplete line is ended before the next one begins.
     std::string lines = events_lost_ > 0 ? "\n" + line_of({"events_lost", {{"count", events_lost_}}}) : "";
     lines += line_of(happened);
     const Status appended = events_->append(lines);
@@ -167,7 +167,7 @@ class Launcher {
     return line.dump() + "\n";
   }
 
-  // How many signals came.
+  // Returns the number of signals that came.
   int wait(Seconds longest) {
     std::vector<int> descriptors = {mailbox_.descriptor()};
     if (hosts_ != nullptr) hosts_->add_descriptors(descriptors);
@@ -188,7 +188,7 @@ class Launcher {
       if (news.kind == HostNews::Kind::kFound) found.push_back(news.host);
       if (news.order) hear(news.host, *news.order);
     }
-    // Who has ended meanwhile is known now.
+    // The processes that ended meanwhile are known now.
     for (const std::uint32_t host : found) roster_.host_found(host);
     const std::optional<Seconds> alone = hosts_->alone_since();
     if (!alone || env_.clock.monotonic() < *alone + kAloneMax) return {};
@@ -220,7 +220,7 @@ class Launcher {
     }
   }
 
-  // On which host a process is; nothing if it is on this one.
+  // The host of a process; no value if it is on this one.
   void post(std::optional<std::uint32_t> host, std::uint64_t name, const Note& note) {
     if (host) {
       hosts_->send(*host, Posted{name, encode(note)});
@@ -240,7 +240,7 @@ class Launcher {
     return {};
   }
 
-  // Carrying out one action may call for others. An error only if one of the first processes cannot be started.
+  // Carrying out one action may cause others. An error only if one of the first processes cannot be started.
   Status carry_out() {
     for (std::vector<Action> actions = roster_.take_actions(); !actions.empty(); actions = roster_.take_actions()) {
       for (const Action& action : actions) {
@@ -257,7 +257,7 @@ class Launcher {
     if (hosts_ != nullptr) return start_elsewhere(action.worker);
     const Status started = start_here(action.worker);
     if (started || action.is_initial) return started;
-    // The program may have been removed meanwhile, or descriptors are short; that must not end those that train.
+    // The program may have been removed meanwhile, or descriptors are short; that must not end running workers.
     say(started.error().to_string());
     roster_.ended(id, {.code = kNotStarted});
     return {};
@@ -275,7 +275,7 @@ class Launcher {
     spec.descriptors = {ends.output.get(), ends.error.get()};
     spec.own_group = true;
     ORRERY_TRY(auto process, env_.processes.spawn(spec));
-    // One that cannot be watched ends with `process`.
+    // A process that cannot be watched ends with `process`.
     ORRERY_TRY_VOID(watch_->add(process->id()));
     roster_.started(worker.id, process->id());
     processes_.emplace(worker.id, std::move(process));
@@ -283,7 +283,7 @@ class Launcher {
   }
 
   Status carry_out(const Tell& action) {
-    // Whoever needs it and did not get it reports again, and is told again.
+    // A process that did not get it reports again, and is told again.
     post(host_of(action.worker), action.worker, action.note);
     return {};
   }
@@ -347,7 +347,7 @@ class Launcher {
 
   void answer(const AskLauncher& ask, std::optional<std::uint32_t> host) {
     const Status done = grant(ask);
-    // What follows from it is in the answer.
+    // The answer contains the consequences.
     endure(carry_out());
     if (ask.number == 0) return;
     post(host, ask.from, Answer{ask.number, done ? "" : done.error().message(), status()});
@@ -370,7 +370,7 @@ class Launcher {
     const std::vector<WorkerId> workers = numbers_in(text);
     const Seconds now = env_.clock.monotonic();
     if (!preemption_seen_) preemption_seen_ = now;
-    // Whoever writes numbers may be between creating the file and writing it.
+    // A writer may be between creating the file and writing the numbers.
     if (workers.empty() && now < *preemption_seen_ + kPreemptionFileSettles) return {};
     was_noticed_ = true;
     for (const WorkerId worker : workers) {
@@ -396,7 +396,7 @@ class Launcher {
   std::unique_ptr<Supervisor> watch_;
   std::unique_ptr<env::AppendLog> events_;
   std::unique_ptr<LogForwarder> log_forwarder_;
-  std::unique_ptr<Hosts> hosts_;  // none: everyone is on this one
+  std::unique_ptr<Hosts> hosts_;  // none: all processes are on this one
   std::unique_ptr<net::HttpServer> http_;
   env::Address master_;  // see meeting_point()
   std::string secret_;   // of the workers across hosts, for this run only

@@ -67,7 +67,7 @@ Json to_json(const Answer& note) {
   return {{"note", "answer"}, {"number", note.number}, {"problem", note.problem}, {"status", to_json(note.status)}};
 }
 
-// Reads fields of an object and remembers the first that is missing or of the wrong kind.
+// Reads fields of an object and remembers the first that is missing or has the wrong type.
 class Fields {
  public:
   explicit Fields(const Json& object) : object_(object) {}

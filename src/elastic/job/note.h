@@ -1,9 +1,9 @@
 #pragma once
-// What the launcher of a job, its processes and commands of the user tell each other, by mailbox.
+// The messages between the launcher of a job, its processes and commands of the user, by mailbox.
 //
-// Who belongs to a job is agreed on among its workers (membership/protocol.h); notes only start such changes and tell
-// of them. Losing a note loses time, never the job: whoever needs an answer asks again, and workers go on without a
-// launcher.
+// The workers agree among themselves on the membership (membership/protocol.h); notes only start such changes and
+// report them. Losing a note loses time, never the job: a process that needs an answer asks again, and workers continue
+// without a launcher.
 
 #include <optional>
 #include <string>
@@ -14,9 +14,9 @@
 
 namespace orrery::elastic {
 
-// Under which the launcher of a job has its mailbox: no worker is called so.
+// The name of the launcher's mailbox: no worker has it.
 inline constexpr std::uint64_t kLauncherName = 0;
-// How often the ways between workers were measured anew. A membership that has it begins with that.
+// How often the topology was measured again. A membership that raises it begins with a measurement.
 inline constexpr const char* kTopologyParameter = "topology";
 
 // To processes.
@@ -45,7 +45,7 @@ struct Report {  // "I am in this membership, so far"
   std::uint64_t generation = 0, step = 0, epoch = 0;
   std::vector<WorkerId> workers{};  // of the membership
   double pause_s = 0;          // between the last step of the membership before and the first of this; 0: not yet known
-  bool is_leaving = false;     // by its own request or as asked
+  bool is_leaving = false;     // by its own request or by an order
   bool has_committed = false;  // a step in this membership
   bool is_fixed = false;       // no process can join this training later
   double step_s = 0, vote_s = 0;  // time of a step, and of it, waiting for votes; running means, 0: not yet known
@@ -55,7 +55,7 @@ struct Report {  // "I am in this membership, so far"
 // A question or a request to the launcher, and its answer.
 enum class LauncherRequest { kStatus, kResize, kStop };
 struct AskLauncher {
-  std::uint64_t from = 0, number = 0;  // whom to answer, and about what; 0: nobody waits for an answer
+  std::uint64_t from = 0, number = 0;  // the mailbox to answer, and about what; 0: no answer is expected
   LauncherRequest request = LauncherRequest::kStatus;
   std::uint64_t size = 0;  // of kResize
   WorkerId worker = 0;     // of kStop; 0: the whole job
@@ -64,7 +64,7 @@ struct AskLauncher {
 
 // What a process of a job is doing.
 enum class ProcessState {
-  kStarting,  // has not been heard of
+  kStarting,  // has not reported yet
   kWaiting,   // a standby, ready to join
   kJoining,
   kWorker,
@@ -97,7 +97,7 @@ struct JobStatus {
 
 struct Answer {
   std::uint64_t number = 0;
-  std::string problem{};  // empty: it is done, or will be
+  std::string problem{};  // empty: the request is granted
   JobStatus status{};
   friend bool operator==(const Answer&, const Answer&) = default;
 };
@@ -110,7 +110,7 @@ bool is_note(std::string_view bytes);
 // Any bytes give a note or an error.
 Result<Note> decode_note(std::string_view bytes);
 
-// Whether a job can be called so: 1 to 40 letters, digits, '.', '-' and '_'.
+// Whether a job can have this name: 1 to 40 letters, digits, '.', '-' and '_'.
 Status check_job_name(std::string_view name);
 
 }  // namespace orrery::elastic

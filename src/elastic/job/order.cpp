@@ -76,7 +76,7 @@ void write(ByteWriter& writer, const Posted& order) {
 }
 void write(ByteWriter&, const CloseJob&) {}
 
-// What follows may look different in another version; that it is one is all that can be said.
+// Another version may have other fields after this, so the error can only name the version.
 Status read_version(ByteReader& reader, std::uint32_t& version) {
   ORRERY_TRY(version, reader.u32());
   if (version == kOrderVersion) return {};
@@ -161,7 +161,7 @@ Result<Order> read_one(ByteReader& reader) {
   return Order(std::move(order));
 }
 
-// By the place of a kind in the variant.
+// By the position of a kind in the variant.
 template <std::size_t... kIndexes>
 constexpr auto readers(std::index_sequence<kIndexes...>) {
   return std::array{&read_one<std::variant_alternative_t<kIndexes, Order>>...};
@@ -179,7 +179,7 @@ std::string encode(const Order& order) {
 
 namespace {
 
-// Each side has words of its own, so that none can be given the other's proof.
+// Each side signs with its own words, so that neither side's proof can be sent back to it.
 template <class One>
 std::string proof(One order, const std::string& secret, const std::string& random, std::string_view who) {
   order.proof.clear();

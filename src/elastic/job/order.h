@@ -1,5 +1,5 @@
 #pragma once
-// What a launcher and the agents of hosts tell each other, over one connection per job and host (net/stream.h).
+// The messages between a launcher and the agents of hosts, over one connection per job and host (net/stream.h).
 //
 //   launcher                      agent
 //                      <-------   Challenge: random bytes
@@ -10,8 +10,8 @@
 //                      <-------   Printed, Posted
 //   CloseJob           ------->   ends what is left
 //
-// A connection that breaks ends nothing: processes go on, and the launcher opens the job again when it can. The agent
-// then tells once more who has ended.
+// A broken connection ends nothing: processes continue, and the launcher opens the job again when it can. The agent
+// then tells it once more which processes have ended.
 
 #include <map>
 #include <string>
@@ -25,8 +25,8 @@ namespace orrery::elastic {
 inline constexpr std::uint32_t kOrderVersion = 2;
 inline constexpr std::size_t kOrderBytesMax = 1 << 20;
 
-// Both sides prove that they know the secret, which is never sent: by an HMAC-SHA-256 of what is said, with random
-// bytes of the other side in it, so that no proof serves twice.
+// Both sides prove that they know the secret, which is never sent: by an HMAC-SHA-256 of the message, which includes
+// random bytes of the other side, so that no proof can be used twice.
 struct Challenge {
   std::uint32_t version = kOrderVersion;
   std::string random{};
@@ -37,7 +37,7 @@ struct OpenJob {
   std::string random{};     // a challenge to the agent
   std::string proof{};      // see proof_of()
   std::string job{};        // its name on that host
-  std::uint64_t run = 0;    // tells one launcher from another that uses the same name
+  std::uint64_t run = 0;    // distinguishes launchers that use the same name
   std::uint32_t slots = 1;  // for processes on that host at the same time
   std::uint64_t arena_bytes = 0;
   friend bool operator==(const OpenJob&, const OpenJob&) = default;
@@ -87,8 +87,8 @@ struct CloseJob {
 using Order =
     std::variant<OpenJob, JobOpened, StartOrder, Started, EndOrder, HasEnded, Printed, Posted, CloseJob, Challenge>;
 
-// That whoever says this knows the secret. `random` is the challenge that it was given; `proof` of the order itself
-// does not matter.
+// The proof that the sender of this order knows the secret. `random` is the challenge that it received; the order's own
+// `proof` is ignored.
 std::string proof_of(const OpenJob& order, const std::string& secret, const std::string& random);
 std::string proof_of(const JobOpened& order, const std::string& secret, const std::string& random);
 std::string encode(const Order& order);

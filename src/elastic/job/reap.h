@@ -10,8 +10,8 @@
 
 namespace orrery::elastic {
 
-// Takes those that have ended out of `processes` and gives them to `ended`. What one said last is there by then:
-// `read_notes` is called before, so that it comes before its end.
+// Moves ended processes from `processes` to `ended`. It calls `read_notes` before, so that the last notes of a process
+// come before its end.
 template <class ReadNotes, class Ended>
 Status reap(std::map<WorkerId, std::unique_ptr<env::Process>>& processes, Supervisor& watch, ReadNotes read_notes,
             Ended ended) {

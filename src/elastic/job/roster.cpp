@@ -68,7 +68,7 @@ std::optional<WorkerRecord> Roster::free_place() const {
 
 void Roster::start(bool is_initial, bool is_standby) {
   const std::optional<WorkerRecord> place = free_place();
-  // Those that still leave have their slots until they are gone; their ends call for another look.
+  // Leaving workers keep their slots until they have ended; their ends cause another check.
   if (!place) return;
   Entry entry{.record = *place, .is_initial = is_initial, .is_standby = is_standby};
   entry.record.id = next_++;
@@ -141,7 +141,7 @@ void Roster::ask_to_join(Entry& entry) {
 
 void Roster::ask_to_leave(Entry& entry) {
   entry.state = ProcessState::kLeaving;
-  // Whoever is no worker yet has nothing to hand over.
+  // A process that is not yet a worker has nothing to hand over.
   if (entry.has_state()) {
     tell(entry.record.id, LeaveNow{});
   } else {
@@ -154,7 +154,7 @@ void Roster::on(const Ready& note) {
   if (found == entries_.end() || !found->second.lives()) return;
   Entry& entry = found->second;
   if (entry.state == ProcessState::kStarting) entry.state = ProcessState::kWaiting;
-  // Asked again while it joins: whom it knew may be gone.
+  // It is asked again while it joins: the workers it knew may be gone.
   if (!entry.is_standby && !is_stopping_ && entry.state != ProcessState::kLeaving) ask_to_join(entry);
   balance();
 }
@@ -162,7 +162,7 @@ void Roster::on(const Ready& note) {
 void Roster::note_membership(const Report& report) {
   step_ = std::max(step_, report.step);
   epoch_ = std::max(epoch_, report.epoch);
-  // At the end, workers that are not quite as far see the others go; such memberships are no part of the training.
+  // At the end, workers that are a little behind see the others go; such memberships are no part of the training.
   if (membership_.generation == 0 || (report.has_committed && report.generation >= membership_.generation))
     membership_ = report;
   if (report.pause_s <= 0 || report.generation <= resized_) return;
@@ -206,11 +206,11 @@ void Roster::on(const Report& note) {
                  {{"worker", whole(note.worker)}, {"generation", whole(note.generation)}, {"step", whole(note.step)}}});
   }
   if (note.is_leaving && entry.state == ProcessState::kWorker) {
-    // By its own request. Someone else comes if the job would be too small.
+    // It left by its own request. Another process is started if the job would be too small.
     entry.state = ProcessState::kLeaving;
     wanted_ = std::max(options_.size_min, wanted_ - 1);
   }
-  // What was asked may have been lost.
+  // The request may have been lost.
   if (is_stopping_) {
     tell(note.worker, StopNow{});
   } else if (entry.state == ProcessState::kLeaving && !note.is_leaving) {
@@ -231,13 +231,13 @@ void Roster::ended(WorkerId worker, const env::ProcessExit& exit) {
       {"worker", whole(worker)}, {"code", std::int64_t{exit.code}}, {"signal", std::int64_t{exit.signal}}};
   if (exit.ok() || (was_asked && !entry.has_state())) {
     actions_.push_back(Happened{"left", facts});
-    // It came to its end by itself, so the others will too.
+    // It reached its end by itself, so the others will too.
     if (counted && entry.has_state()) is_finishing_ = came_to_the_end_ = true;
   } else {
     actions_.push_back(Happened{"died", facts, fmt::format("worker {} {}", worker, how_it_ended(exit))});
     failed_.push_back(worker);
   }
-  // Workers notice by themselves unless it never came to be one.
+  // Workers notice it by themselves, unless it never became one.
   for (const auto& [id, other] : entries_) {
     if (other.lives()) tell(id, Died{worker});
   }
@@ -246,7 +246,7 @@ void Roster::ended(WorkerId worker, const env::ProcessExit& exit) {
     replaced_ += is_replaced ? 1 : 0;
     wanted_ -= is_replaced ? 0 : 1;
   } else if (entry.is_standby && !was_asked && options_.standby > 0) {
-    // One that ends by itself would do so again.
+    // A program that ended by itself would do so again.
     options_.standby -= 1;
   }
   balance();
@@ -271,7 +271,7 @@ void Roster::balance() {
     return std::any_of(entries_.begin(), entries_.end(), [&](const auto& one) { return is(one.second); });
   };
   if (!reaches_any_host()) return;
-  // Without anyone who has the model, nobody can join.
+  // If no process has the model, none can join.
   if (!any([](const Entry& entry) { return entry.lives() && entry.has_state(); })) is_finishing_ = true;
   if (is_finishing_ || is_stopping_) return end_idle();
   if (wanted_ < options_.size_min) {
@@ -287,7 +287,7 @@ void Roster::balance() {
   for (auto entry = entries_.rbegin(); count() > wanted_ && entry != entries_.rend(); ++entry) {
     if (entry->second.counts()) ask_to_leave(entry->second);
   }
-  // Starting a process takes the machine's time from those who wait for one to join.
+  // Starting a process takes processor time from workers that wait for one to join.
   if (any([](const Entry& entry) { return entry.state == ProcessState::kJoining; })) return;
   const auto standby = [&] {
     return std::count_if(entries_.begin(), entries_.end(),
@@ -296,7 +296,7 @@ void Roster::balance() {
   while (standby() < options_.standby && free_place()) start(false, true);
 }
 
-// They have nothing that could be lost.
+// They have no state that could be lost.
 void Roster::end_idle() {
   for (auto& [id, entry] : entries_) {
     if (!entry.lives() || entry.has_state() || entry.state == ProcessState::kLeaving) continue;
@@ -328,7 +328,7 @@ void Roster::stop() {
   for (const auto& [id, entry] : entries_) {
     if (!entry.lives()) continue;
     tell(id, StopNow{});
-    // It may be no program of ours at all.
+    // It may be a program that does not use this library.
     if (entry.is_initial && entry.last.generation == 0) actions_.push_back(EndProcess{id, env::Signal::kTerminate});
   }
   balance();
@@ -374,7 +374,7 @@ int Roster::exit_code() const {
     const env::ProcessExit& exit = entries_.at(id).exit;
     return exit.signal != 0 ? 128 + exit.signal : exit.code;
   }
-  // Without a failure: too few were left, or all of them left before anyone came to the end.
+  // No process failed: too few were left, or all left before any reached the end.
   return is_too_small_ || !(came_to_the_end_ || is_stopping_) ? 1 : 0;
 }
 

@@ -1,23 +1,24 @@
 #pragma once
-// The launcher's book of the processes of one job: who was started, who is a worker, who ended how, and what is to be
-// done so that the job has the size that is wanted. A pure state machine: observations go in, actions come out.
+// The launcher's record of the processes of one job: which were started, which are workers, how they ended, and what is
+// to be done so that the job has the wanted size. It is a pure state machine: observations go in, actions come out.
 //
 // Procedure, after every observation:
-//   1. A process that ended badly is made known to all others; it is replaced as long as `replacements` last, otherwise
-//      the job is one smaller from then on. Below `size_min` it is stopped.
-//   2. Fewer than wanted: a standby is asked to join, the longest waiting first; without one a process is started.
+//   1. All other processes are told of a process that failed. It is replaced as long as `replacements` last; otherwise
+//      the job is one smaller from then on. Below `size_min` the job is stopped.
+//   2. Fewer workers than wanted: a standby worker is asked to join, the longest waiting first; without one a process
+//      is started.
 //   3. More than wanted: the youngest workers are asked to leave.
-//   4. Standby that were used are started anew, once those who join have joined.
+//   4. Used standby workers are replaced by new ones, once the joining workers have joined.
 //   5. A training that no process can join later (it says so in its reports) is not resized, and is ended at once if it
-//      was to have standby or replacements.
-//   6. Once a worker has ended by itself with 0, the training is over: nobody is started or replaced any more. Without
-//      workers, standby are ended.
+//      was to have standby workers or replacements.
+//   6. Once a worker has ended by itself with 0, the training is over: no process is started or replaced any more.
+//      Without workers, standby workers are ended.
 //
-// On several hosts, processes are started where the fewest are. Those of a host that cannot be reached count for
-// nothing until it is found again; nobody is told that they died, because that is not known. While no host can be
-// reached nothing is decided: it is the launcher that is cut off then.
+// On several hosts, processes are started where the fewest are. Those of a host that cannot be reached do not count
+// until it is found again; they are not reported as dead, because that is not known. While no host can be reached
+// nothing is decided: then it is the launcher that is cut off.
 //
-// MembershipProtocol numbers count from 1 in the order of starts and are never used again.
+// Worker numbers count from 1 in the order of starts and are never used again.
 
 #include <map>
 #include <optional>
@@ -56,13 +57,13 @@ using Facts = std::vector<std::pair<std::string, Fact>>;
 struct Happened {     // for the event log
   std::string event;  // started, joined, left, died, resized, stopped
   Facts facts{};
-  std::string text{};  // for people; may be empty
+  std::string text{};  // for users; may be empty
 };
 using Action = std::variant<StartProcess, Tell, EndProcess, Happened>;
 
 class Roster {
  public:
-  // InitialWorkers and standby are to be started. Precondition: check(options).
+  // Initial workers and standby workers are to be started. Precondition: check(options).
   explicit Roster(const RosterOptions& options);
 
   // Observations.
@@ -70,16 +71,16 @@ class Roster {
   void on(const Ready& note);
   void on(const Report& note);
   void ended(WorkerId worker, const env::ProcessExit& exit);
-  // The processes of a host cannot be reached, or can be again; those that ended meanwhile have been made known.
+  // The processes of a host cannot be reached, or can be again; those that ended meanwhile have been reported before.
   void host_lost(std::uint32_t host);
   void host_found(std::uint32_t host);
-  // Some time has passed. InitialWorkers wait for each other, and may not have had a mailbox yet when one of them
+  // Some time has passed. Initial workers wait for each other, and may not have had a mailbox yet when one of them
   // ended.
   void remind();
 
-  // Requests. An error says why not.
+  // Requests. An error says why one is refused.
   Status resize(std::uint64_t size);
-  // All workers stop at the same step. Processes that have never been heard of get a signal.
+  // All workers stop at the same step. Processes that have never reported get a signal.
   void stop();
   Status stop(WorkerId worker);
   // Ends every process at once.
@@ -88,9 +89,9 @@ class Roster {
   std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
   // No process is left that can be reached, and none is to be started.
   bool is_over() const;
-  // 0 if the training ended well: someone ended with 0 by itself, not because it was told to leave, and nobody who was
-  // a worker then ended badly. Else the code of the first that ended badly, 128 + the number of the signal if it was
-  // one; 1 if all have left before the end.
+  // 0 if the training ended well: a process ended with 0 by itself, not because it was told to leave, and no worker
+  // failed after that. Else the exit code of the first that failed, 128 + the number of the signal if it was one; 1 if
+  // all have left before the end.
   int exit_code() const;
   JobStatus status() const;
   // "demo: ended well after step 600: 3 workers; 5 processes, 1 died, 1 left".
@@ -109,7 +110,7 @@ class Roster {
     env::ProcessExit exit{};
 
     bool lives() const { return state != ProcessState::kEnded; }
-    // Is or was in a membership with the model, or founds one.
+    // Is or was in a membership with the model, or is an initial worker.
     bool has_state() const { return is_initial || last.generation > 0; }
     // Is a worker, or will be.
     bool counts() const { return lives() && !is_lost && !is_standby && state != ProcessState::kLeaving; }
@@ -141,8 +142,8 @@ class Roster {
   bool is_stopping_ = false, is_finishing_ = false, is_too_small_ = false;
   bool is_fixed_ = false;         // no process can join later
   bool is_refused_ = false;       // for that reason
-  bool came_to_the_end_ = false;  // someone, by itself
-  Report membership_{};           // the latest in which anyone committed a step
+  bool came_to_the_end_ = false;  // of any process, by itself
+  Report membership_{};           // the latest in which a worker committed a step
   std::uint64_t step_ = 0, epoch_ = 0;
   std::uint64_t resized_ = 0;  // generation of the last change whose pause is known
   double pause_s_ = 0;

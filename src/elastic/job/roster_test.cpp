@@ -18,7 +18,7 @@ RosterOptions options(int size, int size_max, int standby = 0, int replacements 
           .slots = 2 * size_max + standby};
 }
 
-// What a launcher does with actions: starts at once, and keeps the rest for the test to look at.
+// Does what a launcher does with actions: starts at once, and keeps the rest for the test to inspect.
 struct Book {
   Roster roster;
   std::vector<WorkerId> started{}, ended{}, joining{}, leaving{}, stopping{};
@@ -42,7 +42,7 @@ struct Book {
       }
     }
   }
-  // All of them are in a new membership and say so.
+  // All of them report a new membership.
   void membership(const std::vector<WorkerId>& workers, double pause_s = 0.001) {
     generation += 1;
     for (const WorkerId worker : workers)
@@ -123,7 +123,7 @@ TEST(Roster, AStandbyWorkerThatIsNotReadyYetIsAskedWhenItIs) {
   EXPECT_EQ(book.joining, Ids{});
   book.ready(2);
   EXPECT_EQ(book.joining, Ids{2});
-  // Asked again, as whom it knew may be gone.
+  // It is asked again, because the workers it knew may be gone.
   book.ready(2);
   EXPECT_EQ(book.joining, (Ids{2, 2}));
 }
@@ -156,7 +156,7 @@ TEST(Roster, TheDeadAreReplacedWhileReplacementsLast) {
   EXPECT_EQ(book.roster.status().size, 1u);
   book.membership({1});
   book.end(1, kWell);
-  // Whoever was survived does not count.
+  // A death that another worker survived does not count.
   EXPECT_EQ(book.roster.exit_code(), 0);
   EXPECT_EQ(book.roster.summary(),
             "test: ended well after step 40 with 1 workers; 3 processes in all, 2 died, 1 replaced");
@@ -175,13 +175,14 @@ TEST(Roster, AJobThatAllHaveLeftDidNotEndWell) {
   Book book(options(3, 3));
   book.membership({1, 2, 3});
   ASSERT_TRUE(book.roster.resize(1));
-  // Told to leave as well, and killed before it is gone; those who were asked to leave have ended in order.
+  // It was told to leave as well, and killed before it was gone; the workers that were asked to leave have ended in
+  // order.
   book.roster.on(Report{1, 2, 20, 0, {1, 2, 3}, 0, true, true});
   book.membership({3});
   book.end(1, kKilled);
   book.end(2, kWell);
   book.end(3, kWell);
-  // Came too late to get the model.
+  // It came too late to get the model.
   ASSERT_EQ(book.ended, (std::vector<WorkerId>{4}));
   book.end(4, kKilled);
   EXPECT_TRUE(book.roster.is_over());
@@ -260,8 +261,8 @@ TEST(Roster, ImpossibleJobsAreRefused) {
   EXPECT_FALSE(check(crowded));
 }
 
-// Any history of requests, deaths and reports: never two living processes in a slot, never more than wanted asked to
-// stay, and when all have ended it is over.
+// For any history of requests, deaths and reports: never two live processes in a slot, never more than wanted asked to
+// stay, and when all have ended the job is over.
 RC_GTEST_PROP(Roster, AnyHistoryKeepsTheBooksRight, ()) {
   Book book(options(2, 5, *rc::gen::inRange(0, 3), *rc::gen::inRange(0, 4)));
   const int events = *rc::gen::inRange(0, 60);
@@ -331,7 +332,7 @@ TEST(Roster, ProcessesOfALostHostAreReplacedElsewhereAndNotTakenForDead) {
     }
   }
   EXPECT_EQ(book.started.back(), 4u);
-  // It is heard of again: there is one too many, and the youngest has to go.
+  // It reports again: there is one worker too many, and the youngest has to leave.
   book.roster.host_found(2);
   book.membership({1, 2, 3});
   EXPECT_EQ(book.ended, (std::vector<WorkerId>{4}));
@@ -347,7 +348,7 @@ TEST(Roster, WithoutReplacementsTheJobIsSmallerUntilTheHostIsBack) {
   book.roster.host_found(1);
   book.membership({1, 2});
   EXPECT_EQ(book.roster.status().size, 2u);
-  // Lost for good: nobody waits for it.
+  // It is lost for good, and the job does not wait for it.
   book.roster.host_lost(1);
   book.end(1, kWell);
   EXPECT_TRUE(book.roster.is_over());

@@ -1,8 +1,9 @@
 #pragma once
-// Who belongs to a job, from when on, and with which settings: the one record that all workers agree on.
+// The membership of a job: which workers belong to it, from which generation on, and with which settings. It is the one
+// record that all workers agree on.
 //
-// Memberships are numbered by generation. Everything that must be the same on all workers (who they are and in which
-// order, batch size, learning rate, position in the data) changes only from one membership to the next.
+// Memberships are numbered by generation. Everything that must be the same on all workers (the workers and their order,
+// batch size, learning rate, position in the data) changes only from one membership to the next.
 
 #include <cstdint>
 #include <map>
@@ -21,13 +22,13 @@ using WorkerId = std::uint64_t;  // of one process, never used again; not 0
 struct WorkerRecord {
   WorkerId id = 0;
   std::uint32_t host = 0;
-  std::uint32_t slot = 0;  // in the memory of its host
-  std::string address{};   // where others of the job connect to; empty if it can be reached on its host only
+  std::uint32_t slot = 0;  // slot lease in the memory of its host
+  std::string address{};   // where other workers of the job connect; empty if it can be reached on its host only
 
   friend bool operator==(const WorkerRecord&, const WorkerRecord&) = default;
 };
 
-// How far the training is. Changes only when a step commits.
+// The progress of the training. It changes only when a step commits.
 struct TrainingProgress {
   std::uint64_t step = 0;  // committed
   DataCursor cursor{};
@@ -35,13 +36,13 @@ struct TrainingProgress {
   friend bool operator==(const TrainingProgress&, const TrainingProgress&) = default;
 };
 
-// Which workers have to take part in the change of their membership.
+// Which workers have to take part in a change of their membership.
 enum class QuorumRule {
-  // All but those that are certainly dead. For workers on one host, where the kernel tells who is dead: any number of
-  // them may die, and whoever is left goes on.
+  // All except those that are certainly dead. This is for workers on one host, where the kernel tells which are dead:
+  // any number of them may die, and those that are left continue.
   kSurvivors,
-  // More than half; exactly half if the first worker is among them. For workers on several hosts, where silence may be
-  // a cut cable: at most one side goes on.
+  // More than half, or exactly half including the first worker. This is for workers on several hosts, where silence may
+  // be a cut cable: at most one side continues.
   kMajority,
 };
 
@@ -53,29 +54,29 @@ struct Membership {
   static constexpr std::size_t kParametersMax = 256;
 
   std::uint64_t generation = 0;
-  std::vector<WorkerRecord> workers;          // in rank order; the first that lives leads
-  std::set<WorkerId> without_state;           // workers that have yet to get the model
+  std::vector<WorkerRecord> workers;          // in rank order; the first living one leads
+  std::set<WorkerId> without_state;           // workers that do not have the model yet
   TrainingProgress progress{};                // at the beginning of the generation
   std::map<std::string, double> parameters;   // "batch", "learning_rate", …
-  std::map<WorkerId, std::uint64_t> applied;  // per worker, the number of its last request that is in here
+  std::map<WorkerId, std::uint64_t> applied;  // per worker, the number of its last fulfilled request
 
   QuorumRule rule() const;
   bool stops() const;
-  // Nobody has anything to do in it: who comes to it is at the end. Across hosts workers part together, and who has no
-  // model gets it first.
+  // No worker has anything to do in this membership: a worker that installs it has ended. Across hosts workers end
+  // together, and a worker without the model gets it first.
   bool is_last() const { return stops() && without_state.empty() && rule() == QuorumRule::kSurvivors; }
-  // -1 if it is no worker.
+  // -1 if it is not a worker of this membership.
   int rank_of(WorkerId id) const;
   bool has(WorkerId id) const { return rank_of(id) >= 0; }
 
   friend bool operator==(const Membership&, const Membership&) = default;
 };
 
-// Samples per step: the parameter "batch", 1 if there is none.
+// Samples per step: the parameter "batch", or 1 if there is none.
 std::uint64_t batch_of(const Membership& membership);
 
 void encode(const Membership& membership, ByteWriter& writer);
-// Refuses what is too large, ids that are 0 or not unique, and cursors outside their data.
+// Rejects what is too large, ids that are 0 or not unique, and cursors outside their data.
 Result<Membership> decode_membership(ByteReader& reader);
 void encode(const TrainingProgress& progress, ByteWriter& writer);
 Result<TrainingProgress> decode_progress(ByteReader& reader);

@@ -1,5 +1,5 @@
 #pragma once
-// What workers tell each other about memberships and steps. See protocol.h.
+// What workers send each other about memberships and steps. See protocol.h.
 
 #include <optional>
 #include <variant>
@@ -30,7 +30,8 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-// Of the change from membership `generation` to the next. A ballot is an attempt; higher ones overrule lower ones.
+// The messages about the change from membership `generation` to the next. A ballot is an attempt; higher ones overrule
+// lower ones.
 struct Collect {  // "stop, and tell me how far you are"
   std::uint64_t generation = 0, ballot = 0;
   friend bool operator==(const Collect&, const Collect&) = default;
@@ -41,7 +42,7 @@ struct Promise {  // "I have stopped, and will not follow lower ballots"
   bool has_state = false;                // whether it has the model at that progress
   std::uint64_t accepted_ballot = 0;     // of `accepted`
   std::optional<Membership> accepted{};  // what it has accepted before
-  std::vector<Request> requests{};       // it knows of
+  std::vector<Request> requests{};       // all requests it knows
   friend bool operator==(const Promise&, const Promise&) = default;
 };
 struct Propose {  // "this shall be the next membership"
@@ -53,7 +54,7 @@ struct Accept {
   std::uint64_t generation = 0, ballot = 0;
   friend bool operator==(const Accept&, const Accept&) = default;
 };
-struct Refuse {  // "I have promised `ballot` to someone"
+struct Refuse {  // "I have promised `ballot` to another leader"
   std::uint64_t generation = 0, ballot = 0;
   friend bool operator==(const Refuse&, const Refuse&) = default;
 };
@@ -61,7 +62,7 @@ struct Commit {  // "this is the membership of its generation"
   Membership membership{};
   friend bool operator==(const Commit&, const Commit&) = default;
 };
-struct Query {  // "is there a later membership than this generation?"
+struct Query {  // "is there a membership of a later generation?"
   std::uint64_t generation = 0;
   friend bool operator==(const Query&, const Query&) = default;
 };
@@ -69,10 +70,10 @@ struct Ask {
   Request request{};
   friend bool operator==(const Ask&, const Ask&) = default;
 };
-// "I have complete results for this step." Also makes known that the step before is committed here.
+// "I have complete results for this step." It also announces that the step before is committed here.
 struct Vote {
   std::uint64_t generation = 0, step = 0;
-  bool has_state = true;  // the model too; see MembershipProtocol::follow()
+  bool has_state = true;  // whether it has the model; see MembershipProtocol::follow()
   friend bool operator==(const Vote&, const Vote&) = default;
 };
 
@@ -88,7 +89,7 @@ inline constexpr std::size_t kMessageBytesMax = 1 << 20;
 inline constexpr std::size_t kRequestsMax = 1024;
 
 std::string encode(const Message& message);
-// Any bytes give a message that encodes to the same bytes, or an error.
+// Any bytes give either a message that encodes to the same bytes, or an error.
 Result<Message> decode_message(std::string_view bytes);
 
 }  // namespace orrery::elastic

@@ -56,7 +56,7 @@ RC_GTEST_PROP(Message, ComesBackFromItsBytes, ()) {
   RC_ASSERT(*again == message);
 }
 
-// Of bytes with damage, what is accepted says the same again.
+// If damaged bytes are accepted, the message encodes to the same bytes again.
 RC_GTEST_PROP(Message, AnyBytesAreAMessageThatEncodesBackOrAnError, ()) {
   Random random(*rc::gen::arbitrary<std::uint64_t>());
   std::string bytes = encode(random_message(random));
@@ -74,7 +74,7 @@ RC_GTEST_PROP(Message, AnyBytesAreAMessageThatEncodesBackOrAnError, ()) {
 
 TEST(Message, RefusesWhatIsTooMuch) {
   EXPECT_FALSE(decode_message(std::string(kMessageBytesMax + 1, '\0')));
-  // A membership that says it has 2^32 − 1 workers.
+  // A membership that claims 2^32 − 1 workers.
   ByteWriter writer;
   writer.u64(1);
   writer.u64(2);

@@ -12,8 +12,8 @@ bool shares_slot(const WorkerRecord& one, const WorkerRecord& other) {
   return one.host == other.host && one.slot == other.slot && one.id != other.id;
 }
 
-// A lease has one owner at a time: who has the higher id came later and found it free. So whoever wants to join and had
-// it before is dead.
+// A slot lease has one owner at a time: the worker with the higher id came later and found it free. So a joining worker
+// that had it before is dead.
 bool is_outdated(const Request& request, const Membership& membership) {
   const auto* const join = std::get_if<Join>(&request.request);
   return join != nullptr &&
@@ -22,7 +22,7 @@ bool is_outdated(const Request& request, const Membership& membership) {
          });
 }
 
-// Several workers may request the same; one membership fulfils all of it.
+// Several workers may request the same; one membership fulfils all of these requests.
 bool is_fulfilled(const Request& request, const Membership& membership) {
   const auto* const set = std::get_if<SetParameter>(&request.request);
   if (set == nullptr) return false;
@@ -90,11 +90,11 @@ void MembershipProtocol::on(WorkerId from, const Ask& message) {
   if (state_ == MembershipState::kJoining) return;
   const auto applied = membership_.applied.find(message.request.origin);
   if (applied != membership_.applied.end() && applied->second >= message.request.number) {
-    // Fulfilled; whoever asks has not heard.
+    // The request is fulfilled, but its sender has not received the membership.
     send(from, Commit{membership_});
     return;
   }
-  // Whoever wants to join learns whom else to ask: those it knows may be gone before it is in.
+  // A joining worker learns which other workers to ask: those it knows may be gone before it has joined.
   if (message.request.origin == from && std::holds_alternative<Join>(message.request.request))
     send(from, Commit{membership_});
   remember(message.request);
@@ -114,6 +114,10 @@ WorkerId MembershipProtocol::leader() const {
   return self_.id;
 }
 
+// Any two quorums of one membership have a worker in common; Paxos needs nothing else of them. Two majorities overlap,
+// and so does a majority with the half that has the first worker. Under kSurvivors a quorum lacks only dead workers, so
+// it contains every live acceptor, the next leader included. Therefore dead_ must be certain: a worker in it that still
+// acted could decide another membership.
 bool MembershipProtocol::is_quorum(const std::set<WorkerId>& ids) const {
   if (membership_.rule() == QuorumRule::kSurvivors) {
     return std::all_of(membership_.workers.begin(), membership_.workers.end(), [&](const WorkerRecord& worker) {
@@ -165,7 +169,7 @@ void MembershipProtocol::release_requests() {
 }
 
 bool MembershipProtocol::has_request() const {
-  // Nobody leaves before those who joined have the model.
+  // No worker leaves before the joining workers have the model.
   const bool may_leave = all_have_state();
   return std::any_of(requests_.begin(), requests_.end(), [&](const Request& request) {
     return may_leave || !std::holds_alternative<Leave>(request.request);
@@ -173,9 +177,9 @@ bool MembershipProtocol::has_request() const {
 }
 
 bool MembershipProtocol::has_reason() const {
-  // Those who came to its end first are gone already.
+  // Workers that reached the end of the job first are gone already.
   if (membership_.is_last()) return false;
-  // Once stopped, only the next membership lets anyone go on.
+  // Once stopped, workers continue only with the next membership.
   if (state_ == MembershipState::kStopped) return true;
   if (!holds_requests_ && has_request()) return true;
   return std::any_of(membership_.workers.begin(), membership_.workers.end(),
@@ -195,6 +199,8 @@ bool MembershipProtocol::reaches_state() const {
   });
 }
 
+// Several workers may lead at once, because each judges by its own missing_ which worker is first. That costs time, not
+// safety: the ballots decide.
 void MembershipProtocol::lead_if_needed() {
   const bool may = state_ == MembershipState::kActive || state_ == MembershipState::kStopped;
   if (!may || attempt_ || leader() != self_.id || !has_reason()) return;
@@ -204,7 +210,8 @@ void MembershipProtocol::lead_if_needed() {
 void MembershipProtocol::begin_attempt() {
   const std::uint64_t workers = membership_.workers.size();
   const auto rank = static_cast<std::uint64_t>(membership_.rank_of(self_.id));
-  // Ballots of different workers differ.
+  // The ballot modulo the number of workers is the rank, so ballots of different workers differ. It is above every
+  // ballot seen in this generation, and one leader proposes at most one membership per ballot.
   const std::uint64_t ballot = (std::max(highest_ballot_, promised_) / workers + 1) * workers + rank;
   highest_ballot_ = ballot;
   attempt_ = Attempt{.ballot = ballot};
@@ -215,10 +222,13 @@ void MembershipProtocol::begin_attempt() {
   propose_if_possible();
 }
 
+// The promise is made after stop(), so progress_ in it is final for this generation: this worker commits no later step
+// of it, except by installing the next membership. Atomic steps rest on this order.
 Promise MembershipProtocol::promise(std::uint64_t ballot) const {
   return {membership_.generation, ballot, progress_, has_state_, accepted_ballot_, accepted_, requests_};
 }
 
+// After this commit_step_if_voted() commits nothing in this generation, even if all votes arrive.
 void MembershipProtocol::stop() {
   if (state_ != MembershipState::kActive) return;
   state_ = MembershipState::kStopped;
@@ -232,6 +242,8 @@ bool MembershipProtocol::is_current(WorkerId from, std::uint64_t generation) {
   return generation == membership_.generation && membership_.has(from) && state_ != MembershipState::kEnded;
 }
 
+// Phase 1, acceptor. promised_ never falls within a generation; install() resets it, because each generation is an
+// agreement of its own. An own attempt with a lower ballot is over: this worker could not accept its proposal either.
 void MembershipProtocol::on(WorkerId from, const Collect& message) {
   if (!is_current(from, message.generation)) return;
   highest_ballot_ = std::max(highest_ballot_, message.ballot);
@@ -249,6 +261,9 @@ void MembershipProtocol::on(WorkerId from, const Promise& message) {
   propose_if_possible();
 }
 
+// Phase 2, leader. It waits for every worker that it does not miss, not just for a quorum: a quorum suffices for
+// safety, but a live worker without a promise would be left out of the next membership. A proposal is never replaced
+// within its ballot.
 void MembershipProtocol::propose_if_possible() {
   if (!attempt_ || attempt_->proposal) return;
   std::set<WorkerId> promised;
@@ -287,17 +302,22 @@ void MembershipProtocol::fulfil(const Request& request, Membership& membership) 
 }
 
 std::optional<Membership> MembershipProtocol::next_membership() const {
-  // What may have been decided must stay decided.
+  // If a membership was decided, a quorum accepted it, and the promises of any quorum include one of those acceptances.
+  // Every later proposal repeats it, so the acceptance with the highest ballot is the decided membership, or none was
+  // decided.
   const Promise* last = nullptr;
   for (const auto& [id, promise] : attempt_->promises) {
     if (promise.accepted && (last == nullptr || promise.accepted_ballot > last->accepted_ballot)) last = &promise;
   }
   if (last != nullptr) return last->accepted;
-  // Whoever has the model alone cannot leave yet.
+  // If only leaving workers have the model, they cannot leave yet.
   std::optional<Membership> membership = next_membership(true);
   return membership ? membership : next_membership(false);
 }
 
+// Progress is the farthest among the promises. If any promising worker committed step s, all workers voted for s and
+// have its results, so every other worker is at s or s − 1 and can commit s in install(). A step that only lost workers
+// committed takes effect nowhere else.
 std::optional<Membership> MembershipProtocol::next_membership(bool with_leaves) const {
   Membership next = membership_;
   next.generation = membership_.generation + 1;
@@ -312,7 +332,7 @@ std::optional<Membership> MembershipProtocol::next_membership(bool with_leaves) 
     return std::pair(a.origin, a.number) < std::pair(b.origin, b.number);
   });
   for (const Request& request : requests) {
-    // Whoever is lost may have been a step ahead: what it decided after that step must not come before it.
+    // A lost worker may have been a step ahead: what it requested after that step must not take effect before it.
     const bool may_be_ahead =
         !std::holds_alternative<Join>(request.request) && !attempt_->promises.contains(request.origin);
     if (may_be_ahead || (!with_leaves && std::holds_alternative<Leave>(request.request))) continue;
@@ -324,11 +344,13 @@ std::optional<Membership> MembershipProtocol::next_membership(bool with_leaves) 
     const auto promise = attempt_->promises.find(worker.id);
     if (promise == attempt_->promises.end() || !promise->second.has_state) next.without_state.insert(worker.id);
   }
-  // Without anyone who has the model there is nothing to go on with.
+  // If no worker has the model, the training cannot continue.
   if (next.without_state.size() == next.workers.size()) return std::nullopt;
   return next;
 }
 
+// Phase 2, acceptor. Accepting implies the promise, so it stops the worker too. The workers of the proposal had
+// promised, and so stopped, before it was first proposed; a worker that is not in it has no progress to preserve.
 void MembershipProtocol::on(WorkerId from, const Propose& message) {
   if (!is_current(from, message.generation)) return;
   highest_ballot_ = std::max(highest_ballot_, message.ballot);
@@ -353,6 +375,8 @@ void MembershipProtocol::on(WorkerId from, const Refuse& message) {
   if (attempt_ && message.ballot > attempt_->ballot) attempt_.reset();
 }
 
+// Only the leader of a ballot counts its acceptances, so only it knows the decision first. If it dies here, before or
+// between the Commits, the next leader finds the acceptances among its promises and decides the same membership.
 void MembershipProtocol::commit_if_decided() {
   if (!attempt_ || !attempt_->proposal || !is_quorum(attempt_->accepted)) return;
   const Membership membership = *attempt_->proposal;
@@ -366,7 +390,7 @@ void MembershipProtocol::commit_if_decided() {
 void MembershipProtocol::on(WorkerId, const Commit& message) {
   if (state_ == MembershipState::kEnded) return;
   if (state_ == MembershipState::kJoining) {
-    // An answer to our question may be a membership from before us.
+    // An answer to our question may be a membership from before our join.
     if (message.membership.has(self_.id)) return install(message.membership);
     for (const WorkerRecord& worker : message.membership.workers) {
       const bool is_known = std::find(contacts_.begin(), contacts_.end(), worker.id) != contacts_.end();
@@ -390,14 +414,15 @@ void MembershipProtocol::install(const Membership& membership) {
   promised_ = accepted_ballot_ = highest_ballot_ = 0;
   if (!was_joining && (has_state_ || follows_) && is_next && membership.progress.step == progress_.step + 1 &&
       voted_ == membership.progress.step) {
-    // Someone has committed it in the generation that ends, so all have voted for it, and we have its results.
+    // A worker has committed this step in the generation that ends, so all have voted for it, and we have its results.
+    // Without our vote in this generation we would have none: then the progress does not match below.
     commit_step();
   }
   if (!has_state_) {
     follows_ = follows_ && progress_ == membership.progress;
     progress_ = membership.progress;
   }
-  // A membership that does not continue where we are cannot be one that we took part in: we stop, whoever sent it.
+  // A membership whose progress is not ours is one that we took no part in: we stop, no matter which worker sent it.
   const bool continues = progress_ == membership.progress;
   membership_ = membership;
   if (!membership.has(self_.id) || !continues) {
@@ -412,8 +437,8 @@ void MembershipProtocol::install(const Membership& membership) {
   std::erase_if(requests_, [&](const Request& request) {
     const auto applied = membership_.applied.find(request.origin);
     const bool is_applied = applied != membership_.applied.end() && applied->second >= request.number;
-    const bool from_nobody = !membership_.has(request.origin) && !std::holds_alternative<Join>(request.request);
-    return is_applied || from_nobody || is_outdated(request, membership_) || is_fulfilled(request, membership_);
+    const bool origin_left = !membership_.has(request.origin) && !std::holds_alternative<Join>(request.request);
+    return is_applied || origin_left || is_outdated(request, membership_) || is_fulfilled(request, membership_);
   });
   events_.push_back(Installed{membership_, !has_state_, follows_});
   forward_requests();
@@ -424,7 +449,7 @@ void MembershipProtocol::state_received() {
   has_state_ = true;
   follows_ = false;
   if (!attempt_) return;
-  // Others repeat their promises; ours is noted here only.
+  // The other workers repeat their promises; ours is recorded here only.
   attempt_->promises[self_.id].has_state = true;
   propose_if_possible();
 }
@@ -443,6 +468,8 @@ void MembershipProtocol::on(WorkerId from, const Vote& message) {
   commit_step_if_voted();
 }
 
+// A step needs the votes of all workers, not of a quorum: a vote says that its sender has the results, and each worker
+// must have them before any worker applies them. A missing vote holds the step until the membership changes.
 void MembershipProtocol::commit_step_if_voted() {
   if (state_ != MembershipState::kActive || voted_ != progress_.step + 1) return;
   for (const WorkerRecord& worker : membership_.workers) {
@@ -464,7 +491,7 @@ void MembershipProtocol::tick() {
   if (state_ == MembershipState::kEnded) return;
   if (state_ == MembershipState::kJoining) return forward_requests();
   forward_requests();
-  // Also for a step that is committed here: the vote may have been lost for others.
+  // Also for a step that is committed here: the vote may have been lost on its way to others.
   if (state_ == MembershipState::kActive && voted_ > membership_.progress.step) {
     send_to_workers(Vote{membership_.generation, voted_, has_state_});
   }
@@ -473,11 +500,11 @@ void MembershipProtocol::tick() {
   } else if (attempt_) {
     send_to_workers(Collect{membership_.generation, attempt_->ballot});
   } else if (!has_state_ || has_reason()) {
-    // The others may have gone on without us.
+    // The other workers may have continued without us.
     send_to_workers(Query{membership_.generation});
   }
   lead_if_needed();
-  // Promises that were collected while someone was missing who is back now.
+  // These promises were collected while a worker was missing that is back now.
   propose_if_possible();
 }
 

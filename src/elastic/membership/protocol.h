@@ -1,40 +1,38 @@
 #pragma once
-// One worker of a job: agrees with the others on memberships and on which steps count. A pure state machine: messages
-// and observations go in, messages and events come out; no clock, no socket, no thread. What runs in a job is what is
-// simulated.
+// The membership protocol of one worker: it agrees with the other workers on memberships and on which steps count. It
+// is a pure state machine: messages and observations go in, messages and events come out; it has no clock, socket or
+// thread. The same code runs in a job and in simulation.
 //
-// Steps. A worker that has complete results for step s votes for s. Who has the votes of all workers of its membership
-// commits s: results that were kept aside take effect, the data cursor moves on.
+// Steps. A worker that has complete results for step s votes for s. A worker that has the votes of all workers of its
+// membership commits s: results that were kept aside take effect, and the data cursor advances.
 //
-// Membership changes (one agreement per generation, after Paxos; L. Lamport, "Paxos made simple", 2001). The workers of
-// membership e are the acceptors of membership e + 1:
-//   1. The leader, the first worker that it does not miss itself, has a reason: someone is missing, or a request that
-//      it does not hold back (hold_requests). It sends Collect with a new ballot.
-//   2. Who gets it stops: it commits no step of generation e any more, and promises to follow no lower ballot. It
-//      answers how far it is and what it has accepted before.
-//   3. With the promises of a quorum, and of everyone it does not miss, the leader proposes: the accepted membership of
-//   the
-//      highest ballot, if there is one; otherwise the workers that have promised, without those that leave, with those
-//      that join, at the farthest progress among them. Of two that name the same lease the later one is meant. What was
-//      requested for by one that has not promised is dropped with it.
-//   4. Who has promised no higher ballot accepts. With a quorum of acceptances the membership is decided, and Commit
-//   tells
-//      all old and new workers. If the leader is lost, the next one does the same with a higher ballot and ends with
-//      the same membership if one may have been decided.
+// Membership changes are one agreement per generation, after Paxos (L. Lamport, "Paxos made simple", 2001). The workers
+// of membership e are the acceptors of membership e + 1:
+//   1. The leader is the first worker that it does not miss itself. It needs a reason: a worker is missing, or there is
+//      a request that it does not hold back (hold_requests). It sends Collect with a new ballot.
+//   2. A worker that receives Collect stops: it commits no step of generation e any more, and promises to follow no
+//      lower ballot. It answers with its progress and with the membership it has accepted before, if any.
+//   3. With the promises of a quorum, and of every worker it does not miss, the leader proposes the accepted membership
+//      of the highest ballot, if there is one. Otherwise it proposes the workers that have promised, without those that
+//      leave, with those that join, at the farthest progress among them. If two workers name the same slot lease, the
+//      later one is meant. Requests of a worker that has not promised are dropped with it.
+//   4. A worker that has promised no higher ballot accepts. With a quorum of acceptances the membership is decided, and
+//      Commit tells all old and new workers. If the leader is lost, the next one does the same with a higher ballot,
+//      and ends with the same membership if one may have been decided.
 //
-// Why steps are atomic. A step that anyone committed had everyone's vote, so everyone has its results. Workers of the
-// next membership have all told their progress after they stopped, so the membership's progress is at least that of
-// each, and at most one step more than that of any. Installing the membership commits that step where it was not, and
-// drops what was only voted for. A commit that only lost workers knew is lost with them, and so is what they decided
-// after it: a membership never has a request that is newer than its progress.
+// Why steps are atomic. A step that any worker committed had the votes of all workers, so all have its results. Workers
+// of the next membership have all told their progress after they stopped, so the membership's progress is at least that
+// of each, and at most one step more than that of any. Installing the membership commits that step where it was not
+// committed, and drops results that were only voted for. A commit that only lost workers knew is lost with them, and so
+// are their requests made after it: a membership never contains a request that is newer than its progress.
 //
-// Who joins has no model yet. Either the others wait until it has, or it follows them meanwhile: it votes and commits
-// as they do, because it gets the results of every step, and has the model once it has caught up. Until then it counts
-// as one without.
+// A joining worker has no model yet. Either the others wait until it has, or it follows them meanwhile as a learner: it
+// votes and commits as they do, because it gets the results of every step, and has the model once it has caught up.
+// Until then it counts as a worker without the model.
 //
-// Who is in the majority can go on (or, on one host, who is not dead: see QuorumRule). A minority stops by itself: it
-// gets no quorum, and in the old generation it lacks the others' votes. When it hears of a later membership without it,
-// it is expelled.
+// The majority can continue (on one host: all workers that are not dead; see QuorumRule). A minority stops by itself:
+// it gets no quorum, and in the old generation it lacks the others' votes. When it receives a later membership without
+// it, it is expelled.
 
 #include <map>
 #include <optional>
@@ -45,20 +43,20 @@
 
 namespace orrery::elastic {
 
-// What a worker's owner has to act on.
-struct Stopped {  // the generation is over: give up all of its operations
+// Events, on which the owner of the protocol has to act.
+struct Stopped {  // the generation is over: abandon all of its operations
   std::uint64_t generation = 0;
 };
 struct StepCommitted {           // let the results of this step take effect
-  std::uint64_t generation = 0;  // that it was voted for in
-  TrainingProgress progress{};   // after it
+  std::uint64_t generation = 0;  // in which it was voted for
+  TrainingProgress progress{};   // after the step
 };
 struct Installed {  // start the membership; drop all results that have not taken effect
   Membership membership{};
   bool needs_state = false;  // get the model from the others, then call state_received(); see also follow()
-  bool follows = false;      // it has followed until here: what it has of the model is as of membership.progress
+  bool follows = false;      // it has followed until here: its copy of the model is as of membership.progress
 };
-struct Ended {  // no worker any more
+struct Ended {  // it is no longer a worker of the job
   bool by_own_request = false;
 };
 using Event = std::variant<Stopped, StepCommitted, Installed, Ended>;
@@ -66,51 +64,51 @@ using Event = std::variant<Stopped, StepCommitted, Installed, Ended>;
 enum class MembershipState {
   kJoining,  // in no membership yet
   kActive,
-  kStopped,  // promised: between memberships
+  kStopped,  // it has promised, and is between memberships
   kEnded,
 };
 
 class MembershipProtocol {
  public:
-  // A worker of the first membership, which all its workers give.
+  // A worker of the first membership, which all its workers are given.
   MembershipProtocol(WorkerId self, const Membership& first);
-  // One that wants to join. `contacts` are workers that it can ask; they tell it of others.
+  // A worker that joins. `contacts` are workers that it can ask; they tell it of others.
   MembershipProtocol(const WorkerRecord& self, std::vector<WorkerId> contacts);
 
-  // Observations. Everything may be repeated, and come in any order.
+  // Observations. They may be repeated and may come in any order.
   void receive(const Message& message);
   // The worker cannot be reached. `certain`: it is dead and will never act again.
   void miss(WorkerId id, bool certain);
-  // The generation cannot go on, for a reason that is no worker's absence.
+  // The generation cannot continue, for a reason other than the absence of a worker.
   void end_generation();
-  // It can be reached again, unless it is certainly dead.
+  // The worker can be reached again, unless it is certainly dead.
   void find_again(WorkerId id);
-  // Some time has passed: repeat what may have been lost. Call it in irregular intervals, so that two who try at the
-  // same time do not do so for ever.
+  // Some time has passed: repeats messages that may have been lost. Call it at irregular intervals, so that two workers
+  // that lead at the same time do not overrule each other for ever.
   void tick();
 
   // While joining: workers that can be asked, instead of those known so far. They are asked at once.
   void set_contacts(std::vector<WorkerId> contacts);
 
-  // Own requests.
+  // Requests of this worker.
   void leave() { request(Leave{}); }
   void set_parameter(std::string name, double value) { request(SetParameter{std::move(name), value}); }
-  // Requests wait, so that a step at hand is not in vain: until they are let go, or the membership changes for another
-  // reason.
+  // Requests wait, so that the current step is not wasted, until they are released or the membership changes for
+  // another reason.
   void hold_requests();
   void release_requests();
-  // One that the next membership would fulfil.
+  // Whether there is a request that the next membership would fulfil.
   bool has_request() const;
-  // Whether it is up to this worker to change the membership.
+  // Whether this worker is the one that changes the membership.
   bool leads() const { return leader() == self_.id; }
-  // Complete results for the step after progress() are there. Only when may_vote().
+  // Complete results for the step after progress() are there. Call it only when may_vote().
   void vote();
   bool may_vote() const {
     return state_ == MembershipState::kActive && (has_state_ || follows_) && voted_ == progress_.step;
   }
-  // After Installed with needs_state: goes along with the steps of the others from membership().progress on.
+  // After Installed with needs_state: takes part in the steps of the others from membership().progress on.
   void follow() { follows_ = true; }
-  // The model at progress() is there.
+  // This worker has the model at progress().
   void state_received();
 
   MembershipState state() const { return state_; }
@@ -118,11 +116,11 @@ class MembershipProtocol {
   const Membership& membership() const { return membership_; }
   const TrainingProgress& progress() const { return progress_; }
   bool has_state() const { return has_state_; }
-  // Whether anyone who may have the model can be reached.
+  // Whether a worker that may have the model can be reached.
   bool reaches_state() const;
-  // Whether those it does not miss are enough to change the membership.
+  // Whether the workers it does not miss are enough to change the membership.
   bool reaches_quorum() const;
-  // Of one that wants to join: workers that it can ask.
+  // While joining: workers that it can ask.
   const std::vector<WorkerId>& contacts() const { return contacts_; }
 
   std::vector<Message> take_messages() { return std::exchange(messages_, {}); }
@@ -158,8 +156,7 @@ class MembershipProtocol {
   bool has_reason() const;
   bool all_have_state() const;
   bool is_quorum(const std::set<WorkerId>& ids) const;
-  // Same generation: true. An older one is answered with the membership it does not know, a later one with the question
-  // for it.
+  // Returns true for the same generation. To an older one it answers with its membership, to a later one with a Query.
   bool is_current(WorkerId from, std::uint64_t generation);
 
   void stop();
@@ -184,13 +181,13 @@ class MembershipProtocol {
 
   std::uint64_t voted_ = 0;                  // own: highest step
   std::map<WorkerId, std::uint64_t> votes_;  // of others: highest step
-  std::set<WorkerId> have_state_;            // of those without it at the beginning of the membership
+  std::set<WorkerId> have_state_;            // which of the workers without it at the start of the membership
 
   std::uint64_t promised_ = 0;
   std::uint64_t accepted_ballot_ = 0;
   std::optional<Membership> accepted_;
   std::optional<Attempt> attempt_;
-  std::uint64_t highest_ballot_ = 0;  // heard of
+  std::uint64_t highest_ballot_ = 0;  // of all ballots received
 
   std::set<WorkerId> missing_, dead_;
   std::vector<Request> requests_;

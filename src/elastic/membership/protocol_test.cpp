@@ -17,7 +17,7 @@ Membership membership_of(int workers, int hosts) {
   return membership;
 }
 
-// Workers that talk through one queue, in order.
+// Workers that send each other messages through one queue, in order.
 struct Job {
   std::map<WorkerId, MembershipProtocol> workers;
   std::set<WorkerId> dead, deaf;
@@ -80,7 +80,7 @@ std::vector<WorkerId> ids_of(const Membership& membership) {
   return ids;
 }
 
-TEST(MembershipProtocol, AStepCommitsWithEveryonesVoteAndNotBefore) {
+TEST(MembershipProtocol, AStepCommitsWithTheVotesOfAllAndNotBefore) {
   Job job(membership_of(3, 1));
   job[1].vote();
   job[2].vote();
@@ -107,7 +107,7 @@ TEST(MembershipProtocol, ADeathGivesAMembershipWithoutIt) {
   }
 }
 
-TEST(MembershipProtocol, OnOneHostTheLastSurvivorGoesOn) {
+TEST(MembershipProtocol, OnOneHostTheLastSurvivorContinues) {
   Job job(membership_of(2, 1));
   job.kill(1);
   job.settle();
@@ -120,7 +120,7 @@ TEST(MembershipProtocol, AStepThatOneCommittedIsCommittedByAllSurvivors) {
   Job job(membership_of(3, 1));
   for (const WorkerId id : {1, 2, 3}) job[id].vote();
   job.gather();
-  // Only worker 3 hears the votes; then worker 1 dies.
+  // Only worker 3 receives the votes; then worker 1 dies.
   std::erase_if(job.queue, [](const Message& message) { return message.to != 3; });
   while (job.deliver_one()) {
   }
@@ -134,7 +134,7 @@ TEST(MembershipProtocol, AStepThatOneCommittedIsCommittedByAllSurvivors) {
   }
 }
 
-TEST(MembershipProtocol, AStepThatNobodyCommittedIsDroppedByAll) {
+TEST(MembershipProtocol, AStepThatNoWorkerCommittedIsDroppedByAll) {
   Job job(membership_of(3, 1));
   job[2].vote();
   job[3].vote();
@@ -146,8 +146,8 @@ TEST(MembershipProtocol, AStepThatNobodyCommittedIsDroppedByAll) {
   }
 }
 
-// MembershipProtocol 1 leads a change that takes in a joining worker, and dies after k messages, for every k. Then
-// worker 2 has to end what was begun, and sometimes dies too.
+// Worker 1 leads a change that takes in a joining worker, and dies after k messages, for every k. Then worker 2 has to
+// finish the change, and sometimes dies too.
 TEST(MembershipProtocol, TheLeaderMayDieAnywhereInAChange) {
   for (int second_cut = -1; second_cut < 30; second_cut += 3) {
     for (int cut = 0; cut < 40; ++cut) {
@@ -170,7 +170,7 @@ TEST(MembershipProtocol, TheLeaderMayDieAnywhereInAChange) {
   }
 }
 
-TEST(MembershipProtocol, TheSmallerSideStopsAndIsExpelledWhenItHears) {
+TEST(MembershipProtocol, TheSmallerSideStopsAndIsExpelledWhenItReceivesTheMembership) {
   Job job(membership_of(5, 5));
   job.deaf = {4, 5};
   for (const WorkerId far : {4, 5}) {
@@ -190,9 +190,9 @@ TEST(MembershipProtocol, TheSmallerSideStopsAndIsExpelledWhenItHears) {
   EXPECT_EQ(job[1].state(), MembershipState::kActive);
 }
 
-TEST(MembershipProtocol, OfTwoHalvesTheOneWithTheFirstWorkerGoesOn) {
+TEST(MembershipProtocol, OfTwoHalvesTheOneWithTheFirstWorkerContinues) {
   Job job(membership_of(4, 4));
-  job.deaf = {2, 4};  // they hear nobody, so they cannot even form a half of their own here
+  job.deaf = {2, 4};  // they receive nothing, so they cannot even form a half of their own here
   for (const WorkerId far : {2, 4}) {
     for (const WorkerId near : {1, 3}) {
       job[near].miss(far, false);
@@ -210,7 +210,7 @@ TEST(MembershipProtocol, OfTwoHalvesTheOneWithTheFirstWorkerGoesOn) {
 TEST(MembershipProtocol, OfTwoInOneSlotTheLaterOneJoins) {
   Job job(membership_of(2, 1));
   const Ask early{{3, 1, Join{{3, 0, 7}}}};
-  // The first has asked, died, and left its lease to the second before anyone noticed.
+  // The first has asked, died, and left its slot lease to the second before any worker noticed.
   job[1].hold_requests();
   job[1].receive({3, 1, early});
   job.workers.emplace(4, MembershipProtocol(WorkerRecord{4, 0, 7}, {1}));
@@ -218,7 +218,7 @@ TEST(MembershipProtocol, OfTwoInOneSlotTheLaterOneJoins) {
   job[1].release_requests();
   job.settle();
   EXPECT_EQ(ids_of(job[1].membership()), (std::vector<WorkerId>{1, 2, 4}));
-  // Its request comes once more, late: nobody loses a lease to the dead, and the membership stays.
+  // Its request arrives once more, late: no worker loses its slot lease to a dead one, and the membership stays.
   const std::uint64_t generation = job[1].membership().generation;
   job[1].receive({3, 1, early});
   job.settle();
@@ -239,7 +239,7 @@ TEST(MembershipProtocol, JoinLeaveAndParametersComeWithTheNextMembership) {
   job[1].leave();
   job.settle();
   EXPECT_EQ(job[1].state(), MembershipState::kActive)
-      << "nobody leaves before it is sure that who joined has the model";
+      << "no worker leaves before the joining worker certainly has the model";
   for (const WorkerId id : {1, 2, 3}) job[id].vote();
   job.settle();
   EXPECT_EQ(ids_of(job[3].membership()), (std::vector<WorkerId>{2, 3}));
@@ -254,13 +254,13 @@ TEST(MembershipProtocol, WhatSeveralRequestTakesOneChange) {
   for (int delivered = 0; delivered < 12; ++delivered) {
     Job job(membership_of(3, 3));
     job[1].set_parameter("batch", 64);
-    // The others request it while the membership is changing already.
+    // The other workers request it while the membership is already changing.
     for (int i = 0; i < delivered; ++i) job.deliver_one();
     for (const WorkerId id : {2, 3}) job[id].set_parameter("batch", 64);
     job.settle();
     EXPECT_EQ(batch_of(job[1].membership()), 64u);
     EXPECT_EQ(job[1].membership().generation, 2u) << delivered;
-    // What was fulfilled is forgotten: a later request is not undone by it.
+    // A fulfilled request is forgotten: it does not undo a later one.
     job[2].set_parameter("batch", 32);
     job.settle();
     EXPECT_EQ(batch_of(job[1].membership()), 32u);
@@ -268,8 +268,8 @@ TEST(MembershipProtocol, WhatSeveralRequestTakesOneChange) {
   }
 }
 
-// MembershipProtocol 3 alone commits a step, decides something after it, and is lost when others have heard of the
-// decision only.
+// Only worker 3 commits a step, requests a parameter after it, and is lost when the others have received the request
+// only.
 TEST(MembershipProtocol, WhatWasDecidedAfterALostStepIsLostToo) {
   Job job(membership_of(3, 3));
   for (const WorkerId id : {1, 2, 3}) job[id].vote();
@@ -298,7 +298,7 @@ TEST(MembershipProtocol, AMembershipInWhichAllStopIsTheLast) {
   job[2].set_parameter(kStopParameter, 1);
   job.settle();
   ASSERT_TRUE(job[1].membership().is_last());
-  // They have come to their end, and are gone.
+  // They have reached their end and have exited.
   job.kill(1);
   job.kill(2);
   job.settle();
@@ -306,7 +306,7 @@ TEST(MembershipProtocol, AMembershipInWhichAllStopIsTheLast) {
   EXPECT_EQ(job[3].state(), MembershipState::kActive);
 }
 
-TEST(MembershipProtocol, WithoutTheModelNobodyGoesOn) {
+TEST(MembershipProtocol, WithoutTheModelNoWorkerContinues) {
   Job job(membership_of(1, 1));
   job.workers.emplace(2, MembershipProtocol(WorkerRecord{2, 0, 1}, {1}));
   job.settle();
@@ -317,9 +317,9 @@ TEST(MembershipProtocol, WithoutTheModelNobodyGoesOn) {
   EXPECT_FALSE(job[2].may_vote());
 }
 
-TEST(MembershipProtocol, TwoWhoBothLeadAgree) {
+TEST(MembershipProtocol, TwoWorkersThatBothLeadAgree) {
   Job job(membership_of(5, 5));
-  // Each misses a different one, so 1 and 2 both think they lead.
+  // Each misses a different worker, so 1 and 2 both think they lead.
   job[2].miss(1, false);
   job[1].miss(5, false);
   for (int i = 0; i < 30; ++i) job.deliver_one();

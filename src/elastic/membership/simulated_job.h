@@ -1,6 +1,6 @@
 #pragma once
-// For tests: a whole job in one thread, with workers that die, are cut off, join and leave, and messages that are late,
-// lost or out of order. Everything follows from the seed. What must always hold is checked at every event.
+// For tests: a whole job in one thread. Workers die, are cut off, join and leave; messages are late, lost or out of
+// order. Everything follows from the seed. The invariants are checked at every event.
 
 #include <map>
 #include <memory>
@@ -15,8 +15,8 @@ namespace orrery::elastic {
 
 struct SimulatedJobOptions {
   int workers = 3;
-  int hosts = 1;       // workers are dealt out in turn
-  double loss = 0.02;  // share of messages that vanish
+  int hosts = 1;       // workers are assigned to hosts round-robin
+  double loss = 0.02;  // share of messages that are lost
   int faults = 6;      // kills, cuts, joins, leaves and changed parameters
   bool kills = true, cuts = true;
 };
@@ -25,11 +25,11 @@ class SimulatedJob {
  public:
   SimulatedJob(std::uint64_t seed, const SimulatedJobOptions& options);
 
-  // The whole story: faults, then peace. Returns what went wrong; empty if nothing did.
+  // Runs the whole job: faults first, then a time without faults. Returns what went wrong; empty if nothing did.
   std::string run();
 
-  std::uint64_t steps() const { return steps_; }                     // committed by anyone
-  std::uint64_t memberships() const { return memberships_.size(); }  // installed by anyone
+  std::uint64_t steps() const { return steps_; }                     // committed by any worker
+  std::uint64_t memberships() const { return memberships_.size(); }  // installed by any worker
   std::uint64_t kills() const { return kills_; }
 
  private:
@@ -37,22 +37,22 @@ class SimulatedJob {
   struct Entry {
     std::uint64_t generation = 0, step = 0, epoch = 0;
     DataRange range{};
-    std::uint64_t model = 0;  // after it
+    std::uint64_t model = 0;  // after the step
     friend bool operator==(const Entry&, const Entry&) = default;
   };
   struct Node {
-    explicit Node(MembershipProtocol machine) : worker(std::move(machine)) {}
-    MembershipProtocol worker;
+    explicit Node(MembershipProtocol machine) : protocol(std::move(machine)) {}
+    MembershipProtocol protocol;
     std::uint32_t host = 0;
     int side = 0;          // of a cut
-    bool follows = false;  // goes along with the others' steps before it has the model
+    bool follows = false;  // takes part in the others' steps before it has the model
     bool alive = true;
     Membership membership{};  // installed
     TrainingProgress progress{};
     std::uint64_t model = 1;
     std::vector<Entry> log{};
   };
-  struct Model {  // what a joining worker gets
+  struct Model {  // what a joining worker receives
     std::uint64_t generation = 0, model = 0;
     std::vector<Entry> log{};
   };
@@ -71,7 +71,7 @@ class SimulatedJob {
   void add(Node node, std::uint32_t host);
   void schedule(std::uint64_t delay, Happening happening);
   void happen(const Happening& happening);
-  void collect(Node& node);  // what the worker put out
+  void collect(Node& node);  // what the protocol put out
   void on(Node& node, const StepCommitted& event);
   void on(Node& node, const Installed& event);
   void send_models(Node& node);

@@ -21,7 +21,7 @@ Membership first_membership(int workers, int hosts) {
   return membership;
 }
 
-// After which step the last decision was made that is in force.
+// The step after which the last request in force was made.
 double decided_in(const Membership& membership) {
   const auto found = membership.parameters.find("decided");
   return found == membership.parameters.end() ? 0 : found->second;
@@ -61,17 +61,17 @@ void SimulatedJob::schedule(std::uint64_t delay, Happening happening) {
 }
 
 void SimulatedJob::collect(Node& node) {
-  for (const Event& event : node.worker.take_events()) {
+  for (const Event& event : node.protocol.take_events()) {
     if (const auto* const step = std::get_if<StepCommitted>(&event)) on(node, *step);
     if (const auto* const membership = std::get_if<Installed>(&event)) on(node, *membership);
-    // Who is no worker any more exits.
+    // A process that is no longer a worker exits.
     if (std::holds_alternative<Ended>(event)) end(node);
   }
-  for (const Message& message : node.worker.take_messages()) {
+  for (const Message& message : node.protocol.take_messages()) {
     if (!nodes_.contains(message.to) || random_.uniform() < options_.loss * (peace_ ? 0 : 1)) continue;
-    // Some come when nobody remembers what they are about.
+    // Some messages are so late that their subject is over when they arrive.
     const std::uint64_t delay = random_.below(50) == 0 ? random_.below(1500) : random_.below(20);
-    // As bytes, so that what can be said is also what can be sent.
+    // Messages are encoded and decoded, so that the encoding is tested too.
     schedule(1 + delay,
              {.kind = Happening::Kind::kMessage, .whom = message.to, .about = message.from, .bytes = encode(message)});
   }
@@ -91,12 +91,12 @@ void SimulatedJob::on(Node& node, const StepCommitted& event) {
   if (event.progress.step != node.progress.step + 1) wrong("a step was left out");
   if (event.progress.cursor != advanced(node.progress.cursor, batch)) wrong("the data cursor jumped");
   node.progress = event.progress;
-  // As policies do: everyone decides the same after the same step.
+  // As policies do: every worker decides the same after the same step.
   if (!peace_ && event.progress.step % kDecideEvery == 0) {
-    node.worker.set_parameter("decided", static_cast<double>(event.progress.step));
+    node.protocol.set_parameter("decided", static_cast<double>(event.progress.step));
   }
-  // Who follows knows the step, but has no model to apply it to.
-  if (!node.worker.has_state()) return;
+  // A learner knows the step, but has no model to apply it to.
+  if (!node.protocol.has_state()) return;
   entry.model = next_model(node, entry);
   node.model = entry.model;
   node.log.push_back(entry);
@@ -122,12 +122,12 @@ void SimulatedJob::on(Node& node, const Installed& event) {
   if (decided < decided_in(node.membership)) wrong("an old decision undoes a later one");
   node.membership = membership;
   if (!continues) node.progress = membership.progress;
-  if (event.needs_state && node.follows) node.worker.follow();
+  if (event.needs_state && node.follows) node.protocol.follow();
   for (const WorkerRecord& worker : membership.workers) {
     const Node& other = *nodes_.at(worker.id);
     if (other.alive) continue;
     schedule(1 + random_.below(40), {.kind = Happening::Kind::kMiss,
-                                     .whom = node.worker.id(),
+                                     .whom = node.protocol.id(),
                                      .about = worker.id,
                                      .certain = other.host == node.host});
   }
@@ -135,12 +135,12 @@ void SimulatedJob::on(Node& node, const Installed& event) {
 }
 
 void SimulatedJob::send_models(Node& node) {
-  if (!node.worker.has_state() || node.worker.state() != MembershipState::kActive) return;
+  if (!node.protocol.has_state() || node.protocol.state() != MembershipState::kActive) return;
   for (const WorkerRecord& worker : node.membership.workers) {
-    if (worker.id == node.worker.id()) continue;
+    if (worker.id == node.protocol.id()) continue;
     auto model = std::make_shared<Model>(Model{node.membership.generation, node.model, node.log});
     schedule(1 + random_.below(60),
-             {.kind = Happening::Kind::kModel, .whom = worker.id, .about = node.worker.id(), .model = model});
+             {.kind = Happening::Kind::kModel, .whom = worker.id, .about = node.protocol.id(), .model = model});
   }
 }
 
@@ -148,38 +148,38 @@ void SimulatedJob::happen(const Happening& what) {
   if (what.kind == Happening::Kind::kFault) return fault();
   Node& node = *nodes_.at(what.whom);
   if (!node.alive) return;
-  MembershipProtocol& worker = node.worker;
+  MembershipProtocol& protocol = node.protocol;
   const auto from = nodes_.find(what.about);
   const bool reaches = from == nodes_.end() || connected(*from->second, node);
   switch (what.kind) {
     case Happening::Kind::kMessage: {
       const auto message = decode_message(what.bytes);
       if (!message) return wrong(message.error().to_string());
-      if (reaches) worker.receive(*message);
+      if (reaches) protocol.receive(*message);
       break;
     }
     case Happening::Kind::kModel:
-      if (!reaches || worker.has_state() || node.membership.generation != what.model->generation) return;
+      if (!reaches || protocol.has_state() || node.membership.generation != what.model->generation) return;
       if (what.model->log.size() != node.progress.step) return;  // it has followed to another step
       node.model = what.model->model;
       node.log = what.model->log;
-      worker.state_received();
+      protocol.state_received();
       break;
     case Happening::Kind::kTick:
-      worker.tick();
+      protocol.tick();
       send_models(node);
       schedule(30 + random_.below(60), what);
       break;
     case Happening::Kind::kWork:
-      if (worker.may_vote()) worker.vote();
+      if (protocol.may_vote()) protocol.vote();
       schedule(5 + random_.below(40), what);
       break;
     case Happening::Kind::kMiss:
-      // A detector that is behind the times says nothing.
-      if (what.certain || !reaches || !from->second->alive) worker.miss(what.about, what.certain);
+      // A failure detector that lags behind reports nothing.
+      if (what.certain || !reaches || !from->second->alive) protocol.miss(what.about, what.certain);
       break;
     case Happening::Kind::kFindAgain:
-      if (reaches && from->second->alive) worker.find_again(what.about);
+      if (reaches && from->second->alive) protocol.find_again(what.about);
       break;
     case Happening::Kind::kFault:
       break;
@@ -205,12 +205,12 @@ void SimulatedJob::end(Node& node) {
   for (auto& [id, other] : nodes_) {
     schedule(
         1 + random_.below(40),
-        {.kind = Happening::Kind::kMiss, .whom = id, .about = node.worker.id(), .certain = other->host == node.host});
+        {.kind = Happening::Kind::kMiss, .whom = id, .about = node.protocol.id(), .certain = other->host == node.host});
   }
 }
 
 void SimulatedJob::cut() {
-  // Hosts fall apart into two sides.
+  // The hosts are partitioned into two sides.
   std::map<std::uint32_t, int> sides;
   for (auto& [id, node] : nodes_) {
     if (!sides.contains(node->host)) sides[node->host] = static_cast<int>(random_.below(2));
@@ -252,7 +252,7 @@ void SimulatedJob::fault() {
   const auto choice = random_.below(8);
   if (choice < 3) {
     if (options_.kills) kill(*node);
-    // Sometimes a second one at the same time.
+    // Sometimes a second worker dies at the same time.
     Node* const second = random_live_node();
     if (options_.kills && choice == 0 && second != nullptr) kill(*second);
   } else if (choice < 5 && options_.cuts) {
@@ -260,13 +260,13 @@ void SimulatedJob::fault() {
     if (random_.below(2) == 0) heal();
   } else if (choice == 5) {
     join();
-  } else if (choice == 6 && node->worker.state() != MembershipState::kJoining) {
-    node->worker.leave();
+  } else if (choice == 6 && node->protocol.state() != MembershipState::kJoining) {
+    node->protocol.leave();
     collect(*node);
-  } else if (node->worker.state() != MembershipState::kJoining) {
-    // Others may hold their requests back at the same time.
-    if (random_.below(2) == 0) node->worker.hold_requests();
-    node->worker.set_parameter("batch", static_cast<double>(1 + random_.below(9)));
+  } else if (node->protocol.state() != MembershipState::kJoining) {
+    // Other workers may hold their requests back at the same time.
+    if (random_.below(2) == 0) node->protocol.hold_requests();
+    node->protocol.set_parameter("batch", static_cast<double>(1 + random_.below(9)));
     collect(*node);
   }
 }
@@ -282,17 +282,17 @@ void SimulatedJob::run_for(std::uint64_t duration) {
   now_ = end;
 }
 
-// A worker that was cut off, and whom nobody is left to tell of the memberships after its own: it stays stopped. Or one
-// that wants to join, and knows nobody who is still there.
+// A worker that was cut off stays stopped if no worker is left to tell it of later memberships. So does a joining
+// worker that knows no living worker.
 bool SimulatedJob::is_forgotten(const Node& node, const Membership& last) const {
-  if (node.worker.state() == MembershipState::kJoining) {
-    const std::vector<WorkerId>& contacts = node.worker.contacts();
+  if (node.protocol.state() == MembershipState::kJoining) {
+    const std::vector<WorkerId>& contacts = node.protocol.contacts();
     return std::none_of(contacts.begin(), contacts.end(), [&](WorkerId id) {
       const Node& other = *nodes_.at(id);
       return other.alive && other.membership.generation >= last.generation;
     });
   }
-  if (node.worker.state() != MembershipState::kStopped || node.membership.generation == last.generation) return false;
+  if (node.protocol.state() != MembershipState::kStopped || node.membership.generation == last.generation) return false;
   return std::none_of(node.membership.workers.begin(), node.membership.workers.end(), [&](const WorkerRecord& worker) {
     const Node& other = *nodes_.at(worker.id);
     return other.alive && other.membership.generation > node.membership.generation;
@@ -303,21 +303,21 @@ std::string SimulatedJob::describe() const {
   std::string text;
   for (const auto& [id, node] : nodes_) {
     text += fmt::format("\n  {}{}: state {}, step {}, {} model, generation {} of", node->alive ? "" : "dead ", id,
-                        static_cast<int>(node->worker.state()), node->progress.step,
-                        node->worker.has_state() ? "with" : "without", node->membership.generation);
+                        static_cast<int>(node->protocol.state()), node->progress.step,
+                        node->protocol.has_state() ? "with" : "without", node->membership.generation);
     for (const WorkerRecord& worker : node->membership.workers) text += fmt::format(" {}", worker.id);
   }
   return text;
 }
 
-// After peace: if enough workers are left to go on, they have, all of them in one membership.
+// After the faults: if enough workers are left to continue, they have continued, all of them in one membership.
 void SimulatedJob::check_the_end() {
   std::vector<const Node*> left;
   const Membership* last = nullptr;
   for (const auto& [id, node] : nodes_) {
-    if (!node->alive || node->worker.state() == MembershipState::kEnded) continue;
+    if (!node->alive || node->protocol.state() == MembershipState::kEnded) continue;
     left.push_back(node.get());
-    if (node->worker.state() != MembershipState::kJoining &&
+    if (node->protocol.state() != MembershipState::kJoining &&
         (last == nullptr || node->membership.generation > last->generation))
       last = &node->membership;
   }
@@ -326,10 +326,10 @@ void SimulatedJob::check_the_end() {
   bool first_lives = false, has_model = false;
   for (const WorkerRecord& worker : last->workers) {
     const Node& node = *nodes_.at(worker.id);
-    if (!node.alive || node.worker.state() == MembershipState::kEnded) continue;
+    if (!node.alive || node.protocol.state() == MembershipState::kEnded) continue;
     ++lives;
     first_lives = first_lives || worker.id == last->workers[0].id;
-    has_model = has_model || node.worker.has_state();
+    has_model = has_model || node.protocol.has_state();
   }
   const bool quorum = last->rule() == QuorumRule::kSurvivors
                           ? lives > 0
@@ -342,11 +342,11 @@ void SimulatedJob::check_the_end() {
   const Membership* common = nullptr;
   for (std::size_t i = 0; i < left.size(); ++i) {
     const Node& node = *left[i];
-    if (node.worker.state() == MembershipState::kEnded || is_forgotten(node, last_membership)) continue;
+    if (node.protocol.state() == MembershipState::kEnded || is_forgotten(node, last_membership)) continue;
     if (common != nullptr && node.membership != *common) wrong("two memberships at the end" + describe());
     common = &node.membership;
     if (node.progress.step < before[i] + 3) {
-      wrong(fmt::format("worker {} stands still{}", node.worker.id(), describe()));
+      wrong(fmt::format("worker {} stands still{}", node.protocol.id(), describe()));
     }
   }
 }
@@ -357,12 +357,12 @@ std::string SimulatedJob::run() {
   peace_ = true;
   heal();
   for (const auto& [id, node] : nodes_) {
-    node->worker.release_requests();
+    node->protocol.release_requests();
     collect(*node);
   }
   run_for(4000);
   check_the_end();
-  // Every worker's own history: each sample once per epoch, in one unbroken line, and the model that it gives.
+  // The history of every worker: each sample once per epoch, without a gap, and the model that results.
   for (const auto& [id, node] : nodes_) {
     DataCursor cursor{.samples = kSamples, .seed = 3};
     std::uint64_t step = 0;

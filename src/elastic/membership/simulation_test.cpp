@@ -1,4 +1,4 @@
-// Thousands of jobs in simulation, each with other faults. See simulated_job.h.
+// Thousands of simulated jobs, each with other faults. See simulated_job.h.
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace orrery::elastic {
 namespace {
 
-// More of them: ORRERY_SIMULATIONS=10000 elastic_test --gtest_filter='Simulation.*'
+// For more: ORRERY_SIMULATIONS=10000 elastic_test --gtest_filter='Simulation.*'
 std::uint64_t simulations() {
   const char* const wanted = std::getenv("ORRERY_SIMULATIONS");
   return wanted == nullptr ? 150 : std::strtoull(wanted, nullptr, 10);
@@ -44,7 +44,7 @@ TEST(Simulation, TwoHostsWithSeveralWorkersEach) {
   simulate({.workers = 4, .hosts = 2, .faults = 8}, 4'000'000);
 }
 
-TEST(Simulation, CutsAloneLoseNobodysWork) {
+TEST(Simulation, CutsAloneLoseNoWork) {
   simulate({.workers = 4, .hosts = 4, .faults = 10, .kills = false}, 5'000'000);
 }
 

@@ -1,10 +1,10 @@
 #pragma once
-// A running mean that forgets: of the last 1 / (1 - decay) values, about.
+// An exponential moving average: the mean of about the last 1 / (1 - decay) values.
 //
 //   mean = Σ decay^k x_(n-k) / Σ decay^k
 //
-// The divisor makes the first values count in full (bias correction; D. Kingma and J. Ba, "Adam", 2015, section 3).
-// Plain numbers, so that it can be handed to workers that join.
+// The divisor makes the first values count in full (bias correction; D. Kingma and J. Ba, "Adam", 2015, section 3). It
+// consists of plain numbers, so that it can be sent to joining workers.
 
 #include <optional>
 
@@ -18,12 +18,12 @@ struct Ema {
     sum = decay * sum + value;
     weight = decay * weight + 1;
   }
-  // Nothing before the first value.
+  // No value before the first one is added.
   std::optional<double> value() const { return weight > 0 ? std::optional(sum / weight) : std::nullopt; }
 };
 
-// Whether `wanted` differs from `current` by more than the share `band` of it: a change below that is not worth its
-// cost, and would be taken back by the next noise.
+// Whether `wanted` differs from `current` by more than the share `band` of it: a smaller change is not worth its cost,
+// and the next noise would take it back.
 bool is_worth_changing(double current, double wanted, double band);
 
 }  // namespace orrery::elastic

@@ -1,5 +1,5 @@
 #pragma once
-// What ranks say of their gradients, before and after these are averaged.
+// Statistics of the gradients of ranks, before and after averaging.
 
 #include <cstdint>
 #include <span>
@@ -14,7 +14,8 @@ struct GradientNorm {
 };
 GradientNorm norm_of(std::span<const float> gradient);
 
-// An error that names the first rank whose gradient is not finite. A mean with such a gradient in it means nothing.
+// Returns an error that names the first rank whose gradient is not finite. A mean that includes such a gradient is
+// meaningless.
 Status check_finite(std::span<const GradientNorm> by_rank);
 
 // The variance of the gradients of ranks with equal shares, summed over all elements:
@@ -22,7 +23,7 @@ Status check_finite(std::span<const GradientNorm> by_rank);
 // The right side needs one number per rank, not a second all-reduce. At least 0.
 double variance_of(std::span<const GradientNorm> by_rank, double square_of_mean);
 
-// Of the angle between two gradients of equal length; 0 if one of them is.
+// The cosine of the angle between two gradients of equal length; 0 if one of them is 0.
 double cosine_of(std::span<const float> own, std::span<const float> mean);
 
 }  // namespace orrery::elastic

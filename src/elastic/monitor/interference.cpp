@@ -28,7 +28,7 @@ std::optional<double> Interference::slowdown() const {
   if (!index()) return std::nullopt;
   const double now = *whole_step.value();
   const double undisturbed = now - (*exchange.value() - reference_s);
-  // The exchange is a part of the step; a clock that disagrees says nothing.
+  // The exchange is a part of the step; a measurement that contradicts this is ignored.
   return undisturbed > 0 ? std::optional(now / undisturbed) : std::nullopt;
 }
 

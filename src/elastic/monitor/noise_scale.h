@@ -1,6 +1,6 @@
 #pragma once
-// The gradient noise scale: about the batch beyond which more samples per step hardly help.
-// (S. McCandlish et al., "An empirical model of large-batch training", 2018, appendix A.1)
+// The gradient noise scale: approximately the batch beyond which more samples per step hardly help. (S. McCandlish et
+// al., "An empirical model of large-batch training", 2018, appendix A.1)
 //
 // g_i is the mean gradient over the b_i samples of rank i, g the mean over all B samples. With the true gradient G and
 // the trace S of the covariance of one sample's gradient:
@@ -11,7 +11,7 @@
 //
 //   S = (a - |g|²) / (h - 1 / B)     |G|² = |g|² - S / B     noise scale = EMA(S) / EMA(|G|²)
 //
-// Every rank has the same value, because all of them count. It costs one number per rank and step.
+// Every rank computes the same value from the numbers of all ranks. It costs one number per rank and step.
 
 #include <optional>
 
@@ -32,8 +32,8 @@ struct NoiseEstimate {
   double noise = 0;            // S
 };
 
-// kInvalidArgument for what is not finite or makes no sense; kInfeasible if all samples were at one rank: nothing can
-// be told from one gradient.
+// kInvalidArgument for values that are not finite or make no sense; kInfeasible if one rank had all samples, because
+// one gradient alone gives no estimate.
 Result<NoiseEstimate> estimate_noise(const NoiseSample& sample);
 
 // Over the steps of a training.
@@ -41,9 +41,9 @@ struct NoiseScale {
   Ema gradient_square{};
   Ema noise{};
 
-  // What cannot be estimated is handed back and changes nothing.
+  // A step that cannot be estimated returns an error and changes nothing.
   Status add(const NoiseSample& sample);
-  // Nothing as long as noise hides the gradient: |G|² or S is not positive.
+  // No value while noise hides the gradient: |G|² or S is not positive.
   std::optional<double> value() const;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where the time of a step goes. Operations among ranks end when the last one has come to them:
+// The parts of the time of a step. Collective operations end when the last rank has reached them:
 //
 //   wait_i     = max compute - compute_i           until the slowest rank has computed
 //   transfer_i = communication_i - wait_i          the rest; at least 0

@@ -18,7 +18,7 @@ Terms features_of(double workers, double batch) {
   return {1, batch / workers, workers};
 }
 
-// Gauss's elimination with pivots. Nothing if there is no single solution.
+// Gaussian elimination with pivoting. No value if there is no unique solution.
 std::optional<Terms> solve(Square left, Terms right) {
   for (std::size_t i = 0; i < kTerms; ++i) {
     std::size_t pivot = i;
@@ -44,7 +44,7 @@ struct Fitted {
   double objective = std::numeric_limits<double>::infinity();  // half the sum of squares, up to a constant
 };
 
-// The least squares with only the terms of `subset` (bits); infinite if one is negative.
+// The least squares with only the terms of `subset` (bits); infinite if one coefficient is negative.
 Fitted fit(const Square& gram, const Terms& moment, unsigned subset) {
   Square left = gram;
   Terms right = moment;

@@ -1,11 +1,11 @@
 #pragma once
-// How long a step takes, learned while it trains. With n workers and a batch of B samples:
+// A model of the step time, fitted during the training. With n workers and a batch of B samples:
 //
 //   T = a + b · B / n + c · n        fixed part, computing, exchange;  a, b, c ≥ 0
 //
-// fitted by weighted least squares of relative errors: a step of time T counts 1 / T², older ones less. What has not
-// been varied cannot be told apart, so a and c are pulled to 0 by a little: before other sizes were seen, all time is
-// computing. Plain numbers, so that it can be handed to workers that join.
+// It is fitted by weighted least squares of relative errors: a step of time T counts 1 / T², older ones less. Terms
+// that have not been varied cannot be told apart, so a and c are pulled slightly to 0: before other sizes were
+// measured, all time counts as computing. It consists of plain numbers, so that it can be sent to joining workers.
 
 #include <array>
 #include <optional>
@@ -16,9 +16,9 @@ struct StepTimeFit {
   static constexpr std::size_t kTerms = 3;
 
   void add(double workers, double batch, double time_s);
-  // a, b and c; nothing before the first step.
+  // a, b and c; no value before the first step.
   std::optional<std::array<double, kTerms>> terms() const;
-  // What a step with these would take, in seconds.
+  // The predicted time of a step of this size, in seconds.
   std::optional<double> time_s(double workers, double batch) const;
 
   double decay = 0.999;

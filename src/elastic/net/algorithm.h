@@ -1,5 +1,5 @@
 #pragma once
-// The algorithms by name, and which of them can do what.
+// The algorithms by name, and which collectives each can do.
 
 #include "elastic/net/schedule.h"
 
@@ -18,11 +18,11 @@ enum class Algorithm : std::uint8_t {
 inline constexpr int kAlgorithms = 8;
 std::string_view to_string(Algorithm algorithm);
 
-// Whether an algorithm does a collective. A barrier needs none; a consensus is an all-gather of digests.
+// Whether an algorithm can do a collective. A barrier needs none; a consensus is an all-gather of digests.
 bool can_do(Algorithm algorithm, Collective collective);
 // The schedule of one rank. Precondition: can_do().
 void make_schedule(Algorithm algorithm, const Plan& plan, Schedule& schedule);
-// Of the schedules of all ranks.
+// The cost of the schedules of all ranks.
 Result<Cost> cost_of(Algorithm algorithm, Plan plan);
 
 }  // namespace orrery::elastic::net

@@ -1,5 +1,5 @@
 #pragma once
-// Memory for parts that have arrived and wait to be combined. Blocks are used again at once, while they are warm.
+// Memory for parts that have arrived and wait to be combined. Blocks are reused at once, while they are in the caches.
 
 #include <cstddef>
 #include <memory>

@@ -11,7 +11,7 @@ namespace {
 constexpr double kSecondsPerStep = 40e-6, kSecondsPerMessage = 5e-6, kSecondsPerByte = 1e-9;
 constexpr double kAsGood = 1.1;
 
-// Without a value: the algorithm cannot be taken.
+// Without a value, the algorithm cannot be used.
 std::optional<Cost> counted(Algorithm algorithm, int ranks, std::uint64_t chunk_bytes, const std::vector<int>& parents,
                             std::uint64_t bytes) {
   if (algorithm == Algorithm::kGivenTree && parents.empty()) return std::nullopt;
@@ -80,7 +80,7 @@ Algorithm Choice::pick(const Descriptor& descriptor) const {
 }
 
 std::vector<Algorithm> Choice::candidates(std::size_t size, bool has_slow_links) const {
-  // Two that differ by less may come out either way.
+  // Between two algorithms that differ by less, noise decides.
   constexpr double kTooMany = 1.25;
   std::vector<std::size_t> found;
   double fewest = std::numeric_limits<double>::infinity();

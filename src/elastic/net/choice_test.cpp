@@ -17,7 +17,7 @@ double& at(Choice::Times& times, std::size_t size, Algorithm algorithm) {
   return times[size][static_cast<std::size_t>(algorithm)];
 }
 
-// Small tensors fit into the buffers of a network, so that all algorithms look alike: 1 ms.
+// Small tensors fit into the buffers of a network, so that all algorithms take the same time: 1 ms.
 Choice::Times times_of_a_bursty_network(const Choice& choice) {
   Choice::Times times{};
   for (std::size_t size = 0; size < kLargest; ++size) {
@@ -69,7 +69,7 @@ TEST(NetChoice, LargeTensorsGoByTheRingUnlessItIsClearlySlower) {
   }
 }
 
-// A tree's root has twice the bytes: it has to be more than that much faster, as it is around a slow link.
+// A tree's root has twice the bytes: it has to be faster by more than that, as it is when it avoids a slow link.
 TEST(NetChoice, LargeTensorsGoByATreeOnlyAroundASlowLink) {
   for (const double tree : {0.004, 0.0005}) {
     Choice choice(4, kChunk, {1, -1, 1, 1});

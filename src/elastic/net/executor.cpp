@@ -21,7 +21,7 @@ void Executor::begin(const Plan& plan, const Buffers& buffers, const Schedule& s
       descriptor_.collective == Collective::kAllGather || descriptor_.collective == Collective::kGather;
   if (!gathers || own.size() == 0) return;
   if (!receives(descriptor_, plan.rank)) {
-    // Nothing but our own tensor is touched here, and it is only read.
+    // Here only our own tensor is touched, and it is only read.
     base_ = const_cast<std::byte*>(buffers.input);
     origin_ = own.begin;
   } else if (buffers.input != base_ + own.begin) {

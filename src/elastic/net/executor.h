@@ -1,9 +1,9 @@
 #pragma once
-// Runs the schedule of one rank on its memory. Pure: messages come in and go out through arguments, in whatever order
-// the network brings them; the result does not depend on that order.
+// Runs the schedule of one rank on its memory. It is pure: messages come in and go out through arguments, in any order;
+// the result does not depend on that order.
 //
-// What arrives before its step is parked. Only what the schedule expects is taken, so an operation never parks more
-// than it receives in all.
+// A message that arrives before its step is parked. Only messages that the schedule expects are taken, so an operation
+// never parks more than it receives in all.
 
 #include <span>
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace orrery::elastic::net {
 
-// Moments at which a test may stop a rank for good.
+// Points at which a test may stop a rank for good.
 enum class Moment { kAnnounced, kSent, kTook, kFolded, kCopied };
 inline constexpr int kMoments = 5;
 
@@ -25,7 +25,7 @@ class Executor {
     virtual ~Outlet() = default;
     // Sends a part. It stays as it is until written() is called for it.
     virtual void send(int to, std::uint32_t part, std::span<const std::byte> bytes) = 0;
-    // The same, before the others have announced the operation. False if that is not possible now.
+    // The same, before the others have announced the operation. Returns false if that is not possible now.
     virtual bool send_early(int to, std::uint32_t part, std::span<const std::byte> bytes) = 0;
     virtual void reached(Moment) {}
   };
@@ -35,22 +35,22 @@ class Executor {
   // Forgets everything and gives blocks back.
   void reset();
 
-  // Sends what needs nothing from others, as far as the outlet can.
+  // Sends what needs nothing from other ranks, as far as the outlet can.
   void run_early(Outlet& outlet);
-  // Begins in earnest: all steps may be taken from now on.
+  // All steps may be taken from now on.
   void run(Outlet& outlet);
 
-  // Whether a message is one that the schedule still has.
+  // Whether the schedule still expects this message.
   bool expects(int from, std::uint32_t part, std::size_t bytes) const;
   // Where the message can be written in place; null if it has to wait in a block. Precondition: expects(), run().
   std::byte* place(int from, std::uint32_t part);
-  // It was written in place.
+  // The message was written in place.
   void arrived_in_place(std::uint32_t part, Outlet& outlet);
-  // It is in a block. May be called before run(). Precondition: expects().
+  // The message is in a block. May be called before run(). Precondition: expects().
   void arrived(int from, std::uint32_t part, Block block, Outlet& outlet);
   // One sending of the part has left our memory.
   void written(std::uint32_t part) { parts_[part].sending -= 1; }
-  // Goes on with a part.
+  // Advances a part.
   void advance(std::uint32_t part, Outlet& outlet);
 
   bool complete() const { return finished_ == parts_.size(); }

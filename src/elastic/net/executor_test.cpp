@@ -12,7 +12,7 @@
 namespace orrery::elastic::net {
 namespace {
 
-// Ranks and what is on its way between them.
+// The ranks and the messages in transit between them.
 class SimulatedJob {
  public:
   SimulatedJob(Algorithm algorithm, const Plan& plan, const std::vector<TensorBytes>& inputs, std::uint64_t seed)
@@ -33,7 +33,7 @@ class SimulatedJob {
     }
   }
 
-  // Whether everyone came to the end.
+  // Whether all ranks have reached the end.
   bool run() {
     for (auto& rank : ranks_) {
       if (random_.below(2) == 0) rank->executor.run_early(*rank);

@@ -5,7 +5,7 @@
 namespace orrery::elastic::net {
 namespace {
 
-// Looks every 50 ms from `begin` to `end` at a peer that has not answered since `answered`.
+// Checks a peer that has not answered since `answered` every 50 ms from `begin` to `end`.
 void look_in_vain(Heartbeat& heartbeat, double begin, double end, double answered) {
   for (double now = begin; now < end; now += 0.05) heartbeat.look(Seconds(now), true, Seconds(now - answered));
 }
@@ -51,7 +51,7 @@ TEST(Heartbeat, NothingOnItsWayIsNoSilence) {
   EXPECT_EQ(heartbeat.silence(), Seconds(0));
 }
 
-TEST(Heartbeat, TimeThatNobodyWatchedDoesNotCount) {
+TEST(Heartbeat, UnwatchedTimeDoesNotCount) {
   Heartbeat heartbeat;
   heartbeat.look(Seconds(1), true, Seconds(0.5));
   heartbeat.look(Seconds(60), true, Seconds(59.5));  // we were computing, or stopped

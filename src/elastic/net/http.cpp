@@ -97,7 +97,8 @@ std::optional<HttpAnswer> read_first_line(std::string_view line, HttpRequest& in
 std::optional<HttpAnswer> read_header(std::string_view line, HttpRequest& into) {
   const std::size_t colon = line.find(':');
   const std::string_view name = line.substr(0, colon);
-  // A line that begins with a space would go on from the one before: given up by the standard, and refused here.
+  // A line that begins with a space would continue the one before: the standard has withdrawn this, and it is refused
+  // here.
   if (colon == std::string_view::npos || !is_token(name)) return HttpAnswer{400, "a header without a sound name\n"};
   const std::string_view value = trimmed(line.substr(colon + 1));
   const bool is_sound = std::all_of(value.begin(), value.end(), [](char c) {

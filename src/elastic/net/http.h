@@ -1,6 +1,6 @@
 #pragma once
-// As much of HTTP/1.1 (RFC 9112) as a status page and a few requests need: one request without a body per connection,
-// then one answer, then the end. Strict and bounded: what is not plainly right is refused. Pure.
+// The part of HTTP/1.1 (RFC 9112) that a status page and a few requests need: one request without a body per
+// connection, then one answer, then the end. It is strict and bounded: everything doubtful is refused. Pure.
 
 #include <map>
 #include <optional>
@@ -17,7 +17,7 @@ struct HttpRequest {
   std::string path{};                            // "/job", decoded
   std::map<std::string, std::string> query{};    // decoded, each name once
   std::map<std::string, std::string> headers{};  // names in lower case, each once
-  bool is_from_our_user = false;                 // by the kernel's word (peer_user.h)
+  bool is_from_our_user = false;                 // as the kernel reports it (peer_user.h)
 
   // Empty if there is none.
   std::string header(const std::string& name) const;
@@ -29,14 +29,14 @@ struct HttpAnswer {
   std::string type = "text/plain; charset=utf-8";
 };
 
-// What the bytes so far say: nothing yet, a request, or why they are refused.
+// The state of the bytes so far: incomplete, a request, or why they are refused.
 struct HttpRead {
   std::optional<HttpRequest> request{};
   std::optional<HttpAnswer> refusal{};
 };
 HttpRead read_http(std::string_view bytes);
 
-// The whole answer, headers and all.
+// The whole answer with its headers.
 std::string to_bytes(const HttpAnswer& answer);
 
 }  // namespace orrery::elastic::net

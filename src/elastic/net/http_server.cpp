@@ -24,7 +24,7 @@ env::Address HttpServer::address() const {
 }
 
 void HttpServer::add_descriptors(std::vector<int>& descriptors) const {
-  // A full house has no listener.
+  // It does not accept more connections than kPendingMax.
   if (pending_.size() < kPendingMax && !is_full_) descriptors.push_back(listener_.get());
   for (const PendingConnection& pending : pending_) {
     if (pending.said.empty()) descriptors.push_back(pending.socket.get());

@@ -1,6 +1,6 @@
 #pragma once
-// Answers HTTP requests (http.h) beside other work: nothing ever waits, there are no threads. A bounded number of
-// pending at a time; whoever has not asked and read within `kVisitMax` is sent away.
+// Answers HTTP requests (http.h) beside other work: it never waits and has no threads. It holds a bounded number of
+// connections; one that has not sent its request and read the answer within `kVisitMax` is closed.
 
 #include <functional>
 #include <vector>
@@ -24,9 +24,9 @@ class HttpServer {
   // With the port that the machine chose, if it did.
   env::Address address() const;
   void add_descriptors(std::vector<int>& descriptors) const;
-  // Something waits to be read by a pending: move() again soon.
+  // A connection has yet to read its answer: call move() again soon.
   bool has_output() const;
-  // Reads, answers and writes what can be. `answer` is called once for each request.
+  // Reads, answers and writes what it can. `answer` is called once for each request.
   void move(const std::function<HttpAnswer(const HttpRequest&)>& answer);
 
  private:
@@ -34,7 +34,7 @@ class HttpServer {
     env::FileDescriptor socket;
     Seconds until;
     std::string asked{}, said{};
-    std::size_t written = 0;  // of what is said
+    std::size_t written = 0;  // of the answer
     bool is_over = false;
   };
 
@@ -46,7 +46,7 @@ class HttpServer {
   env::FileDescriptor listener_;
   env::Clock& clock_;
   std::vector<PendingConnection> pending_;  // the oldest first
-  bool is_full_ = false;  // no descriptor is left for a pending: one that waits would wake us without end
+  bool is_full_ = false;  // no descriptor is left for another connection, which would wake us without end
 };
 
 }  // namespace orrery::elastic::net

@@ -47,8 +47,8 @@ TEST(Http, WhatIsNotPlainlyRightIsRefused) {
   EXPECT_EQ(refused(many + "\r\n"), 431);
 }
 
-// Whoever never comes to an end is sent away, however it goes on.
-RC_GTEST_PROP(Http, NobodyIsListenedToForEver, ()) {
+// A client whose request never ends is disconnected, whatever it sends.
+RC_GTEST_PROP(Http, NoClientIsReadForEver, ()) {
   const auto some = *rc::gen::string<std::string>();
   std::string bytes = "GET / HTTP/1.1\r\n" + some;
   while (bytes.size() < kHttpRequestBytesMax) bytes += "a";

@@ -14,7 +14,7 @@ namespace orrery::elastic::net {
 namespace {
 
 constexpr std::size_t kStageBytes = 8 << 10;
-constexpr std::size_t kReadBytesPerCall = 4 << 20;  // before other links have their turn
+constexpr std::size_t kReadBytesPerCall = 4 << 20;  // before the next link's turn
 constexpr std::size_t kFramesPerWrite = 32;
 
 bool carries_tensor(FrameKind kind) {
@@ -66,7 +66,7 @@ void Link::post_copy(const FrameHeader& header, std::span<const std::byte> paylo
 }
 
 void Link::post_urgent(const FrameHeader& header) {
-  // Not between the halves of a frame.
+  // An urgent frame must not come between the halves of another frame.
   const bool is_cut = !queue_.empty() && queue_.front().written > 0;
   Outgoing frame;
   frame.header = header;
@@ -125,7 +125,7 @@ bool Link::spend_credit(std::uint32_t bytes) {
   return true;
 }
 
-// Reads the rest of the payload, and behind it whatever fits the stage; or only the latter between frames.
+// Reads the rest of the payload, and after it what fits the stage; between frames only the latter.
 Result<std::size_t> Link::read_more() {
   ORRERY_CHECK(stage_begin_ == stage_end_ || !header_);
   if (stage_begin_ == stage_end_) stage_begin_ = stage_end_ = 0;
@@ -164,7 +164,7 @@ Status Link::take_header(Receiver& receiver) {
   ORRERY_TRY_VOID(check(header, limits_));
   if (left_) return Error::invalid(fmt::format("rank {} sent a frame after its goodbye", peer_));
   if (header.credit > limits_.early_bytes - credit_) {
-    return Error::invalid(fmt::format("rank {} gave back {} bytes of credit that nobody owed", peer_, header.credit));
+    return Error::invalid(fmt::format("rank {} gave back {} bytes of credit that were not owed", peer_, header.credit));
   }
   credit_ += header.credit;
   if ((header.flags & kFlagEarly) != 0) {
@@ -215,7 +215,7 @@ Result<bool> Link::receive(Receiver& receiver) {
     const std::size_t room =
         (header_ ? header_->length - payload_read_ : 0) + stage_.size() - (header_ ? 0 : stage_end_ - stage_begin_);
     auto got = read_more();
-    if (!got && left_) return total > 0;  // it has said goodbye before
+    if (!got && left_) return total > 0;  // it has sent goodbye before
     if (!got) return std::move(got).error();
     stopped = *got < room;
     total += *got;

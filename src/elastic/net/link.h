@@ -1,11 +1,11 @@
 #pragma once
-// One connection to another rank in an generation: frames out of a queue, frames in to a receiver, nothing ever waits.
+// One connection to another rank in a generation: frames out of a queue, frames in to a receiver. It never waits.
 //
-// Payloads are written from where they lie and read to where they belong; the few bytes around headers are the only
-// ones that are copied. Frames that cannot wait behind tensors (credit, heartbeats, revocation) go before them.
+// Payloads are written from and read to their final place; only the few bytes around headers are copied. Frames that
+// cannot wait behind tensors (credit, heartbeats, revocation) go before them.
 //
 // Early data, which its receiver may not have asked for, is paid for with credit: a sender has `early_bytes` of it and
-// gets it back as the receiver works the data off. So however late a receiver looks, it never has to keep more.
+// gets it back as the receiver processes the data. So however late a receiver reads, it never has to keep more.
 
 #include <deque>
 #include <memory>
@@ -18,18 +18,18 @@
 
 namespace orrery::elastic::net {
 
-// Who wants to know that a frame has left our memory.
+// Is told when a frame has left our memory.
 class FrameOwner {
  public:
   virtual ~FrameOwner() = default;
   virtual void written(std::uint32_t part) = 0;
 };
 
-// Who gets what arrives.
+// Gets the frames that arrive.
 class Receiver {
  public:
   virtual ~Receiver() = default;
-  // Where to put the payload of a tensor's frame: `header.length` bytes that stay until arrived().
+  // The memory for the payload of a tensor's frame: `header.length` bytes that stay until arrived().
   virtual Result<std::byte*> place(int from, const FrameHeader& header) = 0;
   // The frame is complete. An error ends the generation.
   virtual Status arrived(int from, const FrameHeader& header, std::byte* payload) = 0;
@@ -56,31 +56,31 @@ class Link {
   void post(const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner,
             std::shared_ptr<const void> keeper = nullptr);
   void post_copy(const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner);
-  // Before all tensors. No payload.
+  // Goes before all tensors. It has no payload.
   void post_urgent(const FrameHeader& header);
 
-  // Writes what the socket takes. Whether anything was; an error if the peer is gone.
+  // Writes what the socket takes. Returns whether anything was written; an error if the peer is gone.
   Result<bool> flush();
   bool has_output() const { return !queue_.empty(); }
-  // Whether the socket took less than there was the last time.
+  // Whether the socket took less than was offered the last time.
   bool is_blocked() const { return blocked_; }
 
-  // Reads what is there, a bounded amount per call. Whether anything was; an error if the peer is gone without goodbye,
-  // or sent what it must not.
+  // Reads what is there, a bounded amount per call. Returns whether anything was read; an error if the peer is gone
+  // without goodbye, or sent what it must not.
   Result<bool> receive(Receiver& receiver);
   // Gives the connection away; the link is of no further use.
   env::FileDescriptor take_socket() { return std::move(socket_); }
-  // The peer has said goodbye.
+  // The peer has sent goodbye.
   bool has_left() const { return left_; }
 
   // Takes credit for early data, if there is enough.
   bool spend_credit(std::uint32_t bytes);
-  // Early data of the peer has been worked off.
+  // Early data of the peer has been processed.
   void return_credit(std::uint32_t bytes) {
     owed_ += bytes;
     early_ -= bytes;
   }
-  // Whether so much is owed that a frame of its own should bring it back.
+  // Whether the owed credit deserves a frame of its own.
   bool owes_much() const { return owed_ > limits_.early_bytes / 2; }
 
   Heartbeat& heartbeat() { return heartbeat_; }
@@ -101,7 +101,7 @@ class Link {
   std::deque<Outgoing> queue_;
   bool blocked_ = false;
   std::uint32_t credit_;     // for early data of ours
-  std::uint32_t owed_ = 0;   // for early data of the peer that was worked off
+  std::uint32_t owed_ = 0;   // for early data of the peer that was processed
   std::uint32_t early_ = 0;  // data of the peer that was not
   std::uint64_t bytes_written_ = 0;
 

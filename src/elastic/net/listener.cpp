@@ -82,7 +82,7 @@ bool Listener::drop_oldest(bool is_proven) {
 }
 
 Status Listener::take_in() {
-  // As many per call as may wait: strangers that keep on coming do not keep us here.
+  // At most as many per call as may wait, so that a stream of unauthenticated clients does not keep us here.
   for (std::size_t i = 0; i < kUnprovenMax; ++i) {
     ORRERY_TRY(auto socket, accept_or_drop(socket_.get(), [this] { return drop_oldest(false); }));
     if (!socket) break;
@@ -135,7 +135,7 @@ void Listener::look_at(Waiting& waiting) {
     waiting.is_over = true;
     return;
   }
-  // It has nothing to say before it is welcome, so whatever comes is its end, or no rank of ours.
+  // It has nothing to send before it is welcome, so any input is its end, or comes from no rank of ours.
   std::byte next{};
   const ssize_t got = ::recv(pending.socket.get(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
   waiting.is_over = got >= 0 || (errno != EAGAIN && errno != EINTR);

@@ -1,16 +1,16 @@
 #pragma once
-// Where other ranks of a job connect to: one listening socket of a process, for all generations.
+// Where other ranks of a job connect: one listening socket of a process, for all generations.
 //
-// A pending proves that it knows the secret of the job (handshake.h); before that, nothing that it says is believed and
-// nothing about the job is told. At most kUnprovenMax may be about to prove it, none longer than kHandshakeMax: when
-// more come, the oldest of them is closed, so strangers never keep a rank out.
+// A pending connection has to prove that it knows the secret of the job (handshake.h); before that, nothing that it
+// sends is accepted and it is told nothing about the job. At most kUnprovenMax connections may be unproven, none longer
+// than kHandshakeMax: when more come, the oldest of them is closed, so unauthenticated clients never keep a rank out.
 //
-// A proven pending of an generation that is over is told so and sent away; one of an generation that has not begun here
-// waits until it does or it hangs up, at most kPendingMax of them. One that brings peers is handed to peers(), whatever
-// the generation.
+// A proven connection of a generation that is over is told so and closed; one of a generation that has not begun here
+// waits until it does or its peer closes it, at most kPendingMax of them. A connection for peer messages is passed to
+// peers(), in any generation.
 //
-// Connections of an generation that was left in order stay here until their other ends are closed: closing them while
-// the other side still sends would reset them, and what is on its way would be lost.
+// Connections of a generation that was left in order stay here until their other ends are closed: closing them while
+// the other side still sends would reset them, and bytes in flight would be lost.
 
 #include <memory>
 #include <optional>
@@ -27,7 +27,7 @@ class Listener {
  public:
   static constexpr std::size_t kUnprovenMax = 64;
   static constexpr std::size_t kPendingMax = 2 * kRanksMax;
-  // A pending answers the challenge when its process calls us again: a training may compute for seconds between calls.
+  // A peer answers the challenge when its process calls us again: a training may compute for seconds between calls.
   static constexpr Seconds kHandshakeMax{30};
   static constexpr Seconds kLeaveMax{2};
 
@@ -44,13 +44,12 @@ class Listener {
   int descriptor() const { return poll_.get(); }
   env::Clock& clock() { return clock_; }
 
-  // Takes in those who have come, hears their handshakes, and sends away those of generations before `generation`.
-  // Never waits.
+  // Accepts new connections, reads their handshakes, and closes those of generations before `generation`. Never waits.
   Status attend(std::uint64_t generation);
-  // The same, of the generation that was attended to last.
+  // The same, for the generation of the last call.
   Status attend() { return attend(generation_); }
 
-  // Whether a pending was taken in that has not been asked for yet.
+  // Whether a connection was accepted that has not been asked for yet.
   bool has_pending() const { return !waiting_.empty(); }
 
   struct PendingConnection {
@@ -58,11 +57,11 @@ class Listener {
     Nonce challenge{};
     Handshake handshake{};
   };
-  // The pending of `generation`.
+  // The pending connections of `generation`.
   std::vector<PendingConnection> pending_of(std::uint64_t generation);
-  // The pending that bring peers.
+  // The pending connections for peer messages.
   std::vector<PendingConnection> peers();
-  // Tells a pending whether it is welcome. `words` are of this end.
+  // Tells a pending connection whether it is welcome. `words` are of this end.
   Status answer(const PendingConnection& pending, Handshake words, Verdict verdict) const;
   // Takes a connection on which nothing more will be written or read.
   void see_off(env::FileDescriptor socket);
@@ -78,7 +77,7 @@ class Listener {
 
   Listener(std::string secret, env::FileDescriptor socket, env::FileDescriptor poll, env::Clock& clock);
   Status take_in();
-  // Whether there was one.
+  // Returns whether there was one.
   bool drop_oldest(bool is_proven);
   std::size_t count(bool is_proven) const;
   void look_at(Waiting& waiting);

@@ -14,11 +14,11 @@ namespace orrery::elastic::net {
 
 namespace {
 
-constexpr Seconds kRetryAfter{0.02};            // to connect to someone who does not listen yet
+constexpr Seconds kRetryAfter{0.02};            // to connect to a rank that does not listen yet
 constexpr Seconds kLeaveMax{2};                 // to write what others have yet to read
-constexpr std::uint32_t kLooksPerPoll = 16;     // a look at sockets costs as much as many looks at memory
-constexpr std::size_t kFlushAtOnce = 16 << 10;  // longer payloads do not wait for company
-// A process that has been quiet for long gets heartbeats seldom: they lie in its buffer until it reads.
+constexpr std::uint32_t kLooksPerPoll = 16;     // polling sockets costs as much as polling memory this often
+constexpr std::size_t kFlushAtOnce = 16 << 10;  // longer payloads do not wait for others
+// A process that has been quiet for long gets heartbeats seldom: they stay in its buffer until it reads.
 constexpr Seconds kQuietLong{10};
 constexpr int kBeatsSeldom = 10;
 
@@ -41,7 +41,10 @@ Error refused(int rank, Verdict verdict, std::uint64_t generation) {
 
 }  // namespace
 
-// The rendezvous of one generation.
+// The rendezvous of one generation. Of every pair of ranks the higher one connects and the lower one listens, so each
+// pair makes exactly one connection and needs no tie-break. No step waits for a particular rank: all calls and the
+// listener advance in one loop, so ranks may come in any order and no cycle of ranks can wait for each other. A link
+// exists only after both ends have proven the secret and agreed on generation, number of ranks and settings.
 class Mesh::Opening {
  public:
   Opening(Mesh& mesh, const MeshOptions& options)
@@ -67,7 +70,7 @@ class Mesh::Opening {
         return {};
       } else if (mesh_.now() > end) {
         return Error::unavailable(fmt::format("generation {}: rank {} did not come within {} s{}", options_.generation,
-                                              fmt::join(missing, ", "), options_.open_max.value(), strangers()));
+                                              fmt::join(missing, ", "), options_.open_max.value(), other_jobs()));
       }
       if (options_.meanwhile && looks % 4 == 3) ORRERY_TRY_VOID(options_.meanwhile());
       ORRERY_TRY_VOID(wait());
@@ -75,20 +78,21 @@ class Mesh::Opening {
   }
 
  private:
-  // To a rank before us.
+  // The connection to a rank before us. It is retried until open_max: a refused connection or a wrong secret may mean
+  // that the rank has not started yet, or that another process had its port before.
   struct Call {
     int to = 0;
     ResolvedAddress resolved{};
     env::FileDescriptor socket{};
-    std::optional<OutgoingHandshake> handshake{};  // since it is connected
-    bool is_done = false, is_stranger = false;
+    std::optional<OutgoingHandshake> handshake{};  // once it is connected
+    bool is_done = false, is_other_job = false;
     Seconds next_try{0};
   };
 
-  std::string strangers() const {
+  std::string other_jobs() const {
     std::string text;
     for (const Call& call : calls_) {
-      if (call.is_stranger) text += fmt::format("; at the address of rank {} another job answers", call.to);
+      if (call.is_other_job) text += fmt::format("; at the address of rank {} another job answers", call.to);
     }
     return text;
   }
@@ -107,6 +111,9 @@ class Mesh::Opening {
     return missing;
   }
 
+  // Whether a connection is welcome is decided here, once. A second connection of the same rank is refused: its first
+  // one may already carry frames. A connection of a later generation stays at the listener until that generation is
+  // opened here.
   Status welcome_pending() {
     for (Listener::PendingConnection& pending : mesh_.listener_.pending_of(options_.generation)) {
       const int from = pending.handshake.rank;
@@ -115,7 +122,7 @@ class Mesh::Opening {
       if (pending.handshake.ranks != own_.ranks || from <= own_.rank || mesh_.link(from) != nullptr) {
         verdict = Verdict::kWrongRank;
       }
-      // One that is gone again will be missing, and the waiting for it ends in time.
+      // A peer that is gone again will be missing, and the wait for it ends in time.
       const bool told = mesh_.listener_.answer(pending, own_, verdict).has_value();
       if (told && verdict == Verdict::kWelcome) connect(from, std::move(pending.socket));
     }
@@ -128,7 +135,7 @@ class Mesh::Opening {
     call.next_try = mesh_.now() + kRetryAfter;
   }
 
-  // False while it is being connected.
+  // Returns false while the connection is being made.
   bool is_connected(Call& call) {
     if (!call.socket.open()) {
       if (mesh_.now() < call.next_try) return false;
@@ -155,9 +162,9 @@ class Mesh::Opening {
     const OutgoingHandshake::State state = call.handshake->move(call.socket.get());
     if (state == OutgoingHandshake::State::kWaits || state == OutgoingHandshake::State::kSaid) return {};
     const Handshake answer = call.handshake->answer();
-    call.is_stranger = state == OutgoingHandshake::State::kAnswered && answer.verdict == Verdict::kWrongSecret;
-    // What is not proven is no reason to give up.
-    if (state == OutgoingHandshake::State::kGone || call.is_stranger) {
+    call.is_other_job = state == OutgoingHandshake::State::kAnswered && answer.verdict == Verdict::kWrongSecret;
+    // An answer without proof is no reason to give up: any process may answer at that address.
+    if (state == OutgoingHandshake::State::kGone || call.is_other_job) {
       try_again(call);
       return {};
     }
@@ -170,7 +177,8 @@ class Mesh::Opening {
     return {};
   }
 
-  // A moment; an error if someone who was there is gone.
+  // Waits a moment. Returns an error if a connected rank has closed its connection: it has given up, so this generation
+  // cannot be opened any more, and waiting until open_max would only delay the next one.
   Status wait() {
     std::vector<pollfd> looks = {{mesh_.listener_.descriptor(), POLLIN, 0}};
     for (const Call& call : calls_) {
@@ -217,7 +225,7 @@ Result<std::unique_ptr<Mesh>> Mesh::open(Listener& listener, const MeshOptions& 
   std::unique_ptr<Mesh> mesh(new Mesh(listener, options));
   if (!mesh->poll_.open()) return env::posix_error(errno, "cannot watch sockets");
   if (auto opened = Opening(*mesh, options).run(); !opened) {
-    for (auto& link : mesh->links_) link.reset();  // without goodbye: the others shall not go on
+    for (auto& link : mesh->links_) link.reset();  // without goodbye: the others must not continue
     return std::move(opened).error();
   }
   for (int rank = 0; rank < ranks; ++rank) {
@@ -233,6 +241,8 @@ Mesh::~Mesh() {
   if (!revoked_) take_leave();
 }
 
+// Leaving in order. Goodbye is the last frame of each link, so a peer that has read it knows that it has received
+// everything. The sockets go to the listener, which keeps them until the peers close theirs.
 void Mesh::take_leave() {
   FrameHeader goodbye;
   goodbye.kind = FrameKind::kGoodbye;
@@ -299,7 +309,7 @@ void Mesh::return_credit(int from, std::uint32_t bytes) {
   dirty_.push_back(static_cast<std::uint32_t>(from));
 }
 
-// A peer that cannot be written to may have said goodbye before it went, so what it has sent decides.
+// A peer that cannot be written to may have sent goodbye before it ended, so what it has sent decides.
 bool Mesh::flush_link(int rank) {
   if (link(rank) == nullptr || !link(rank)->has_output()) return false;
   const auto moved = link(rank)->flush();
@@ -313,6 +323,9 @@ void Mesh::flush() {
   dirty_.clear();
 }
 
+// A connection that ends after goodbye is a rank that has left; one that ends without it, or sends what it must not, is
+// a failure, and the generation is revoked. TCP delivers goodbye before the end of the connection, so the two cannot be
+// confused.
 bool Mesh::receive_from(int rank, Receiver& receiver) {
   if (link(rank) == nullptr) return false;
   auto moved = link(rank)->receive(receiver);
@@ -396,6 +409,10 @@ void Mesh::rest_at_most(std::uint32_t looks, Seconds longest) {
   ::epoll_wait(poll_.get(), &event, 1, milliseconds);
 }
 
+// Revocation reaches every rank that is reachable from any other. Each link gets the frame, as far as its socket takes
+// it, and is then shut down: a peer that does not get the frame sees the end without goodbye and revokes as well. So no
+// rank waits for a rank that has already given up. It is idempotent, and nothing is sent after it (post() checks
+// revoked_).
 void Mesh::revoke(const std::string& reason, std::uint16_t because_of) {
   if (revoked_) return;
   revoked_ = true;
@@ -408,7 +425,7 @@ void Mesh::revoke(const std::string& reason, std::uint16_t because_of) {
     to->post_urgent(word);
     (void)to->flush();
   }
-  // Links may be in the middle of a call, so they are closed but not destroyed.
+  // Links may be in the middle of a call, so they are shut down but not destroyed.
   for (auto& to : links_) {
     if (to != nullptr) ::shutdown(to->socket(), SHUT_RDWR);
   }

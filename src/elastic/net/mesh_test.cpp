@@ -1,4 +1,4 @@
-// Strangers, garbage and machines that say nothing.
+// Unauthenticated clients, garbage and silent machines.
 
 #include "elastic/net/mesh.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kSecret = "test";  // of Listeners
 
-// A connection by hand: what is sent over it is up to the test.
+// A connection by hand: the test decides what is sent over it.
 class Stranger {
  public:
   explicit Stranger(const env::Address& listener) {
@@ -38,7 +38,7 @@ class Stranger {
       if (::poll(&look, 1, 10'000) != 1) return false;
     }
   }
-  // Says a handshake that answers the challenge, with a proof by `secret`.
+  // Sends a handshake that answers the challenge, with a proof by `secret`.
   void shake(Handshake handshake, const std::string& secret = kSecret) {
     ChallengeBytes challenge{};
     ASSERT_TRUE(hear(challenge));
@@ -46,7 +46,7 @@ class Stranger {
     handshake.proof = proof_of(handshake, Speaker::kConnects, secret, challenge_);
     say(encode(handshake));
   }
-  // What the listener answers; nothing if it closes without a word.
+  // The answer of the listener; no value if it closes without one.
   std::optional<Handshake> answer() const {
     HandshakeBytes bytes{};
     if (!hear(bytes)) return std::nullopt;
@@ -54,7 +54,7 @@ class Stranger {
     return handshake ? std::optional(*handshake) : std::nullopt;
   }
   const Nonce& challenge() const { return challenge_; }
-  // Until the other side has closed the connection.
+  // Waits until the other side has closed the connection.
   bool is_closed() const {
     std::array<std::byte, 4096> nowhere;
     for (;;) {
@@ -79,7 +79,7 @@ SessionOptions options_for(const Listeners& listeners, int rank, std::uint64_t g
   return options;
 }
 
-// The handshake that a rank with these options says, overheard.
+// The handshake that a rank with these options sends, intercepted.
 Handshake overhear_handshake(const SessionOptions& like) {
   Listeners listeners(2);
   SessionOptions options = like;
@@ -96,7 +96,7 @@ Handshake overhear_handshake(const SessionOptions& like) {
   return pending.front().handshake;
 }
 
-// Comes to the session and waits there for all others.
+// Opens the session and waits there for all others.
 void meet(Listener& listener, const SessionOptions& options) {
   auto session = Session::open(listener, options);
   ASSERT_TRUE(session) << session.error().to_string();
@@ -124,7 +124,7 @@ TEST(NetMesh, WrongConnectionsAreToldWhyAndTheRightOneIsLetIn) {
   const Stranger garbage(listeners.addresses[0]);
   garbage.say(std::vector<std::byte>(100, std::byte{0x47}));
   EXPECT_TRUE(garbage.is_closed());
-  Stranger newer(listeners.addresses[0]);  // waits at the listener, in no rank's way
+  Stranger newer(listeners.addresses[0]);  // waits at the listener and delays no rank
   Handshake early = right;
   early.generation = 6;
   newer.shake(early);
@@ -132,7 +132,7 @@ TEST(NetMesh, WrongConnectionsAreToldWhyAndTheRightOneIsLetIn) {
   rank_0.join();
 }
 
-TEST(NetMesh, AStrangerLearnsNothingThatServesIt) {
+TEST(NetMesh, AnUnauthenticatedClientLearnsNothingUseful) {
   Listeners listeners(2);
   const SessionOptions options = options_for(listeners, 0, 5);
   const Handshake right = overhear_handshake(options);
@@ -146,11 +146,11 @@ TEST(NetMesh, AStrangerLearnsNothingThatServesIt) {
       guessing.shake(handshake, "a guess");
       const auto refusal = guessing.answer();
       ASSERT_TRUE(refusal);
-      EXPECT_EQ(*refusal, Handshake{.verdict = Verdict::kWrongSecret});  // and all else is what it is by default
+      EXPECT_EQ(*refusal, Handshake{.verdict = Verdict::kWrongSecret});  // and all else has its default
       EXPECT_TRUE(guessing.is_closed());
     }
   }
-  // A proof that was overheard answers another challenge.
+  // An intercepted proof answers another challenge.
   const Stranger repeating(listeners.addresses[0]);
   repeating.say(encode(right));
   ChallengeBytes challenge{};
@@ -161,13 +161,13 @@ TEST(NetMesh, AStrangerLearnsNothingThatServesIt) {
 }
 
 TEST(NetMesh, ListenersThatDoNotKnowTheSecretAreNotBelieved) {
-  Listeners listeners(2), strangers(1, "another job");
+  Listeners listeners(2), other_job(1, "another job");
   SessionOptions options = options_for(listeners, 1, 5);
-  options.mesh.addresses[0] = strangers.addresses[0];
+  options.mesh.addresses[0] = other_job.addresses[0];
   options.mesh.open_max = Seconds(0.2);
   std::atomic<bool> over = false;
   std::thread stranger([&] {
-    while (!over) EXPECT_TRUE(strangers.of(0).attend(5));
+    while (!over) EXPECT_TRUE(other_job.of(0).attend(5));
   });
   const auto session = Session::open(listeners.of(1), options);
   over = true;
@@ -182,7 +182,7 @@ TEST(Listener, ThoseThatHangUpOrNeverProveAnythingKeepNoRankOut) {
   Listener& listener = listeners.of(0);
   ASSERT_TRUE(listener.attend(1));
   {
-    // Of a generation that will never come: they wait, hang up, and are gone.
+    // They are of a generation that will never come: they wait, close, and are gone.
     std::vector<std::unique_ptr<Stranger>> far;
     for (int i = 0; i < 200; ++i) {
       far.push_back(std::make_unique<Stranger>(listeners.addresses[0]));
@@ -255,7 +255,7 @@ TEST(NetMesh, RanksWithOtherSettingsRefuseEachOther) {
   }
 }
 
-TEST(NetMesh, WhoDoesNotComeIsNamed) {
+TEST(NetMesh, ARankThatDoesNotComeIsNamed) {
   Listeners listeners(3);
   SessionOptions options = options_for(listeners, 0, 1);
   options.mesh.open_max = Seconds(0.05);
@@ -265,7 +265,7 @@ TEST(NetMesh, WhoDoesNotComeIsNamed) {
   EXPECT_EQ(session.error().message(), "generation 1: rank 1, 2 did not come within 0.05 s");
 }
 
-// A rank 1 that shakes hands and then sends `bytes`; how the waiting of rank 0 ends.
+// A rank 1 that completes the handshake and then sends `bytes`; returns how the wait of rank 0 ends.
 Status wait_beside(std::span<const std::byte> bytes, bool closes) {
   Listeners listeners(2);
   const SessionOptions options = options_for(listeners, 0, 5);
@@ -294,7 +294,7 @@ std::vector<std::byte> bytes_of(FrameHeader header, std::size_t payload) {
   return bytes;
 }
 
-TEST(NetMesh, WhateverAPeerSendsTheOthersAreToldAndNobodyHangs) {
+TEST(NetMesh, WhateverAPeerSendsTheOthersAreToldAndNoRankHangs) {
   FrameHeader data;
   data.kind = FrameKind::kData;
   data.length = 1000;
@@ -316,11 +316,11 @@ TEST(NetMesh, WhateverAPeerSendsTheOthersAreToldAndNobodyHangs) {
   twice.insert(twice.end(), twice.begin(), twice.end());
   const std::vector<std::vector<std::byte>> sent = {
       std::vector<std::byte>(200, std::byte{0x55}),  // garbage
-      bytes_of(data, 1000),                          // a tensor that nobody asked for
+      bytes_of(data, 1000),                          // a tensor that was not asked for
       bytes_of(early, 9000),                         // more early data than there is credit
       bytes_of(longer, 1000),                        // longer than any frame
-      bytes_of(credit, 0),                           // credit that nobody owed
-      bytes_of(answer, kPullAnswerBytes),            // to a question that nobody asked
+      bytes_of(credit, 0),                           // credit that was not owed
+      bytes_of(answer, kPullAnswerBytes),            // to a pull that was not made
       twice,                                         // an announcement twice
   };
   for (std::size_t i = 0; i < sent.size(); ++i) {

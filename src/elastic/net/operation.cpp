@@ -83,14 +83,14 @@ Status Operation::announced(int from, const Announcement& announcement) {
 
 Status Operation::check_expected(int from, std::uint32_t part, std::uint32_t bytes) const {
   if (executor_.expects(from, part, bytes)) return {};
-  return Error::invalid(fmt::format("rank {} sent {} bytes of part {}, which nobody expects", from, bytes, part));
+  return Error::invalid(fmt::format("rank {} sent {} bytes of part {}, which is not expected", from, bytes, part));
 }
 
 Result<std::byte*> Operation::place(int from, const FrameHeader& header) {
   if (!has_announced(from)) return Error::invalid(fmt::format("rank {} sent a tensor before it announced it", from));
   if (!mine_) {
     if ((header.flags & kFlagEarly) != 0) return nullptr;
-    return Error::invalid(fmt::format("rank {} sent a tensor that nobody asked for", from));
+    return Error::invalid(fmt::format("rank {} sent a tensor that was not asked for", from));
   }
   if (other_ || ended_) return nullptr;
   ORRERY_TRY_VOID(check_expected(from, header.part, header.length));

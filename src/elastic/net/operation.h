@@ -1,10 +1,10 @@
 #pragma once
-// One operation between hosts as one rank sees it: who has announced it, whether all mean the same, how far its
-// schedule is.
+// One operation between hosts as one rank sees it: which ranks have announced it, whether their descriptions agree, and
+// how far its schedule is.
 //
-// It begins to exist with the first announcement, ours or another rank's. Tensors move only when everyone has announced
-// the same operation, except that small first messages may go early (session.h). So a disagreement is known before
-// anyone's memory has been touched. It is forgotten when it has ended and every rank has announced it.
+// It begins to exist with the first announcement, our own or another rank's. Tensors move only when all ranks have
+// announced the same operation, except that small first messages may go early (session.h). So a disagreement is known
+// before any rank's memory has been touched. It is forgotten when it has ended and every rank has announced it.
 
 #include <optional>
 #include <string>
@@ -23,20 +23,20 @@ using Probe = std::function<void(Moment)>;
 class Operation final : public FrameOwner, private Executor::Outlet {
  public:
   Operation(Mesh& mesh, Blocks& blocks, const Probe& probe) : mesh_(mesh), blocks_(blocks), probe_(probe) {}
-  // Makes it a new operation; memory is kept for it.
+  // Resets it to a new operation and keeps its memory.
   void reset(OperationKey key);
 
-  // This rank starts it and tells the others. `agreed` is written when a consensus ends, whose input is copied.
-  // First messages of at most `early_max` bytes go at once.
+  // This rank starts it and tells the others. `agreed` is written when a consensus ends, whose input is copied. First
+  // messages of at most `early_max` bytes are sent at once.
   Status start(const Announcement& announcement, const Plan& plan, const Buffers& buffers, bool* agreed,
                std::uint64_t early_max);
   // Another rank has started it.
   Status announced(int from, const Announcement& announcement);
 
-  // Where the payload can be written in place; null if it has to wait in a block. An error if it cannot be meant.
+  // Where the payload can be written in place; null if it has to wait in a block. An error if it is not valid.
   Result<std::byte*> place(int from, const FrameHeader& header);
   void arrived_in_place(std::uint32_t part);
-  // `credit` is what of it was paid for.
+  // `credit`: how much of it was paid for.
   Status arrived(int from, std::uint32_t part, std::uint32_t bytes, std::uint32_t credit, Block block);
 
   // Does what can be done now.
@@ -52,15 +52,16 @@ class Operation final : public FrameOwner, private Executor::Outlet {
   // Why it failed, if it did; `name` is for the message.
   Status outcome(std::string_view name) const;
 
-  // For its session: on the list of those that have something to do; a ticket is out.
+  // Fields of the session: whether it is on the list of operations with work to do; whether its ticket is not yet
+  // waited for.
   bool is_queued = false, is_awaited = false;
-  // Called when a frame was written, so that the session looks again.
+  // Called when a frame was written, so that the session checks it again.
   std::function<void(Operation&)> on_written{};
 
   void written(std::uint32_t part) override;
 
  private:
-  // What came before this rank started the operation.
+  // What arrived before this rank started the operation.
   struct Early {
     int from = 0;
     std::uint32_t part = 0, bytes = 0, credit = 0;
@@ -85,7 +86,7 @@ class Operation final : public FrameOwner, private Executor::Outlet {
   OperationKey key_{};
 
   std::optional<Announcement> mine_{};
-  Announcement first_{};  // of the first who announced
+  Announcement first_{};  // of the first rank that announced
   int first_rank_ = -1;
   std::optional<Announcement> other_{};  // a different one
   int other_rank_ = -1;

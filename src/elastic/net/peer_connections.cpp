@@ -105,7 +105,7 @@ void PeerConnections::close(Peer& peer) {
   peer.handshake.reset();
   peer.connecting.close();
   peer.heartbeat = Heartbeat();
-  // What was said to it may be meant for what it no longer is.
+  // Messages to it may be meant for the process that it no longer is.
   peer.waiting.clear();
   peer.next_try = listener_.clock().monotonic() + kRetryAfter;
 }
@@ -124,7 +124,7 @@ void PeerConnections::finish_connecting(std::uint64_t id, Peer& peer) {
   pollfd look{peer.connecting.get(), POLLOUT, 0};
   if (::poll(&look, 1, 0) == 0) {
     if (listener_.clock().monotonic() < peer.since + kConnectMax) return;
-    // It goes on trying; whether it can be reached is said by then.
+    // It continues to try; by then it is known whether the peer can be reached.
     lose(peer);
     return;
   }
@@ -142,12 +142,12 @@ bool PeerConnections::shake_hands(Peer& peer) {
   const bool was_answered = peer.handshake->state() == OutgoingHandshake::State::kAnswered;
   const OutgoingHandshake::State state = peer.handshake->move(peer.stream->socket());
   if (state == OutgoingHandshake::State::kGone) {
-    // It may have been too busy with others. If its process is gone, the next connection is refused.
+    // The peer may have been too busy with others. If its process is gone, the next connection is refused.
     close(peer);
     return false;
   }
   if (state != OutgoingHandshake::State::kAnswered) return true;
-  // Nothing comes after the answer but the end of the connection.
+  // After the answer only the end of the connection can follow.
   std::byte next{};
   const ssize_t got = was_answered ? ::recv(peer.stream->socket(), &next, 1, MSG_DONTWAIT) : -1;
   const bool goes_on = got < 0 && (!was_answered || errno == EAGAIN || errno == EINTR);
@@ -219,7 +219,7 @@ std::vector<std::string> PeerConnections::receive() {
   const bool is_connecting = std::any_of(peers_.begin(), peers_.end(), [](const auto& one) {
     return one.second.stream == nullptr && (one.second.is_watched || !one.second.waiting.empty());
   });
-  // PendingConnections that say nothing are sent away in time.
+  // Pending connections that send nothing are closed in time.
   if (!is_news && !is_connecting && !listener_.has_pending()) return messages;
   take_pending();
   for (auto& [id, peer] : peers_) move(id, peer);

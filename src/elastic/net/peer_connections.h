@@ -1,15 +1,15 @@
 #pragma once
-// Messages between processes of a job on different hosts, and who of them can be reached: what the mailbox
-// (host/mailbox.h) is on one host. A message arrives whole or not at all; it may be lost with its connection, so
-// whoever needs an answer asks again.
+// Messages between processes of a job on different hosts, and which of them can be reached: what the mailbox
+// (host/mailbox.h) is on one host. A message arrives whole or not at all; it may be lost with its connection, so a
+// process that needs an answer asks again.
 //
-// Every process has one connection to each that it watches or writes to, on which only it writes; it begins with a
-// handshake (handshake.h) whose handshake names the receiver, so that no process takes the place of one that has ended.
-// Messages wait until the receiver has given its challenge. Connections that break are made again.
+// Every process has one connection to each peer that it watches or writes to, on which only it writes; it begins with a
+// handshake (handshake.h) that names the receiver, so that no process takes the place of one that has ended. Messages
+// wait until the receiver has sent its challenge. Broken connections are made again.
 //
 // A process is lost when its machine refuses connections or does not answer (heartbeat.h), or when it closes a
 // connection on which it was proven. Acknowledgements of the machine count, not those of the process: one that computes
-// or is stopped is not lost. If only one direction is cut, acknowledgements are missing at both ends, so both find the
+// or is stopped is not lost. If only one direction is cut, acknowledgements are missing at both ends, so each finds the
 // other lost.
 //
 // All work is done inside calls; there are no threads.
@@ -29,26 +29,26 @@ class PeerConnections {
  public:
   static constexpr Seconds kConnectMax{1};
 
-  // `self` is whom peers must be for. The listener must outlive this.
+  // `self` is the receiver that peers must name. The listener must outlive this object.
   static Result<std::unique_ptr<PeerConnections>> open(Listener& listener, std::uint64_t self);
-  // Waits a moment for what others have yet to take.
+  // Waits a moment for what others have yet to read.
   ~PeerConnections();
   PeerConnections(const PeerConnections&) = delete;
   PeerConnections& operator=(const PeerConnections&) = delete;
 
-  // Never waits. Whether the message is on its way. The address is looked up once.
+  // Never waits. Returns whether the message was queued. The address is looked up once.
   bool send(std::uint64_t to, const env::Address& address, std::string_view message);
-  // These are connected to from now on, whether there is something to say or not; others only until it is said.
+  // It stays connected to these from now on; to others only until their messages are sent.
   void watch(const std::map<std::uint64_t, env::Address>& peers);
-  // Moves everything forward and returns what has arrived. Never waits.
+  // Advances all connections and returns what has arrived. Never waits.
   std::vector<std::string> receive();
   // Readable when there may be something to receive.
   int descriptor() const { return poll_.get(); }
 
   bool is_lost(std::uint64_t peer) const;
-  // All that are watched have just been heard of in another way: what failed before says nothing any more.
+  // All watched peers have just been reached in another way: earlier failures no longer count.
   void forget_losses();
-  // It could be reached at some time.
+  // It could be reached before.
   bool was_reached(std::uint64_t peer) const;
 
  private:
@@ -72,7 +72,7 @@ class PeerConnections {
   void finish_connecting(std::uint64_t id, Peer& peer);
   void lose(Peer& peer);
   void close(Peer& peer);
-  // Whether the connection goes on. Otherwise it is closed.
+  // Returns whether the connection continues. Otherwise it is closed.
   bool shake_hands(Peer& peer);
   void beat();
   void beat(Peer& peer);

@@ -67,7 +67,7 @@ TEST(PeerConnections, ArrivesInOrderBothWays) {
   EXPECT_EQ(b.got.back(), "a49");
 }
 
-TEST(PeerConnections, WhoIsGoneIsLostAndWhoComesBackIsNot) {
+TEST(PeerConnections, AProcessThatIsGoneIsLostAndOneThatComesBackIsNot) {
   Station a(1);
   const auto reserved = reserve(kAnywhere);
   const env::Address address = local_address(reserved->get());

@@ -1,6 +1,6 @@
 #pragma once
 // Which user of this machine is at the other end of a connection: how a service without a secret tells its own user
-// from others. Unix sockets say so themselves; of TCP, the kernel's table of connections does (/proc/net/tcp).
+// from others. Unix sockets report it themselves; for TCP, the kernel's table of connections does (/proc/net/tcp).
 
 #include <cstdint>
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace orrery::elastic::net {
 
-// The number of the user whose process holds the other end of a connection over loopback. Nothing if the connection
-// does not stay on this machine or its other end is not open: what a process has closed belongs to nobody, and the
-// table then says root.
+// The number of the user whose process holds the other end of a connection over loopback. No value if the connection
+// leaves this machine or its other end is not open: a closed connection belongs to no process, and the table then names
+// root.
 std::optional<std::uint32_t> peer_user(int socket);
 bool is_peer_our_user(int socket);
 

@@ -40,7 +40,7 @@ env::FileDescriptor accept_soon(int listener) {
   }
 }
 
-TEST(PeerUser, IsTheOneWhoConnects) {
+TEST(PeerUser, IsTheUserWhoConnects) {
   for (const char* host : {"127.0.0.1", "127.0.0.7", "::1"}) {
     auto listener = listen_on({host, 0});
     if (!listener) continue;  // a machine without IPv6

@@ -30,7 +30,7 @@ std::uint64_t part_bytes(const Plan& plan) {
 
 namespace {
 
-// Follows one part over all ranks: when each message is sent, counted in messages on the longest way to it.
+// Follows one part over all ranks: when each message is sent, counted in messages on the longest path to it.
 class Follower {
  public:
   Follower(std::span<const Schedule> schedules, std::uint32_t part)

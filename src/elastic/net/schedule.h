@@ -5,13 +5,13 @@
 //
 //   send p    the part as it is now goes to rank p
 //   take p    the part as rank p has it is received and kept aside
-//   fold      all that was taken is combined with our own, in the order of ranks (ours in its place)
-//   copy p    the part as rank p has it takes the place of ours
+//   fold      all taken parts are combined with our own, in the order of ranks (ours in its place)
+//   copy p    the part as rank p has it replaces ours
 //
-// Steps of one part happen in their order, parts independently of each other: that is the pipeline, part k is combined
-// while part k+1 arrives. An algorithm is a pure function that makes the schedule of one rank (algorithms/); one
-// executor runs them all (executor.h). Because steps have an order and folds too, results do not depend on timing, and
-// because a result is computed once and copied from there (or computed everywhere in the same order, by exchange), all
+// Steps of one part happen in their order, parts independently of each other: so it is a pipeline, in which part k is
+// combined while part k+1 arrives. An algorithm is a pure function that makes the schedule of one rank (algorithms/);
+// one executor runs them all (executor.h). Because steps and folds have an order, results do not depend on timing.
+// Because a result is computed once and copied from there (or computed everywhere in the same order, by exchange), all
 // ranks have the same bits.
 //
 // Costs can be counted: cost_of() gives what docs/reference/collectives.md has as formulas, and a test compares the
@@ -58,7 +58,7 @@ class Schedule {
   std::vector<Step> steps_;
 };
 
-// What an algorithm has to know.
+// The input of an algorithm.
 struct Plan {
   Descriptor descriptor{};
   int rank = 0, ranks = 1;
@@ -76,15 +76,15 @@ void for_each_piece(const Plan& plan, Range range, Begin begin) {
 }
 
 struct Cost {
-  int steps = 0;                         // messages one after the other on the longest way
+  int steps = 0;                         // messages one after the other on the longest path
   std::uint64_t sent_bytes_max = 0;      // of the rank that sends most
   std::uint64_t received_bytes_max = 0;  // of the rank that receives most
   std::uint64_t messages = 0;            // in all
 
   friend bool operator==(const Cost&, const Cost&) = default;
 };
-// Of the schedules of all ranks, by rank; part by part. Steps are those of the part with the longest way.
-// kInternal if they do not fit together: a message nobody takes, or ranks that wait for each other.
+// The cost of the schedules of all ranks, by rank; part by part. Steps are those of the part with the longest path.
+// kInternal if they do not fit together: a message that no rank takes, or ranks that wait for each other.
 Result<Cost> cost_of(std::span<const Schedule> schedules);
 
 }  // namespace orrery::elastic::net

@@ -36,7 +36,7 @@ Session::~Session() {
     return entry.second->is_started() && !entry.second->has_ended();
   });
   if (unfinished) mesh_->revoke(fmt::format("rank {} left with operations unfinished", rank()));
-  mesh_.reset();  // while operations are there to be told what was written
+  mesh_.reset();  // while there are operations to be told what was written
 }
 
 Result<Ticket> Session::start(std::string_view name, const Descriptor& descriptor, const Buffers& buffers,
@@ -186,7 +186,7 @@ Status Session::data_arrived(int from, const FrameHeader& header, const std::byt
   Block& incoming = incoming_[static_cast<std::size_t>(from)];
   const std::uint32_t credit = (header.flags & kFlagEarly) != 0 ? header.length : 0;
   if (operation == nullptr) {
-    // Sent before its sender knew that ranks disagree.
+    // It was sent before its sender knew that the descriptions differ.
     if (credit > 0) mesh_->return_credit(from, credit);
     blocks_.give_back(std::move(incoming));
     return {};
@@ -304,7 +304,7 @@ Result<Session::Links> Session::measure_links() {
   ORRERY_TRY_VOID(publish(kName, ++measurements_, TensorView{memory.data(), memory.size(), DataType::kI8}));
   std::vector<double> own(ranks), all(ranks * ranks);
   for (int shift = 1; shift < size(); ++shift) {
-    // All links of a round are different, and everyone is there to answer.
+    // All links of a round are different, and all ranks are there to answer.
     ORRERY_TRY(const Ticket together, barrier("orrery: links"));
     ORRERY_TRY_VOID(wait(together));
     const int from = (rank() + size() - shift) % size();
@@ -341,10 +341,10 @@ Status Session::measure(Seconds budget) {
   for (std::size_t i = 0; size() > 1 && i < Choice::kSizes.size(); ++i) {
     const auto tensor = std::span(memory).first(Choice::kSizes[i] / sizeof(float));
     const int repetitions = i == 0 ? 3 : 2;
-    // What of the time grows with the bytes is not known.
+    // It is not known which part of the time grows with the bytes.
     last *= 4;
     for (const Algorithm algorithm : measured.candidates(i, links.some_are_slow)) {
-      // Everyone must come to the same end.
+      // All ranks must come to the same end.
       ORRERY_TRY(const double passed, slowest((mesh_->now() - begin).value()));
       if (i > 0 && passed + last > budget.value()) continue;
       const bool has_time = i == 0 || passed + 10 * last < budget.value();

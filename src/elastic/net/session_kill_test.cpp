@@ -1,5 +1,5 @@
-// Real processes over loopback connections that are killed or stopped in the middle of collectives. Whatever is cut
-// where, everyone else gets kUnavailable, nobody hangs, and the survivors go on in a new generation.
+// Real processes with loopback connections are killed or stopped in the middle of collectives. At every cut point all
+// other ranks get kUnavailable, none hangs, and the survivors continue in a new generation.
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ Status all_reduce_ones(Session& session, std::vector<float>& data, float expecte
   return {};
 }
 
-// Calls all-reduce until it fails. Exit codes other than kWentOn say where expectations were not met.
+// Calls all-reduce until it fails. Exit codes other than kWentOn name the expectation that was not met.
 int live_through(Listeners& listeners, int self, const std::vector<int>& survivors, Algorithm algorithm,
                  const Probe& probe) {
   ::alarm(kHangSeconds);
@@ -65,7 +65,7 @@ std::vector<int> all_but(int ranks, int gone) {
   return workers;
 }
 
-// Rank `victim` kills itself the `times`-th time it passes the moment.
+// Rank `victim` kills itself the `times`-th time it reaches the point.
 void expect_survival(int ranks, int victim, Algorithm algorithm, Moment moment, int times) {
   Listeners listeners(ranks);
   std::vector<ChildRank> children;
@@ -133,7 +133,7 @@ TEST(NetSessionKill, AtAnyMomentFromOutside) {
 
 // A process that is stopped does not read and does not send, but its machine answers: it is waited for, for much longer
 // than any deadline, and quiet() names it.
-TEST(NetSessionKill, WhoIsStoppedIsReportedAndWaitedFor) {
+TEST(NetSessionKill, AStoppedProcessIsReportedAndWaitedFor) {
   Listeners listeners(3);
   std::vector<ChildRank> children;
   for (int rank = 0; rank < 3; ++rank) {
@@ -150,7 +150,7 @@ TEST(NetSessionKill, WhoIsStoppedIsReportedAndWaitedFor) {
       double longest_quiet = 0;
       for (;;) {
         std::fill(data.begin(), data.end(), 1.0f);
-        // Everyone must do the same number; rank 0 says when it is over. The stop of 2.5 s is in the middle.
+        // All ranks must do the same number; rank 0 says when it is over. The stop of 2.5 s is in the middle.
         float go_on = rank == 0 && test_clock().monotonic() - begin < Seconds(3) ? 1.0f : 0.0f;
         const auto first = (*session)->broadcast("go", {&go_on, 1, DataType::kF32}, 0);
         const auto ticket = (*session)->all_reduce("g", {data.data(), data.size(), DataType::kF32}, ReduceOp::kSum);

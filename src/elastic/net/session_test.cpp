@@ -101,7 +101,7 @@ std::vector<Planned> make_plan(Random& random, int ranks, std::size_t operations
     what.collective = static_cast<Collective>(random.below(7));
     what.type = kDataTypes[random.below(kDataTypes.size())];
     what.count = kCounts[random.below(std::size(kCounts))];
-    // Whatever algorithm is taken, these have one result.
+    // With every algorithm, these have the same result.
     if (reduces(what.collective)) {
       constexpr ReduceOp kExact[] = {ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax};
       what.op = kExact[random.below(std::size(kExact))];
@@ -194,7 +194,7 @@ std::uint64_t resident_bytes() {
 }
 
 TEST(NetSession, ARankThatNeverReadsStopsTheOthersAtTheirCredit) {
-  // Early data of 1 KiB each: with 8 KiB of credit per rank, eight leave, and all others wait in our own memory.
+  // Early data of 1 KiB each: with 8 KiB of credit per rank, eight are sent, and all others wait in our own memory.
   std::atomic<bool> over = false;
   run_threads(2, tight_options(), [&](Session& session) {
     if (session.rank() == 1) {
@@ -210,7 +210,7 @@ TEST(NetSession, ARankThatNeverReadsStopsTheOthersAtTheirCredit) {
           session.all_reduce("x" + std::to_string(i), {data.data(), data.size(), DataType::kI8}, ReduceOp::kSum);
       ASSERT_TRUE(ticket) << ticket.error().to_string();
     }
-    // Beside announcements no more than the credit has left.
+    // Besides announcements no more than the credit was sent.
     const std::uint64_t announcements = kOperations * (kHeaderBytes + kAnnouncementBytes);
     EXPECT_LE(session.bytes_sent() - sent_before, announcements + (8 << 10) + 100 * kHeaderBytes);
     EXPECT_LE(resident_bytes() - std::min(before, resident_bytes()), 16u << 20);
@@ -245,7 +245,7 @@ TEST(NetSession, AnOperationTheOthersNeverStartEndsAtALimit) {
   run_threads(2, tight_options(), [&](Session& session) {
     if (session.rank() == 1) {
       while (!over) {
-        // The other leaves, which ends the generation, as soon as it has said that it is over.
+        // The other rank leaves, which ends the generation, as soon as it has reported its end.
         const auto moved = session.progress();
         ASSERT_TRUE(moved || over) << moved.error().to_string();
       }
@@ -267,7 +267,7 @@ TEST(NetSession, AnOperationTheOthersNeverStartEndsAtALimit) {
   });
 }
 
-TEST(NetSession, WhoLeavesWithWorkUnfinishedRevokesTheGeneration) {
+TEST(NetSession, LeavingWithWorkUnfinishedRevokesTheGeneration) {
   std::atomic<int> through = 0;
   run_threads(3, tight_options(), [&](Session& session) {
     std::vector<float> data(10);
@@ -284,7 +284,7 @@ TEST(NetSession, WhoLeavesWithWorkUnfinishedRevokesTheGeneration) {
   });
 }
 
-TEST(NetSession, WhoIsDoneMayLeaveBeforeTheOthers) {
+TEST(NetSession, ARankThatIsDoneMayLeaveBeforeTheOthers) {
   for (int round = 0; round < 10; ++round) {
     run_threads(3, tight_options(), [&](Session& session) {
       std::vector<float> data(20'000, 1.0f);
@@ -298,7 +298,7 @@ TEST(NetSession, WhoIsDoneMayLeaveBeforeTheOthers) {
   }
 }
 
-TEST(NetSession, MissingNamesTheRanksThatEverybodyWaitsFor) {
+TEST(NetSession, MissingNamesTheRanksThatAllOthersWaitFor) {
   std::atomic<bool> looked = false;
   run_threads(3, tight_options(), [&](Session& session) {
     if (session.rank() == 2) {
@@ -319,8 +319,8 @@ TEST(NetSession, GenerationsFollowEachOtherWithOtherWorkers) {
   std::vector<std::thread> threads;
   for (int self = 0; self < 4; ++self) {
     threads.emplace_back([&, self] {
-      // Everyone; then without 1; then in another order; then everyone again. Nobody waits for anybody in between, so
-      // some knock for an generation that others have not begun.
+      // All ranks; then without 1; then in another order; then all again. They do not wait for each other in between,
+      // so some connect for a generation that others have not begun.
       const std::vector<std::vector<int>> memberships = {{0, 1, 2, 3}, {0, 2, 3}, {3, 2, 0}, {0, 1, 2, 3}};
       for (std::size_t i = 0; i < memberships.size(); ++i) {
         const auto mine = std::find(memberships[i].begin(), memberships[i].end(), self);

@@ -164,7 +164,7 @@ bool stays_here(int socket) {
 
 std::string random_bytes() {
   std::string bytes(kRandomBytes, '\0');
-  // So few bytes come whole, or not at all.
+  // So few bytes arrive whole, or not at all.
   ORRERY_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
   return bytes;
 }
@@ -184,7 +184,7 @@ PathState path_state(int socket) {
   tcp_info info{};
   socklen_t length = sizeof info;
   if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0) {
-    // What our own machine cannot get rid of has not left, though the peer has room for it.
+    // Bytes that our own machine cannot send have not left, even if the peer has space for them.
     const bool is_stuck = info.tcpi_notsent_bytes > 0 && info.tcpi_snd_wnd >= 2 * info.tcpi_snd_mss;
     state.in_flight = info.tcpi_unacked > 0 || is_stuck;
     state.since_answer = Seconds(1e-3 * info.tcpi_last_ack_recv);

@@ -1,5 +1,5 @@
 #pragma once
-// TCP of the machine without waiting: every call returns at once.
+// Non-blocking TCP: every call returns at once.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace orrery::elastic::net {
 
-// Where to connect to, looked up.
+// A resolved address to connect to.
 struct ResolvedAddress {
   sockaddr_storage address{};
   socklen_t length = 0;
@@ -25,21 +25,21 @@ Result<ResolvedAddress> resolve(const env::Address& address);
 Result<env::Address> parse_address(std::string_view text);
 
 Result<env::FileDescriptor> listen_on(const env::Address& address, bool is_reserved = false);
-// Keeps a port for processes of this user that listen on it as reserved, one after the other, and for nobody else.
-// While none of them does, whoever connects is refused.
+// Keeps a port for processes of this user that listen on it as reserved, one after the other, and for no others. While
+// none of them does, connections are refused.
 Result<env::FileDescriptor> reserve(const env::Address& address);
 env::Address local_address(int socket);
-// Nothing if no connection waits. kUnavailable if this process or the machine has no descriptor left for one: the
+// No value if no connection waits. kUnavailable if this process or the machine has no descriptor left for one: the
 // connection keeps waiting.
 Result<std::optional<env::FileDescriptor>> accept_from(int listener);
-// The same, but while there is no descriptor left, `drop_one` is asked to close a connection that matters less; it says
-// whether there was one. Nothing if there was none: the caller should not look again at once.
+// The same, but while there is no descriptor left, `drop_one` is called to close a connection that matters less; it
+// returns whether there was one. No value if there was none: the caller should not try again at once.
 Result<std::optional<env::FileDescriptor>> accept_or_drop(int listener, const std::function<bool()>& drop_one);
 
 // Begins to connect; poll for writing, then ask connected().
 Result<env::FileDescriptor> begin_connect(const ResolvedAddress& resolved);
 Status connected(int socket);
-// Small frames leave at once; at most `send_buffer_bytes` wait in the machine, if that is not 0.
+// Small frames are sent at once; at most `send_buffer_bytes` wait in the machine, if that is not 0.
 void prepare(int socket, std::uint32_t send_buffer_bytes);
 
 // Whether both ends have the same address, so that nothing leaves the machine.
@@ -49,7 +49,7 @@ inline constexpr std::size_t kRandomBytes = 32;
 // kRandomBytes bytes that cannot be guessed.
 std::string random_bytes();
 
-// The machine closes the connection if the other one does not answer for `longest`, also while nothing is said.
+// The machine closes the connection if the other one does not answer for `longest`, also while nothing is sent.
 void notice_silence(int socket, Seconds longest);
 
 struct PathState {

@@ -81,7 +81,7 @@ Result<Store::Pull*> Store::find(int from, const FrameHeader& header) {
   const auto found = pulls_.find(header.sequence);
   if (found == pulls_.end() || found->second.from != from || found->second.name_hash != header.name ||
       found->second.ended) {
-    return Error::invalid(fmt::format("rank {} answers a pull that nobody waits for", from));
+    return Error::invalid(fmt::format("rank {} answers a pull that this rank has not made", from));
   }
   return &found->second;
 }
@@ -123,7 +123,7 @@ Status Store::take_answer(Pull& pull, const PullAnswer& answer) {
     pull.error = Error::not_found(
         fmt::format("rank {} has {} of \"{}\"; its latest is {}", pull.from, wanted, pull.name, answer.version));
   } else if (answer.type != pull.tensor.type || answer.count != pull.tensor.count) {
-    pull.error = Error::invalid(fmt::format("\"{}\" of rank {} has {} {}; room was given for {} {}", pull.name,
+    pull.error = Error::invalid(fmt::format("\"{}\" of rank {} has {} {}; space was given for {} {}", pull.name,
                                             pull.from, answer.count, to_string(answer.type), pull.tensor.count,
                                             to_string(pull.tensor.type)));
   }

@@ -1,11 +1,11 @@
 #pragma once
-// Tensors that ranks leave for each other to fetch, with versions: how models are exchanged without everyone having to
-// take part at the same time.
+// Tensors that ranks publish for each other to pull, with versions: how models are exchanged without all ranks taking
+// part at the same time.
 //
 // A rank publishes a tensor under a name with a version above the one before; it is copied, and the last two versions
-// stay. Another rank pulls a version, or whatever is the latest. The owner answers inside its own calls (any start,
-// wait or poll of its session), so a rank that computes for long answers late. A version that is not there is
-// kNotFound, and the message says which is the latest.
+// stay. Another rank pulls a version, or the latest. The owner answers inside its own calls (any start, wait or poll of
+// its session), so a rank that computes for long answers late. A version that is not there is kNotFound, and the
+// message names the latest.
 
 #include <map>
 #include <memory>
@@ -33,7 +33,7 @@ class Store {
   Status publish(std::string_view name, std::uint64_t version, ConstTensorView tensor);
   Result<PullTicket> pull(int from, std::string_view name, std::uint64_t version, TensorView tensor);
   bool has_ended(PullTicket ticket) const;
-  // The version that came. Precondition: has_ended().
+  // The version that was received. Precondition: has_ended().
   Result<std::uint64_t> finish(PullTicket ticket);
   bool is_known(PullTicket ticket) const { return pulls_.count(ticket.number) != 0; }
   // Ends pulls from ranks that have left.
@@ -60,7 +60,7 @@ class Store {
     Status error{};
     bool ended = false;
   };
-  // Counts the frames that are on their way to one rank.
+  // Counts the frames in transit to one rank.
   class Answers final : public FrameOwner {
    public:
     void written(std::uint32_t) override { count -= 1; }

@@ -1,6 +1,6 @@
 #pragma once
-// Messages over one connection, for what is said seldom: four bytes of length, little-endian, then the message. A
-// message of length 0 says nothing; it only lets the peer's machine answer. Nothing ever waits.
+// Messages over one connection, for seldom messages: four bytes of length, little-endian, then the message. A message
+// of length 0 is empty; it only lets the peer's machine answer. It never waits.
 
 #include <deque>
 #include <optional>
@@ -18,8 +18,8 @@ class Splitter {
   explicit Splitter(std::size_t message_bytes_max) : message_bytes_max_(message_bytes_max) {}
 
   void push(std::string_view bytes) { buffer_ += bytes; }
-  // The next whole message that is not empty, if there is one. An error for a length that nobody may mean: nothing
-  // after it can be understood.
+  // The next whole message that is not empty, if there is one. An error for a length above the limit: nothing after it
+  // can be decoded.
   Result<std::optional<std::string>> take();
 
  private:
@@ -45,15 +45,15 @@ class Stream {
   // Gives the connection away; the stream is of no further use.
   env::FileDescriptor take_socket() { return std::move(socket_); }
 
-  // Puts a message into the queue. False: it is too long, or too much waits already; it will not be sent.
+  // Puts a message into the queue. Returns false if it is too long, or too much waits already; it will not be sent.
   bool send(std::string_view message);
   // Writes what the socket takes. An error if the peer is gone.
   Status flush();
   bool has_output() const { return !queue_.empty(); }
   bool has_room_for(std::size_t bytes) const { return queued_bytes_ + bytes <= limits_.queue_bytes_max; }
 
-  // Appends the messages that have arrived, a bounded amount per call. An error if the peer is gone or talks nonsense;
-  // what came before that is appended.
+  // Appends the messages that have arrived, a bounded amount per call. An error if the peer is gone or violates the
+  // protocol; messages from before that are appended.
   Status receive(std::vector<std::string>& messages);
 
  private:

@@ -38,7 +38,7 @@ struct Listeners {
   Listener& of(int rank) { return *listeners[static_cast<std::size_t>(rank)]; }
 };
 
-// Small parts and little credit, so that short tests meet every limit.
+// Small parts and little credit, so that short tests reach every limit.
 inline SessionOptions tight_options() {
   SessionOptions options;
   options.chunk_bytes = 4 << 10;
@@ -46,7 +46,7 @@ inline SessionOptions tight_options() {
   options.mesh.data_bytes = 64 << 10;
   options.mesh.early_bytes = 8 << 10;
   options.mesh.checksum = true;
-  options.mesh.ranks_here = 64;  // nobody has a core to itself
+  options.mesh.ranks_here = 64;  // no rank has a core to itself
   return options;
 }
 

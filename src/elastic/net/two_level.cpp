@@ -40,7 +40,8 @@ Result<std::unique_ptr<TwoLevel>> TwoLevel::make(std::unique_ptr<elastic::Sessio
       local->size() != static_cast<int>(layout.hosts[static_cast<std::size_t>(host)].size())) {
     return Error::invalid(fmt::format("rank {} is {} of {} on its host", rank, local->rank(), local->size()));
   }
-  if ((between != nullptr) != layout.leads(rank)) return Error::invalid("the first rank of a host leads, nobody else");
+  if ((between != nullptr) != layout.leads(rank))
+    return Error::invalid("the first rank of a host leads, and no other rank");
   if (between != nullptr && (between->rank() != host || between->size() != hosts)) {
     return Error::invalid(
         fmt::format("the leader of host {} of {} is rank {} of {}", host, hosts, between->rank(), between->size()));
@@ -93,7 +94,7 @@ Result<Ticket> TwoLevel::start(std::string_view name, const Descriptor& descript
 Status TwoLevel::begin(Operation& operation) {
   operation.stage = Stage::kUp;
   ORRERY_TRY(operation.up, start_up(operation));
-  // What comes down cannot come before everyone's part has gone up, so a worker waits for both at once.
+  // A result cannot come down before all parts have gone up, so a worker waits for both at once.
   if (!leads()) {
     ORRERY_TRY(operation.down, start_down(operation));
   }
@@ -106,7 +107,7 @@ Result<Ticket> TwoLevel::start_up(Operation& operation) {
     case Collective::kAllReduce:
       return local_->reduce(name, operation.tensor, operation.op, 0);
     case Collective::kBroadcast:
-      // Elsewhere it only makes sure that everyone means the same.
+      // On other ranks it only ensures that all descriptions agree.
       if (host() != operation.root_host) {
         return local_->reduce(name, {nullptr, 0, operation.tensor.type}, operation.op, 0);
       }
@@ -125,7 +126,7 @@ Result<Ticket> TwoLevel::start_between(Operation& operation) {
     case Collective::kBroadcast:
       return between_->broadcast(operation.name, operation.tensor, operation.root_host);
     case Collective::kConsensus: {
-      // A host that is at odds with itself is so with all others.
+      // A host whose ranks disagree also disagrees with all others.
       const std::byte odd{static_cast<unsigned char>(host())};
       const std::span<const std::byte> bytes =
           operation.agreed_here ? std::span<const std::byte>(operation.bytes) : std::span(&odd, 1);
@@ -142,7 +143,7 @@ Result<Ticket> TwoLevel::start_down(Operation& operation) {
     case Collective::kAllReduce:
       return local_->broadcast(name, operation.tensor, 0);
     case Collective::kBroadcast:
-      // In the root's host everyone has it already.
+      // In the root's host all ranks have it already.
       return host() == operation.root_host ? local_->barrier(name) : local_->broadcast(name, operation.tensor, 0);
     case Collective::kConsensus:
       return local_->broadcast(name, {&operation.verdict, 1, DataType::kI8}, 0);
@@ -151,7 +152,7 @@ Result<Ticket> TwoLevel::start_down(Operation& operation) {
   }
 }
 
-// An generation that is over somewhere is over everywhere.
+// A generation that is over in one host is over in all.
 Error TwoLevel::give_up(const Error& error) {
   if (leads() && !between_->revoked()) between_->revoke("a process of a host is gone: " + error.message());
   if (!local_->revoked()) local_->revoke();
@@ -171,12 +172,12 @@ void TwoLevel::revoke() {
 
 namespace {
 
-// Something that is no part of any operation here, so that the others learn of a disagreement elsewhere.
+// An operation that matches none here, so that the other ranks learn of a disagreement elsewhere.
 Result<Ticket> disagree(Collectives& session, const std::string& name) {
   return session.reduce_scatter(name, {nullptr, 0, DataType::kF64}, ReduceOp::kProduct);
 }
 
-// Ends a ticket if its operation has ended. Disagreements are noted, all else is an error.
+// Ends a ticket if its operation has ended. Disagreements are recorded, all else is an error.
 Result<bool> take(Collectives& session, Ticket ticket, Status& outcome) {
   ORRERY_TRY(const bool ended, session.poll(ticket));
   if (!ended) return false;
@@ -234,7 +235,7 @@ Status TwoLevel::begin_what_was_agreed(Operation& operation) {
   operation.collective = Collective::kAllReduce;
   operation.bytes.clear();
   if (reduces(descriptor.collective)) return begin(operation);
-  // Everyone's tensor in its place, and nothing where the others' belong: their sum is all of them.
+  // Each rank's tensor is in its place, and zeros are in the places of the others: the sum is all of them.
   const std::size_t own = descriptor.bytes(), all = own * static_cast<std::size_t>(size());
   std::byte* output = operation.buffers.output;
   if (!receives(descriptor, rank_)) {
@@ -266,8 +267,8 @@ Result<bool> TwoLevel::advance(Operation& operation) {
 
 Result<bool> TwoLevel::advance_all() {
   bool any = false;
-  // The parts of operations of one name are of one name as well, and have to be started in the same order everywhere:
-  // so none comes further than the slowest before it.
+  // The parts of operations of one name have one name as well, and have to be started in the same order everywhere: so
+  // none advances further than the slowest before it.
   const Operation* slowest = nullptr;
   std::uint64_t name = 0;
   for (auto& [key, operation] : operations_) {
@@ -284,8 +285,8 @@ Result<bool> TwoLevel::advance_all() {
   return any || received;
 }
 
-// News of this host wakes nobody who looks at sockets, and the other way round: so a leader sleeps where it expects
-// something, and never for long.
+// News inside this host does not wake a rank that polls sockets, nor the other way round: so a leader sleeps where it
+// expects news, and never for long.
 void TwoLevel::rest(std::uint32_t looks) {
   constexpr std::uint32_t kYields = 8;
   const bool is_between = std::any_of(operations_.begin(), operations_.end(),
@@ -302,12 +303,12 @@ void TwoLevel::limit(std::optional<Seconds> longest) {
 
 Status TwoLevel::drive(Operation& operation, Ticket ticket) {
   std::optional<env::Deadline> since;
-  // A worker with nothing but simple operations has nothing to do between their parts.
+  // A worker with only simple operations has nothing to do between their parts.
   const bool is_simple = !leads() && std::none_of(operations_.begin(), operations_.end(),
                                                   [](const auto& one) { return one.second.then.has_value(); });
   for (std::uint32_t looks = 0; operation.stage != Stage::kOver;) {
     if (is_simple) {
-      // What is left to be taken is there once the last of it is.
+      // When the last result has arrived, so have all others.
       Status down = operation.down ? local_->wait(*operation.down) : Status();
       if (!down && down.error().code() != ErrorCode::kInvalidArgument) return down;
       Status up = operation.up ? local_->wait(*operation.up) : Status();

@@ -1,23 +1,23 @@
 #pragma once
-// Collectives among processes on several hosts, each host through its shared memory and the hosts among each other
-// through one leader each, its first rank: bytes cross the network once per host, not once per process.
+// Collectives among processes on several hosts. Each host uses its shared memory, and the hosts communicate through one
+// leader each, its first rank: bytes cross the network once per host, not once per process.
 //
 //   all-reduce   1. a reduction inside each host to its leader
-//                2. an all-reduce between the leaders, by whatever algorithm they choose
+//                2. an all-reduce between the leaders, by the algorithm that they choose
 //                3. a broadcast inside each host
 //   broadcast    inside the root's host; between the leaders; inside the other hosts
 //   barrier      inside, between, inside
 //   consensus    inside, between, and the verdict inside
-//   others       a consensus on what is meant, then an all-reduce: reduce and reduce-scatter of the tensor, gathers of
-//                all tensors beside each other, zero where they are not ours
+//   others       a consensus on the description, then an all-reduce: reduce and reduce-scatter of the tensor, gathers
+//                of all tensors beside each other, zero where they are not ours
 //
-// S bytes, h hosts: the network carries 2·(h−1)/h·S per leader (clique or ring), whatever the number of processes.
-// Tensors are combined in rank order inside a host, and between hosts as the leaders' algorithm does; 16-bit floats are
-// rounded once per host and once more between them.
+// S bytes, h hosts: the network carries 2·(h−1)/h·S per leader (clique or ring), for any number of processes. Tensors
+// are combined in rank order inside a host, and between hosts as the leaders' algorithm does; 16-bit floats are rounded
+// once per host and once more between them.
 //
-// The guarantees of elastic::Session hold over all hosts: disagreements are kInvalidArgument everywhere, and an
+// The guarantees of elastic::Session hold over all hosts: disagreements are kInvalidArgument everywhere, and a
 // generation that is revoked in one host or between them is revoked in all. Work is done inside calls; it belongs to
-// the thread of the lease.
+// the thread of the slot lease.
 
 #include <array>
 #include <map>
@@ -33,7 +33,7 @@ struct HostLayout {
   std::vector<std::vector<int>> hosts{};  // ranks, ascending
   std::vector<int> host_of{};             // by rank
 
-  // From any numbers that tell hosts apart.
+  // From any numbers that distinguish hosts.
   static HostLayout from(const std::vector<std::uint32_t>& host_by_rank);
   int local_rank(int rank) const;
   bool leads(int rank) const { return local_rank(rank) == 0; }
@@ -43,7 +43,7 @@ struct HostLayout {
 
 class TwoLevel final : public Collectives {
  public:
-  // `local` has the ranks of the host of `rank`; `between` the leaders, in the order of hosts: null on everyone else.
+  // `local` has the ranks of the host of `rank`; `between` the leaders, in the order of hosts: null on all other ranks.
   static Result<std::unique_ptr<TwoLevel>> make(std::unique_ptr<elastic::Session> local,
                                                 std::unique_ptr<Session> between, HostLayout layout, int rank);
 
@@ -54,16 +54,16 @@ class TwoLevel final : public Collectives {
   Status wait(Ticket ticket) override;
   void limit(std::optional<Seconds> longest) override;
   Result<bool> poll(Ticket ticket) override;
-  // Of other hosts, a leader knows at most that their leaders are missing, and others know nothing.
+  // Of other hosts, a leader knows at most that their leaders are missing, and other ranks know nothing.
   std::vector<int> missing(Ticket ticket) const override;
 
-  // Of the ways between hosts.
+  // Measures the network between hosts.
   Status measure(Seconds budget) override;
   void revoke() override;
   bool revoked() const override { return local_->revoked() || (leads() && between_->revoked()); }
 
  private:
-  // What is done after what; only a leader has a stage in between.
+  // The stages in their order; only a leader has a stage in between.
   enum class Stage { kUp, kBetween, kDown, kOver };
   struct Operation {
     std::string name;
@@ -72,7 +72,7 @@ class TwoLevel final : public Collectives {
     ReduceOp op = ReduceOp::kSum;
     int root_host = 0, root_local = 0;
     Stage stage = Stage::kUp;
-    bool is_agreed = false;  // of one that had to be agreed on first: it has been
+    bool is_agreed = false;  // of one that needs agreement first: it has been agreed on
     std::optional<Ticket> up{}, between{}, down{};
     Status outcome{};
     // Of a consensus.
@@ -80,12 +80,12 @@ class TwoLevel final : public Collectives {
     bool agreed_here = false, agreed_between = false;
     std::int8_t verdict = 0;
     bool* agreed = nullptr;
-    // Of one that has yet to be agreed on.
+    // Of one that needs agreement first.
     std::optional<Descriptor> then{};
     Buffers buffers{};
     std::vector<std::byte> memory{};
 
-    // Whether it has come further than the other.
+    // Whether it has advanced further than the other.
     bool is_after(const Operation& other) const {
       return stage == Stage::kOver || std::pair(is_agreed, stage) > std::pair(other.is_agreed, other.stage);
     }
@@ -103,7 +103,7 @@ class TwoLevel final : public Collectives {
   Result<Ticket> start_up(Operation& operation);
   Result<Ticket> start_between(Operation& operation);
   Result<Ticket> start_down(Operation& operation);
-  // Takes the next step of an operation. Whether it did.
+  // Advances an operation by one step. Returns whether it did.
   Result<bool> advance(Operation& operation);
   Result<bool> end_up(Operation& operation);
   Result<bool> end_between(Operation& operation);

@@ -11,7 +11,7 @@
 namespace orrery::elastic::net {
 namespace {
 
-// `hosts` says where each rank is.
+// `hosts` has the host of each rank.
 void run_ranks(const std::vector<std::uint32_t>& hosts, const std::function<void(TwoLevel& span)>& work) {
   const HostLayout layout = HostLayout::from(hosts);
   Listeners listeners(static_cast<int>(layout.hosts.size()));
@@ -105,7 +105,7 @@ TEST(TwoLevel, ADisagreementAnywhereIsAnErrorEverywhere) {
       const Status status = span.wait(*ticket);
       ASSERT_FALSE(status);
       EXPECT_EQ(status.error().code(), ErrorCode::kInvalidArgument) << status.error().to_string();
-      // The generation goes on.
+      // The generation continues.
       std::fill(data.begin(), data.end(), 1.0f);
       const Status next = span.wait(*span.all_reduce("x", {data.data(), 2000, DataType::kF32}, ReduceOp::kSum));
       ASSERT_TRUE(next) << next.error().to_string();
@@ -147,7 +147,7 @@ TEST(TwoLevel, GathersReducesAndScattersInRankOrder) {
   }
 }
 
-// One starts its operations one after the other, the others all at once, and they wait for the last first.
+// One rank starts its operations one after the other, the others all at once, and they wait for the last first.
 TEST(TwoLevel, AnyOrderOfStartingAndWaitingIsFine) {
   for (int odd_one = 0; odd_one < 4; ++odd_one) {
     run_ranks({0, 1, 0, 1}, [&](TwoLevel& span) {
@@ -171,7 +171,7 @@ TEST(TwoLevel, AnyOrderOfStartingAndWaitingIsFine) {
   }
 }
 
-// Small ones overtake large ones; those of one name must not.
+// Small operations overtake large ones; those of one name must not.
 TEST(TwoLevel, ManyOfOneNameStayInOrder) {
   run_ranks({0, 1, 0, 1}, [&](TwoLevel& span) {
     std::vector<std::vector<std::int64_t>> tensors;
@@ -240,7 +240,7 @@ TEST(TwoLevel, DifferentOperationsOfOneNameAreAnErrorEverywhere) {
   }
 }
 
-TEST(TwoLevel, WhoLeavesOneHostEndsTheGenerationOnAll) {
+TEST(TwoLevel, LeavingOneHostEndsTheGenerationOnAll) {
   std::atomic<int> through = 0;
   run_ranks({0, 1, 1, 0}, [&](TwoLevel& span) {
     std::vector<float> data(2000, 1.0f);

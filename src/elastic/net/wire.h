@@ -1,18 +1,17 @@
 #pragma once
-// What goes over the connection of two ranks, byte by byte: a handshake (handshake.h), then frames. Numbers are
-// little-endian.
+// The bytes on the connection of two ranks: a handshake (handshake.h), then frames. Numbers are little-endian.
 //
 //   challenge  random bytes of the listener, which the handshake must answer
-//   handshake      which rank connects, for which generation; the answer is a welcome or says why not
+//   handshake  which rank connects, for which generation; the answer is a welcome or a reason
 //   announce   "I have started this operation": its description
 //   data       a part of a tensor, of an operation that its receiver has announced, or early (see session.h)
-//   credit     nothing but the credit that every frame can give back
-//   heartbeat  nothing at all: its receiver's machine answers it (heartbeat.h)
+//   credit     only the credit that every frame can give back
+//   heartbeat  empty: its receiver's machine answers it (heartbeat.h)
 //   revoke     the generation is over; because of which rank
 //   goodbye    the sender leaves in order: nothing comes after this
 //   pull, pull answer, pull data    a published tensor is asked for and sent (store.h)
 //
-// Whatever arrives is checked before it is believed: lengths before memory is taken, values before they are used.
+// Everything that arrives is checked first: lengths before memory is allocated, values before they are used.
 
 #include <array>
 #include <bit>
@@ -28,8 +27,8 @@ static_assert(std::endian::native == std::endian::little, "frames are sent as th
 
 inline constexpr int kRanksMax = 64;
 
-// kPeerMessages is a handshake too, of a connection that brings messages (peer_connections.h); its generation is then
-// the name of their receiver.
+// kPeerMessages is a handshake too, of a connection for peer messages (peer_connections.h); its generation is then the
+// name of their receiver.
 enum class Verdict : std::uint32_t {
   kHandshake,
   kWelcome,
@@ -46,8 +45,8 @@ using Proof = std::array<std::byte, kProofBytes>;
 
 struct Handshake {
   std::uint64_t generation = 0;
-  std::uint16_t rank = 0, ranks = 1;  // of the end that says it
-  std::uint32_t settings = 0;         // digest of what both ends must have alike
+  std::uint16_t rank = 0, ranks = 1;  // of the end that sends it
+  std::uint32_t settings = 0;         // digest of the settings that both ends must share
   Verdict verdict = Verdict::kHandshake;
   Nonce nonce{};  // of the end that connects; the answer repeats it
   Proof proof{};  // that this end knows the job's secret; see handshake.h
@@ -82,7 +81,7 @@ inline constexpr std::uint16_t kFrameMagic = 0x4f52;
 inline constexpr std::uint8_t kFlagEarly = 1;        // data that its receiver may not have asked for yet
 inline constexpr std::uint8_t kFlagChecksum = 2;     // `checksum` is that of header and payload
 inline constexpr std::uint32_t kNoPart = ~0u;        // of frames about a whole operation
-inline constexpr std::uint16_t kRankUnknown = 0xff;  // in a revoke: nobody in particular
+inline constexpr std::uint16_t kRankUnknown = 0xff;  // in a revoke: no particular rank
 
 struct FrameHeader {
   std::uint16_t magic = kFrameMagic;
@@ -90,7 +89,7 @@ struct FrameHeader {
   std::uint8_t flags = 0;
   std::uint32_t length = 0;    // bytes that follow the header
   std::uint32_t checksum = 0;  // CRC-32C, taken while this field is 0
-  std::uint32_t credit = 0;    // bytes of early data that the sender has worked off and takes again
+  std::uint32_t credit = 0;    // bytes of early data that the sender has processed and can take again
   std::uint64_t generation = 0;
   std::uint64_t name = 0;      // hash64 of the operation's or tensor's name
   std::uint32_t sequence = 0;  // operations of that name before it; number of a pull
@@ -108,7 +107,7 @@ struct WireLimits {
   std::uint32_t early_bytes = 0;  // that a sender may have on its way
 };
 
-// Whether a header can be meant.
+// Whether a header is valid.
 Status check(const FrameHeader& header, const WireLimits& limits);
 std::uint32_t checksum_of(FrameHeader header, std::span<const std::byte> payload);
 
@@ -124,7 +123,7 @@ using AnnouncementBytes = std::array<std::byte, kAnnouncementBytes>;
 AnnouncementBytes encode(const Announcement& announcement);
 Result<Announcement> decode_announcement(std::span<const std::byte> bytes, int ranks, int algorithms);
 
-// The payload of a pull answer: what comes, or that there is no such version.
+// The payload of a pull answer: what follows, or that there is no such version.
 struct PullAnswer {
   bool found = false;
   DataType type = DataType::kF32;
@@ -138,7 +137,7 @@ using PullAnswerBytes = std::array<std::byte, kPullAnswerBytes>;
 PullAnswerBytes encode(const PullAnswer& answer);
 Result<PullAnswer> decode_pull_answer(std::span<const std::byte> bytes);
 
-// The payload of a pull: what is asked for. An answer that is not of this type and count comes without data.
+// The payload of a pull: what is asked for. An answer of another type or count comes without data.
 struct PullRequest {
   DataType type = DataType::kF32;
   std::uint64_t version = 0;  // kLatest: whatever is there

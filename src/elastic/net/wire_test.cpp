@@ -79,7 +79,7 @@ TEST(Wire, FramesOfOtherGenerationsAndOtherLengthsAreRefused) {
   EXPECT_FALSE(check(header, some_limits()));
 }
 
-RC_GTEST_PROP(Wire, WhateverPassesIsInsideItsLimits, ()) {
+RC_GTEST_PROP(Wire, WhateverIsValidIsInsideItsLimits, ()) {
   FrameHeader header = some_header(static_cast<FrameKind>(*rc::gen::inRange(0, 12)), *rc::gen::inRange(0u, 200u));
   auto* const bytes = reinterpret_cast<std::uint8_t*>(&header);
   for (const auto& [at, value] : *rc::gen::container<std::vector<std::pair<std::size_t, std::uint8_t>>>(

@@ -4,8 +4,8 @@
 //
 //   gain r(s) = (σ² + μ²) / (σ² / s + μ²)      1 ≤ r ≤ s; learning rate η₀ · r
 //
-// Procedure: every `every` steps, propose r unless it is within `band` of the scale there is. It changes the
-// membership, so small corrections are not worth it.
+// Procedure: every `every` steps, propose r unless it is within `band` of the present scale. It changes the membership,
+// so small corrections are not worth it.
 
 #include "elastic/policy/policy.h"
 
@@ -16,7 +16,7 @@ struct AdaScaleOptions {
   std::uint64_t every = 20;  // steps
 };
 
-// Of positive arguments.
+// Arguments must be positive.
 double adascale_gain(double variance, double gradient_square, double scale);
 
 class AdaScale : public Policy {

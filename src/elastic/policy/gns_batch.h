@@ -4,7 +4,7 @@
 // Assumptions: far below the noise scale a larger batch saves steps almost in proportion; above it, it saves none.
 // Procedure, every `every` steps:
 //   1. If the noise scale is above `factor` times the batch, propose twice the batch, at most `batch_max`.
-//   2. Otherwise nothing: batches never shrink, because noise grows over a training.
+//   2. Otherwise propose nothing: batches never shrink, because noise grows over a training.
 
 #include "elastic/policy/policy.h"
 

@@ -1,12 +1,13 @@
 #pragma once
 // Grows the number of workers with the gradient noise scale: the policy of the KungFu talk, with a limit.
 //
-// Assumptions: each worker takes `per_worker` samples per step well, so more workers make a larger batch, which is
-// worth it as long as the noise scale is well above it. Procedure:
+// Assumptions: each worker handles `per_worker` samples per step well, so more workers make a larger batch, which is
+// worth it while the noise scale is well above it.
+// Procedure:
 //   1. The batch follows the workers: `per_worker` samples for each.
 //   2. Every `every` steps, if the noise scale is above `factor` times the batch, propose one worker more, at most
 //      `workers_max`.
-//   3. A request that is not fulfilled (no room, no launcher) is repeated as often.
+//   3. A request that is not fulfilled (no capacity, no launcher) is repeated as often.
 
 #include "elastic/policy/policy.h"
 

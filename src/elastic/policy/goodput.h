@@ -2,7 +2,7 @@
 // Chooses workers and batch for the most progress per second (Pollux, OSDI'21, with workers in place of GPUs).
 //
 // Assumptions: a step with n workers and batch B takes T(n, B) (monitor/step_time_fit.h), and a sample in a batch of B
-// brings (φ + B₀) / (φ + B) of what it brings in the first batch B₀, with φ the noise scale. So
+// contributes (φ + B₀) / (φ + B) of what it contributes in the first batch B₀, with φ the noise scale. So
 //
 //   goodput(n, B) = B / T(n, B) · (φ + B₀) / (φ + B)
 //

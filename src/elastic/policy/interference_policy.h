@@ -1,15 +1,16 @@
 #pragma once
-// When something else uses the network: first another way between the workers, then less to send.
+// Reacts when something else uses the network: first by another topology, then by less traffic.
 //
-// Assumptions: the interference index and the slowdown (monitor/interference.h) are means over recent steps. Procedure,
-// every `every` steps, while the index is above `disturbed` and steps are longer by more than the factor `bearable`,
-// because looking costs time too:
-//   1. The topology is older than `backoff` steps: propose to measure it anew, which may find ways around a slow link.
-//   2. It is not, and steps are still longer by the factor `unbearable`, so no way is free: propose models that are
-//      averaged now and then (local), if the program offers them. Other models than those of synchronous steps are a
-//      high price, which a way around that costs a little is not worth.
-// Nobody can tell whether a way that nobody uses is free again. So every `retry` steps of averaged models they measure
-// anew and go back to synchronous steps, which stay if they are not disturbed any more.
+// Assumptions: the interference index and the slowdown (monitor/interference.h) are means over recent steps.
+// Procedure, every `every` steps, while the index is above `disturbed` and steps are longer by more than the factor
+// `bearable`, because measuring costs time too:
+//   1. If the topology is older than `backoff` steps, propose to measure it again, which may find paths around a slow
+//      link.
+//   2. If it is newer and steps are still longer by the factor `unbearable`, no path is free: propose local steps
+//      (models averaged now and then), if the program offers them. Their models differ from those of synchronous steps.
+//      This is a high price, which is not worth paying when a slightly slower path exists.
+// No worker can tell whether an unused path is free again. So every `retry` local steps the workers measure again and
+// return to synchronous steps, which stay if they are no longer disturbed.
 
 #include "elastic/policy/policy.h"
 

@@ -1,9 +1,9 @@
 #pragma once
-// How a training adapts while it runs: a policy is told what happened and says what it wants changed. What it wants
-// takes effect between two steps, on all workers or on none (proposal.h, apply.h).
+// How a training adapts while it runs: a policy receives an observation and proposes changes. Proposals take effect
+// between two steps, on all workers or on none (proposal.h, apply.h).
 //
-// A policy keeps nothing that another worker could not know: workers that join have a policy that has just been made.
-// So it decides by the observation alone, which is the same on all workers.
+// A policy keeps no state that another worker could not know: a joining worker has a newly made policy. So it decides
+// by the observation alone, which is the same on all workers.
 //
 //   class Doubling : public Policy {
 //     std::string name() const override { return "doubling"; }
@@ -28,21 +28,21 @@ struct Observation {
   double workers = 1;
   double batch = 1, first_batch = 1;  // samples per step: now, and as the program gave it
   double learning_rate_scale = 1;     // now
-  // Nothing as long as they are not known.
+  // No value while they are not known.
   std::optional<double> gradient_square{}, noise{};  // |G|² and S of monitor/noise_scale.h
   StepTime time{};                                   // of the last step, here
   double elapsed_s = 0;                              // since the training began
   std::string strategy = kSynchronousStrategy;       // now
-  std::vector<std::string> strategies{};             // that the program can; empty: synchronous steps only
-  // Nothing as long as they are not known.
-  std::optional<double> straggler_index{};  // over recent steps: how much longer the slowest takes than the median
+  std::vector<std::string> strategies{};             // strategies the program offers; empty: synchronous steps only
+  // No value while they are not known.
+  std::optional<double> straggler_index{};  // over recent steps: the slowest worker's time over the median
   bool is_uneven = false;                   // parts of workers follow their speed
-  std::optional<double> interference{};     // how much longer exchanges take than when nothing disturbed them
+  std::optional<double> interference{};     // time of exchanges over their time when nothing disturbed them
   std::optional<double> slowdown{};         // how much longer steps take because of that
-  std::optional<double> exchange_s{};       // what exchanges take, over recent steps
-  double topology = 0;                      // how often it was measured anew
+  std::optional<double> exchange_s{};       // time of exchanges, over recent steps
+  double topology = 0;                      // how often it was measured again
   std::uint64_t topology_age = 0;           // steps since then
-  StepTimeFit step_time{};                  // what steps of other sizes would take
+  StepTimeFit step_time{};                  // predicts steps of other sizes
 
   std::optional<double> noise_scale() const;
 };
@@ -63,10 +63,10 @@ class Policy {
   virtual Proposal after_train(const Observation&) { return {}; }
 };
 
-// What a policy says at a moment. One that throws is handed back as an error.
+// What a policy proposes at a moment. If it throws, the exception is returned as an error.
 Result<Proposal> ask(Policy& policy, Moment moment, const Observation& observation);
 
-// Several policies as one. What one of them does wrong is reported and is no matter of the others; one that has thrown
+// Several policies as one. The error of one policy is reported and does not affect the others; a policy that has thrown
 // is not asked again.
 class PolicySet {
  public:

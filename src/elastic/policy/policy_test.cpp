@@ -24,7 +24,7 @@ Proposal with(const std::string& name, double value) {
   return {{{name, value}}, {}};
 }
 
-// A step at which policies look, with this noise scale.
+// A step at which policies decide, with this noise scale.
 Observation noisy(double noise_scale, double batch, double workers = 1) {
   return {.step = 100,
           .workers = workers,
@@ -34,7 +34,7 @@ Observation noisy(double noise_scale, double batch, double workers = 1) {
           .noise = 2 * noise_scale};
 }
 
-TEST(Merge, TakesWhatAllWhoSayAnythingAgreeOn) {
+TEST(Merge, TakesWhatAllThatProposeAgreeOn) {
   const Voice voices[] = {{"rank 0", with(kBatchValue, 128)},
                           {"rank 1", {}},
                           {"rank 2", {{{kBatchValue, 128}, {kWorkersValue, 3}}, "synchronous"}}};
@@ -129,7 +129,7 @@ TEST(Uneven, PartsFollowSpeedWhileOneLagsBehind) {
   seen.straggler_index = 1.1;
   EXPECT_EQ(policy.after_step(seen), (Proposal{{{kUnevenParameter, 0}}, {}}));
   seen.strategy = kPairStrategy;
-  EXPECT_TRUE(policy.after_step(seen).empty()) << "there everyone takes what it can";
+  EXPECT_TRUE(policy.after_step(seen).empty()) << "there every worker takes what it can";
 }
 
 TEST(InterferencePolicy, FirstLooksForOtherWaysThenSendsLess) {
@@ -209,7 +209,7 @@ TEST(GnsBatch, FollowsARisingNoiseScale) {
 TEST(GnsWorkers, AddsOneAtATimeAndTheBatchFollows) {
   GnsWorkers policy({.per_worker = 16, .workers_max = 3});
   EXPECT_EQ(policy.after_step(noisy(100, 16, 1)), with(kWorkersValue, 2));
-  // The second one has come: 32 samples from now on, and a third is wanted.
+  // The second worker has joined: 32 samples from now on, and a third worker is wanted.
   EXPECT_EQ(policy.after_step(noisy(100, 16, 2)), (Proposal{{{kBatchValue, 32}, {kWorkersValue, 3}}, {}}));
   EXPECT_TRUE(policy.after_step(noisy(100, 48, 3)).empty());
   EXPECT_TRUE(policy.after_step(noisy(30, 32, 2)).empty());
@@ -241,7 +241,7 @@ TEST(Schedule, HasPhases) {
   EXPECT_EQ(workers(10, 2), 0);
   EXPECT_EQ(workers(99, 1), 0);
   EXPECT_EQ(workers(100, 2), 4);
-  EXPECT_EQ(workers(290, 3), 4);  // one has died
+  EXPECT_EQ(workers(290, 3), 4);  // one worker has died
   EXPECT_EQ(workers(300, 4), 1);
   EXPECT_EQ(workers(100'000, 4), 1);
 }

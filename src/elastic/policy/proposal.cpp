@@ -17,7 +17,7 @@ Status check_range(const std::string& name, double value, double low, double hig
   return Error::invalid(fmt::format("{} must be {} from {} to {}, not {}", name, kind, low, high, value));
 }
 
-// What the voices say about one thing, as long as they say the same.
+// What the proposers say about one value, as long as they agree.
 template <class T>
 class Poll {
  public:

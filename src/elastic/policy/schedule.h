@@ -1,9 +1,9 @@
 #pragma once
 // The number of workers by the step: "2:100,4:200" is two workers for 100 steps, then four for 200 and from then on
-// (KungFu's step_based_schedule); or by the time, for machines whose coming and going is known: two for 100 seconds.
+// (KungFu's step_based_schedule). Or by the time, for machines whose availability is known: two for 100 seconds.
 //
 // Procedure: at the first step of a phase, and every tenth after it, propose its workers unless there are as many. The
-// repetition makes up for workers that died and for requests that nobody heard. By the time it is every tenth step.
+// repetition replaces workers that died and requests that were lost. By time it proposes every tenth step.
 
 #include <vector>
 
@@ -31,7 +31,7 @@ class Schedule : public Policy {
   By by_;
 };
 
-// Refuses what is no such list, and numbers of workers that make no sense.
+// Rejects text that is not such a list, and numbers of workers that make no sense.
 Result<std::vector<Schedule::Phase>> parse_phases(const std::string& text);
 
 }  // namespace orrery::elastic

@@ -20,7 +20,7 @@ namespace {
 using Made = Result<std::unique_ptr<Policy>>;
 using Words = std::vector<std::string>;
 
-// The number at a place of the words, or `otherwise` if there are not so many.
+// The number at this position of the words, or `otherwise` if there are fewer.
 Result<double> number_at(const Words& words, std::size_t place, const char* name, double otherwise) {
   if (place >= words.size()) return otherwise;
   const auto number = parse_number(words[place]);
@@ -60,7 +60,7 @@ Made make_interference(const Words& words) {
   return std::make_unique<InterferencePolicy>(options);
 }
 
-// Straggler or Uneven: what is done about a slow worker, when it is slower than the others by a factor.
+// Straggler or Uneven: what is done when a worker is slower than the others by a factor.
 template <class Remedy, class Options>
 Made make_remedy(const Words& words) {
   if (words.size() > 2) return Error::invalid(fmt::format("it is {0} or {0}:FACTOR", words[0]));

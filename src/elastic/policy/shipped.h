@@ -10,8 +10,8 @@
 //   straggler[:FACTOR]                     straggler.h
 //   strategy-by-size:WORKERS_MAX           strategy_by_size.h
 //
-// The last four need what only `orrery train` observes; elsewhere the last three propose nothing, and the timetable
-// stays at its beginning.
+// The last four need observations that only `orrery train` makes; elsewhere the last three propose nothing, and the
+// timetable stays at its beginning.
 
 #include "elastic/policy/policy.h"
 

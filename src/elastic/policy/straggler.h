@@ -1,11 +1,13 @@
 #pragma once
-// Lets a slow worker hold nobody up: pair averaging while one lags behind, synchronous steps again when none does.
+// Keeps a slow worker from delaying the others: pair averaging while one lags behind, synchronous steps again when none
+// does.
 //
 // Assumptions: the program offers both strategies. The straggler index (monitor/step_time.h) is a mean over recent
-// steps. Procedure, every `every` steps:
+// steps.
+// Procedure, every `every` steps:
 //   1. Synchronous, and the index is above `slow`: propose pair averaging.
 //   2. Pair averaging, and the index is below `even`: propose synchronous steps.
-// In between nothing: the two limits are apart so that noise does not change it back and forth.
+// In between it proposes nothing: the two limits are apart so that noise does not change it back and forth.
 
 #include "elastic/policy/policy.h"
 

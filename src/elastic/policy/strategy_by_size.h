@@ -1,8 +1,10 @@
 #pragma once
-// Synchronous steps with few workers, averaged models with many: what workers exchange grows with their number, and
-// local steps exchange it less often (KungFu's switch between synchronous SGD and model averaging by cluster size).
+// Synchronous steps with few workers, averaged models with many: the traffic of an exchange grows with the number of
+// workers, and local steps exchange less often (KungFu's switch between synchronous SGD and model averaging by cluster
+// size).
 //
-// Procedure, after every step: above `workers_max` propose local steps, otherwise synchronous ones, unless it is so.
+// Procedure, after every step: above `workers_max` propose local steps, otherwise synchronous ones, unless the strategy
+// is already the right one.
 
 #include "elastic/policy/policy.h"
 

@@ -1,9 +1,10 @@
 #pragma once
-// Gives slow workers less to do: parts by speed while one lags behind, equal parts again when none does.
+// Gives slow workers fewer samples: parts by speed while one lags behind, equal parts again when none does.
 //
-// Assumptions: a synchronous step does not depend on who computes which samples, so nothing but its time changes. The
-// straggler index (monitor/step_time.h) is one of times per sample, a mean over recent steps. Procedure, every `every`
-// steps, of synchronous steps: above `slow` propose uneven parts, below `even` equal ones. In between nothing.
+// Assumptions: the result of a synchronous step does not depend on which worker computes which samples, so only its
+// time changes. The straggler index (monitor/step_time.h) is one of times per sample, a mean over recent steps.
+// Procedure, every `every` synchronous steps: above `slow` propose uneven parts, below `even` equal ones, in between
+// nothing.
 
 #include "elastic/policy/policy.h"
 

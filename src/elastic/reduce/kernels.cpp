@@ -4,7 +4,7 @@
 
 namespace orrery::elastic {
 
-// Every processor with AVX2 converts 16-bit floats (F16C) too.
+// Every processor with AVX2 also converts 16-bit floats (F16C).
 bool kernels::has_avx2() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx2");

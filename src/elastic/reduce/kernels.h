@@ -17,13 +17,13 @@ namespace orrery::elastic {
 
 inline constexpr std::size_t kReduceInputsMax = 64;
 
-// Writes the combination of `inputs` to every one of `outputs`. An output may be the same memory as an input, but not
-// overlap one otherwise. 1 to kReduceInputsMax inputs; any number of outputs up to as many.
+// Writes the combination of `inputs` to every one of `outputs`. An output may be the same memory as an input, but must
+// not overlap one otherwise. 1 to kReduceInputsMax inputs; any number of outputs up to that.
 void reduce(DataType type, ReduceOp op, std::span<const void* const> inputs, std::span<void* const> outputs,
             std::size_t count);
 
-// Copies memory that does not overlap. For tensors: on many processors the copy of the C library, a single string
-// instruction, has a fraction of the rate of vectors when the memory was written by another core.
+// Copies memory that does not overlap. It is for tensors: on many processors the copy of the C library, a single string
+// instruction, has a fraction of the rate of vectors when another core wrote the memory.
 void copy(void* to, const void* from, std::size_t bytes);
 
 namespace kernels {

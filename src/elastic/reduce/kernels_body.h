@@ -55,7 +55,7 @@ struct HalfBf16 {
   static Stored narrow_one(float value) { return to_bf16(value); }
 };
 
-// Each takes scalars and vectors alike; b != b asks for NaN.
+// Each works on scalars and vectors alike; b != b tests for NaN.
 struct Sum {
   template <class Value>
   static void apply(Value& a, const Value& b) {

@@ -22,7 +22,7 @@ struct Bound {
 // `target_usd`: the cost of a schedule that is known.
 Bound lower_bound(const Problem& problem, const Configurations& configurations, double target_usd, int rounds);
 
-// What a way costs a task at these prices.
+// The cost of a configuration for a task at these prices.
 double priced_usd(const Problem& problem, const Configurations& configurations, const Bound& bound, std::size_t task,
                   const Start& start);
 

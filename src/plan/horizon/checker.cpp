@@ -21,7 +21,7 @@ Error broken(std::string what) {
 
 Status check_node(const Problem& problem, const Node& node, int period) {
   const VmType& type = problem.vm_types[node.vm];
-  if (node.jobs.empty()) return broken(fmt::format("period {}: a {} is rented for nobody", period + 1, type.name));
+  if (node.jobs.empty()) return broken(fmt::format("period {}: a {} is rented for no task", period + 1, type.name));
   int used = 0;
   for (const RunningJob& one : node.jobs) used += one.gpus;
   if (used <= type.gpus) return {};
@@ -47,7 +47,8 @@ Status check_counts(const Problem& problem, const std::vector<Node>& nodes, int 
   return {};
 }
 
-// That a task is in exactly the periods of its way, with its GPUs on so many machines of its type.
+// That a task is in exactly the periods of its configuration, with its GPUs on the right number of machines of its
+// type.
 Status check_task(const Problem& problem, const Schedule& schedule, std::size_t index) {
   const Task& task = problem.tasks[index];
   const auto& start = schedule.starts[index];
@@ -72,7 +73,7 @@ Status check_task(const Problem& problem, const Schedule& schedule, std::size_t 
           return broken(fmt::format("period {}: {} is where it should not be", t + 1, task.id));
         ++machines;
       }
-    // A task that is there for less than doubles can tell may or may not be listed.
+    // A task that is there for less time than doubles can represent may or may not be listed.
     if (machines != (there ? mode->machines : 0))
       return broken(fmt::format("period {}: {} is on {} machines", t + 1, task.id, machines));
   }

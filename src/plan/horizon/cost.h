@@ -25,7 +25,7 @@ CostSplit cost_of(const Problem& problem, const Schedule& schedule);
 // What the schedule uses of a tariff: machines and GPUs at work.
 double used_of(const Problem& problem, const Tariff& tariff, const Schedule& schedule);
 
-// Whether it can be carried out, and its cost in whole nano-dollars; tasks without a start cost nothing. Shares no
+// Whether it can be carried out, and its cost in whole nano-dollars; tasks without a start cost nothing. It shares no
 // arithmetic with the above. kInfeasible: says which rule is broken and by how much.
 Result<std::int64_t> check_schedule(const Problem& problem, const Schedule& schedule);
 

@@ -1,8 +1,8 @@
 #pragma once
-// Which parts of machines are taken in every period, how many machines that takes, and what one part more would cost.
+// Which parts of machines are used in every period, how many machines they need, and what one part more would cost.
 //
-// Parts of a VM type and period are packed anew by best fit, largest first, so a count of machines is what that needs;
-// packings that do better are left to the solver. O(parts · GPUs) for each part size that could be added, kept until
+// Parts of a VM type and period are packed anew by best fit, largest first, and the count of machines is that of this
+// packing; better packings are left to the solver. O(parts · GPUs) for each part size that could be added, kept until
 // the period changes.
 
 #include "plan/horizon/problem.h"
@@ -20,7 +20,7 @@ class Ledger {
   void add(std::size_t task, const Start& start) { change(task, start, 1); }
   void remove(std::size_t task, const Start& start) { change(task, start, -1); }
 
-  // The cheapest way to add a task, and what it adds, machines included; kNever if there is no room for any.
+  // The cheapest configuration in which to add a task, and its cost, machines included; kNever if none fits.
   struct Offer {
     Start start;
     double usd = kNever;

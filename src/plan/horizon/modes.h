@@ -13,7 +13,7 @@ std::vector<Mode> modes_of(std::span<const PredictedConfiguration> configuration
                            int nodes, double certainty);
 
 // Modes that are not beaten in both time and share of the price, as if every machine cost the mean of its periods.
-// Others could only help by filling machines better. Modes on types in `limited` beat nobody.
+// Others could only help by filling machines better. Modes on types in `limited` do not count as better.
 std::vector<bool> useful_modes(const Task& task, const Tariff& tariff, const Grid& grid,
                                const std::vector<VmType>& types, const std::vector<bool>& limited);
 // VM types with a useful mode of some task.

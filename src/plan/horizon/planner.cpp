@@ -106,20 +106,21 @@ class Planner {
       return;
     }
     if (!answer->proven) note_ = "cbc: stopped before it had a proof";
-    // Schedules that use a way that was ruled out cost at least what was known before.
+    // Schedules that use a configuration that was ruled out cost at least what was known before.
     bound_usd_ = std::max(bound_usd_, std::min(least_, answer->bound + program.constant_usd()));
   }
 
-  // Who has no place, and what would give everybody one.
+  // The tasks without a place, and what would give all of them one.
   Error nothing_fits() {
-    std::vector<std::string> who;
+    std::vector<std::string> unplaced;
     for (std::size_t i = 0; best_ && i < best_->starts.size(); ++i)
-      if (!best_->starts[i]) who.push_back(problem_.tasks[i].id);
-    // The best that there is leaves somebody out, or even the bound does.
+      if (!best_->starts[i]) unplaced.push_back(problem_.tasks[i].id);
+    // Even the best schedule leaves a task out, or the bound does.
     const bool certain = bound_usd_ >= configurations_.left_out_usd() * 0.5 || (best_ && is_proof());
     return Error::infeasible(
-        fmt::format("{} {}{}; {}", certain ? "no schedule serves everybody:" : "no schedule was found for everybody:",
-                    who.empty() ? "the budget is too small" : "there is no room for ", fmt::join(who, ", "), remedy()));
+        fmt::format("{} {}{}; {}", certain ? "no schedule serves all tasks:" : "no schedule was found for all tasks:",
+                    unplaced.empty() ? "the budget is too small" : "there is no capacity for ",
+                    fmt::join(unplaced, ", "), remedy()));
   }
 
   std::string remedy() {

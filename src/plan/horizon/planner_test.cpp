@@ -36,7 +36,7 @@ class BruteForce {
       }
   }
 
-  // The fewest machines for parts from `next` on, into machines that have so much room.
+  // The fewest machines for parts from `next` on, into machines that have this much free.
   static int fewest(const std::vector<int>& parts, std::size_t next, std::vector<int>& room, int gpus) {
     if (next == parts.size()) return static_cast<int>(room.size());
     int least = 1000;

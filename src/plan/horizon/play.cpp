@@ -21,7 +21,7 @@ constexpr std::size_t kListed = static_cast<std::size_t>(-1);
 
 struct Actual {
   Task task;
-  std::vector<Mode> modes;  // of the task: those that are looked at
+  std::vector<Mode> modes;  // of the task: those that are considered
   double z = 0;
   std::size_t forecast = kListed;
   double known_s = 0;
@@ -37,7 +37,7 @@ struct Scenario {
   std::size_t left_out = 0;
 };
 
-// The modes that are looked at: all of them if that is quick.
+// The modes that are considered: all of them if that is quick.
 std::vector<Mode> lean_modes(const Problem& problem, const Task& task, bool all) {
   if (all) return task.modes;
   std::vector<bool> limited;
@@ -54,7 +54,7 @@ std::vector<Mode> lean_modes(const Problem& problem, const Task& task, bool all)
   return modes;
 }
 
-// How many configurations to start the tasks there are, of forecasts as many as are to be expected.
+// The number of configurations of the tasks; forecasts count with the tasks to be expected.
 double configurations_of(const Problem& problem, const std::vector<Forecast>& forecasts) {
   double configurations = 0;
   for (const Task& task : problem.tasks) configurations += static_cast<double>(task.modes.size()) * problem.periods;
@@ -115,7 +115,7 @@ class Player {
     rent(t);
   }
 
-  // Somebody has come, has ended, or should have.
+  // A task has come, has ended, or should have.
   bool is_news(int t) {
     bool news = t == 0 || ended_;
     ended_ = false;
@@ -152,7 +152,7 @@ class Player {
       if (one.mode) {
         task.runs = true;
         task.modes = {*one.mode};
-        // Who is late already is expected to take one period more.
+        // A task that is late already is expected to take one period more.
         task.modes[0].time_s = std::max(1e-3, one.started * problem_.period_s + one.mode->time_s - now);
       }
       seen.tasks.push_back(std::move(task));
@@ -209,7 +209,7 @@ class Player {
   bool ended_ = false;
 };
 
-// What somebody pays at least who knows the scenario. Precondition: every task has ended in it.
+// The least cost of a planner that knows the scenario. Precondition: every task has ended in it.
 double known_bound(const Problem& problem, const Scenario& scenario, double paid_usd, int rounds) {
   Problem known = problem;
   known.budgets.clear();

@@ -1,17 +1,17 @@
 #pragma once
-// What a horizon may really bring: tasks come by chance and take longer or shorter than predicted.
+// Simulated horizons: tasks come at random and take longer or shorter than predicted.
 //
 // One scenario
 //   1. Tasks of every forecast come as a Poisson process; every task has one z from N(0, 1), and takes the time its
 //      prediction has at z (likely.h), in whatever mode it runs.
 //   2. At every border of periods at which something is new (a task has come, has ended, or has not ended when it was
 //      expected to) everything that has not started is scheduled anew (search.h) by the times that are counted with;
-//      who runs stays. Tasks of forecasts are known from their submission on, others from the start.
-//      In large problems only modes that are not beaten in both time and mean price (modes.h) are looked at.
-//   3. Who is to start now does. Machines are rented for the period, as many as the parts on them need.
+//      running tasks stay. Tasks of forecasts are known from their submission on, others from the start.
+//      In large problems only modes that are not beaten in both time and mean price (modes.h) are considered.
+//   3. Tasks that are to start now do. Machines are rented for the period, as many as the parts on them need.
 //
-// Budgets are not kept, but counted. The bound of a scenario is that of somebody who knows what comes and how long it
-// takes; no way to decide is cheaper. The same seed gives the same scenarios.
+// Budgets are not kept, but counted. The bound of a scenario is that of a planner that knows what comes and how long it
+// takes; no policy is cheaper. The same seed gives the same scenarios.
 
 #include <cstdint>
 
@@ -51,8 +51,8 @@ struct Outlook {
   std::size_t left_out = 0;                   // above kArrivalsMax
 };
 
-// The problem has as many periods as may be needed to end what came late; budgets and tariffs are for all of them.
-// Precondition: no task must keep its due date (Task::missed_usd says what missing it is worth avoiding).
+// The problem has as many periods as may be needed to end late tasks; budgets and tariffs are for all of them.
+// Precondition: no task must keep its due date (Task::missed_usd is the cost of missing it).
 Outlook play(const Problem& problem, const std::vector<Forecast>& forecasts, const PlayOptions& options);
 
 }  // namespace orrery::plan::horizon

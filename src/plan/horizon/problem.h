@@ -2,13 +2,13 @@
 // Renting over time: a horizon of P periods of Δ seconds. Machines are rented and given back at the borders of periods;
 // a task, once started at a border, runs to its end on the kind of part it began on.
 //
-//   a way      a mode (VM type v, g GPUs of each of m machines, time t) and the period k it starts in; the task
-//              is there in the periods k … k + ⌈t/Δ⌉ − 1 and ends at k·Δ + t
-//   it costs   Σ busy_vt·g·m·(seconds in period t) + w·max(0, end − due) + what missing the due date costs
-//   a machine  costs machine_vt in every period it is rented, whatever is on it
+//   a configuration  is a mode (VM type v, g GPUs of each of m machines, time t) and the period k it starts in; the
+//                    task is there in the periods k … k + ⌈t/Δ⌉ − 1 and ends at k·Δ + t
+//   it costs         Σ busy_vt·g·m·(seconds in period t) + w·max(0, end − due) + what missing the due date costs
+//   a machine        costs machine_vt in every period it is rented, used or not
 //
-// Tasks on several machines (m > 1) have all GPUs of each. Machines of a type are not known apart: at a border a task
-// may find itself on another machine of its type, which costs nothing.
+// Tasks on several machines (m > 1) have all GPUs of each. Machines of a type are interchangeable: at a border a task
+// may move to another machine of its type, which costs nothing.
 
 #include <limits>
 #include <optional>
@@ -53,7 +53,7 @@ struct Task {
   double due_s = kNever;
   double weight_usd_s = 0;  // of tardiness
   double missed_usd = 0;    // of any tardiness at all
-  bool must = false;        // configurations that end after it is due are no configurations
+  bool must = false;        // no configuration may end after the task is due
   bool runs = false;        // already: it has one mode and starts in period 0
   std::vector<Mode> modes;
 };
@@ -81,7 +81,7 @@ struct Start {
   friend bool operator==(const Start&, const Start&) = default;
 };
 
-// Who starts when and how; who has no start is left out.
+// When and how each task starts; a task without a start is left out.
 struct Schedule {
   std::vector<std::optional<Start>> starts;  // by task
   std::vector<std::vector<Node>> nodes{};    // by period: the machines that are rented and the tasks on them
@@ -96,15 +96,15 @@ int length(const Problem& problem, const Mode& mode);
 int first_period(const Problem& problem, const Task& task);
 double end_s(const Problem& problem, const Mode& mode, int start);
 double tardiness_usd(const Problem& problem, const Task& task, const Mode& mode, int start);
-// Of GPUs at work: Σ busy over the periods of the way.
+// Of GPUs at work: Σ busy over the periods of the configuration.
 double busy_of(const Problem& problem, const Tariff& tariff, const Mode& mode, int start);
 
-// The cost of every way, machines not included.
+// The cost of every configuration, machines not included.
 class Configurations {
  public:
   explicit Configurations(const Problem& problem);
 
-  // kNever: no way. Precondition: the task has that mode, the start is within the horizon.
+  // kNever: no configuration. Precondition: the task has that mode, the start is within the horizon.
   double usd(std::size_t task, std::size_t mode, int start) const {
     return usd_[first_[task] + mode * periods_ + static_cast<std::size_t>(start)];
   }

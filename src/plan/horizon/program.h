@@ -1,6 +1,6 @@
 #pragma once
-// The cheapest schedule as a program in whole numbers. Tasks that are alike (the same configurations at the same costs)
-// are one:
+// The cheapest schedule as an integer program. Tasks that are alike (the same configurations at the same costs) are
+// one:
 //
 //   z_jmk ∈ {0 … how many}   tasks of kind j start mode m in period k
 //   p_vct ∈ {0, 1, …}        machines of type v cut by partition c in period t (partitions.h)

@@ -62,7 +62,7 @@ double shortest_s(const Task& task) {
   return shortest;
 }
 
-// What greedy sorts tasks by; running ones always come first.
+// The key by which greedy sorts tasks; running ones always come first.
 std::tuple<bool, double, std::size_t> rank(const Problem& problem, std::size_t index, int rule) {
   const Task& task = problem.tasks[index];
   const double latest = task.due_s - shortest_s(task);

@@ -1,7 +1,7 @@
 #pragma once
 // Schedules without a solver.
 //
-//   1. Greedy: tasks one by one, each in its cheapest way beside those before it (ledger.h), by due date, by
+//   1. Greedy: tasks one by one, each by its cheapest configuration beside those before it (ledger.h), by due date, by
 //      what can be late, by size, and by submission; the cheapest of the four.
 //   2. `rounds` times: up to four tasks, or a sixth of all, drawn by chance or from the same time, are taken out
 //      and put back in another order. Kept unless it costs more than a share that falls to 0; the best of all is
@@ -28,7 +28,7 @@ struct Found {
   std::size_t left_out = 0;    // tasks
 };
 
-// Steps 1 and 2; budgets are not looked at.
+// Steps 1 and 2; budgets are ignored.
 Found search(const Problem& problem, const Configurations& configurations, const SearchOptions& options);
 
 // The problem at prices that contain μ times its budgets.

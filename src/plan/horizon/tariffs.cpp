@@ -31,7 +31,7 @@ double mean_price(const std::vector<double>& by_hour, double start_hour, double 
   double sum = 0, at = from_s;
   while (at < to_s) {
     const double hour = start_hour + at / kHour;
-    // The next full hour; at least a millisecond on, whatever doubles make of it.
+    // The next full hour; at least a millisecond later, in spite of rounding.
     const double next = std::min(to_s, std::max((std::floor(hour + 1e-9) + 1 - start_hour) * kHour, at + 1e-3));
     sum += by_hour[static_cast<std::size_t>(std::fmod(std::floor(hour + 1e-9), hours))] * (next - at);
     at = next;
@@ -46,7 +46,7 @@ Result<Tariff> power_tariff(const std::vector<VmType>& types, const Grid& grid, 
     const hardware::Device* device = hardware::find_device_or_null(type.gpu);
     if (device == nullptr || device->tdp <= Watts())
       return Error::invalid(
-          fmt::format("{}: nobody published what a {} draws; leave it out of the price list, or count "
+          fmt::format("{}: the power of a {} is not published; leave it out of the price list, or count "
                       "the cost in dollars of rent",
                       type.name, quote(type.gpu)));
     const double watts = device->tdp.value() * facts.overhead;

@@ -1,5 +1,5 @@
 #pragma once
-// What machines cost in every period: rent, the energy they draw, or the carbon that comes with it.
+// The cost of machines in every period: rent, the energy they draw, or its carbon.
 //
 // A device at work draws its TDP (device.h), an idle one of a rented machine `idle_share` of it; host, network and
 // cooling draw more in proportion:
@@ -30,7 +30,7 @@ struct Grid {
 
 Tariff rent_tariff(const std::vector<VmType>& types, const Grid& grid);
 
-// `per_kwh`: one price, or 24 by the hour. kInvalid: a device whose power nobody published.
+// `per_kwh`: one price, or 24 by the hour. kInvalid: a device whose power is not published.
 Result<Tariff> power_tariff(const std::vector<VmType>& types, const Grid& grid, const EnergyFacts& facts,
                             const std::vector<double>& per_kwh);
 

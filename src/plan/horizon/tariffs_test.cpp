@@ -38,7 +38,7 @@ TEST(TariffsTest, EnergyIsWattsTimesHours) {
   EXPECT_NEAR(carbon->machine[0], kg->machine[0] / 1000 * 50, 1e-12);
   EXPECT_NEAR(kg->machine[0], energy->machine[0] / 0.2 * 0.5, 1e-12);
   EXPECT_DOUBLE_EQ(rent_tariff(types, {2, 1800}).machine[1], 4);
-  EXPECT_FALSE(cost_tariff(CostBasis::kEnergy, {{"x", "nobody", 1, 1}}, {1, 1}, facts));
+  EXPECT_FALSE(cost_tariff(CostBasis::kEnergy, {{"x", "unknown", 1, 1}}, {1, 1}, facts));
 }
 
 TEST(ModesTest, TakesWhatTypesHaveAtTheCertaintyAskedFor) {

@@ -20,7 +20,7 @@ namespace {
 struct Storage {
   double bytes = 0;
   std::int32_t last_forward_use = -1;
-  std::int32_t first_saver = -1;  // the earliest node whose backward reads it: the last to let go
+  std::int32_t first_saver = -1;  // the earliest node whose backward reads it: the last to free it
 };
 
 class Walk {

@@ -1,5 +1,5 @@
 #pragma once
-// How much memory the tensors of one forward and backward pass need, by walking the pass and keeping what is alive.
+// How much memory the tensors of one forward and backward pass need, by walking the pass and keeping the live tensors.
 //
 // Rules (those of an eager framework with a caching allocator)
 // 1. An operator's output is allocated when it runs. Views and in-place operators share their input's memory.

@@ -24,7 +24,7 @@ namespace {
 
 // A host may be this much slower at launching kernels than we assume.
 constexpr double kSlowHost = 3.0;
-// Memory is predicted on the safe side; four of five measured peaks lie between these shares of it
+// Memory is predicted conservatively; four of five measured peaks are between these shares of it
 // (`orrery evaluate memory`).
 constexpr double kMemoryLow = 0.90;
 constexpr double kMemoryHigh = 1.02;
@@ -140,7 +140,7 @@ class DeviceTimeline {
   std::vector<CommunicationEntry> take_communication() { return std::move(communication_); }
 
  private:
-  // A device has nothing to do for a view; a host at least passes it on.
+  // A device does nothing for a view; a host at least passes it on.
   bool runs(const workload::OperatorCost& cost) const { return cost.kernels > 0 || is_host_; }
 
   double update_share(std::size_t node) const {

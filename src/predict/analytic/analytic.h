@@ -9,10 +9,10 @@
 // 5. Iteration = (micro-batches + stages − 1) · slowest stage + exposed exchange + update.
 // 6. Memory is that of the fullest stage (memory.h).
 //
-// Marked uncalibrated: its interval is wide and not yet backed by measurements of the device at hand. A model of
-// measured operators can take the roofline's place; everything else stays. The interval is that of the weakest large
-// part: where operators that were not learned, shares of operators, waits for the host or for the network make up more
-// than kLargePart of the iteration, or the run is outside the model's domain, it is at least the formulas'.
+// Marked uncalibrated: its interval is wide and not yet supported by measurements of this device. A model of measured
+// operators can take the roofline's place; everything else stays. The interval is that of the weakest large part: where
+// operators that were not learned, shares of operators, waits for the host or for the network make up more than
+// kLargePart of the iteration, or the run is outside the model's domain, it is at least the formulas'.
 
 #include <functional>
 
@@ -20,16 +20,16 @@
 
 namespace orrery::predict {
 
-// Four of five device times lie between these multiples of what the formulas say. They come from public measurements
-// of other people's devices (docs/reference/prediction.md), not from the one at hand.
+// Four of five device times are between these multiples of the formulas' times. They come from public measurements of
+// other devices (docs/reference/prediction.md), not of this one.
 inline constexpr double kFormulaLow = 1 / 1.5;
 inline constexpr double kFormulaHigh = 2.0;
 // A part of an iteration that is larger than this decides its interval.
 inline constexpr double kLargePart = 0.1;
 
-// What a model of measurements knows instead of the roofline: seconds of each step of the run's execution order, whole,
-// on one device, which of them were learned, and between which multiples of the predicted time four of five measured
-// ones lie if nothing large is by formulas.
+// What a model of measurements provides instead of the roofline: seconds of each step of the run's execution order,
+// whole, on one device, which of them were learned, and between which multiples of the predicted time four of five
+// measured ones are if no large part is by formulas.
 struct LearnedTimes {
   std::vector<double> seconds{};
   std::vector<bool> learned{};  // by step; the others are formulas

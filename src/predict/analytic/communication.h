@@ -18,7 +18,7 @@ Seconds hierarchical_all_reduce(const hardware::Placement& placement, int n, Byt
 Seconds parameter_server_exchange(const hardware::Link& link, int workers, int servers, Bytes size);
 Seconds all_gather(const hardware::Link& link, int n, Bytes size);
 
-// The exchange the run asks for, between its data-parallel replicas. Neighbouring replicas lie tensor × pipeline
+// The exchange the run asks for, between its data-parallel replicas. Neighbouring replicas are tensor × pipeline
 // devices apart, which decides whether they share a machine.
 Seconds gradient_exchange(const workload::Parallelism& parallelism, const hardware::Placement& placement, Bytes size);
 

@@ -101,7 +101,7 @@ OperatorTime roofline_time(const Device& device, Precision precision, const Trai
     const FlopsPerSecond peak = hardware::matrix_peak(device, precision);
     const bool on_matrix_units = peak > device.fp32_vector;
     const MatrixEfficiency efficiency = matrix_efficiency(op);
-    // Depthwise convolutions have no product to give a matrix unit.
+    // Depthwise convolutions have no product for a matrix unit.
     const FlopsPerSecond reached = is_depthwise(op) ? device.fp32_vector * kDepthwiseEfficiency
                                                     : peak * (on_matrix_units ? efficiency.tensor : efficiency.plain) *
                                                           saturation(device, graph, op, cost, share);

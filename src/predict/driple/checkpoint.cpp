@@ -100,7 +100,7 @@ class Reader {
     return tensor;
   }
 
-  // Elements of a tensor that lies row by row.
+  // Elements of a tensor that is stored row by row.
   static Result<std::size_t> count_of(const std::vector<std::int64_t>& shape,
                                       const std::vector<std::int64_t>& strides) {
     if (strides.size() != shape.size()) return Error::invalid("its sizes and strides do not fit");

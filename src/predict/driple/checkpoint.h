@@ -1,8 +1,8 @@
 #pragma once
 // Checkpoint: named tensors from a file of PyTorch's (torch.save of a state dictionary, the ZIP form of version 1.6 and
-// later). Read without PyTorch and without running what the file says.
+// later). It is read without PyTorch and without executing anything in the file.
 //
-// Only float32 tensors that lie row by row are read, in the byte order of the machines they are made on
+// Only float32 tensors that are stored row by row are read, in the byte order of the machines they are made on
 // (little-endian).
 
 #include <map>

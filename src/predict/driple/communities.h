@@ -1,16 +1,16 @@
 #pragma once
-// Fluid communities: cuts a connected graph into k groups of nodes that hang together (Parés et al., "Fluid
-// Communities", Complex Networks 2017).
+// Fluid communities: cuts a connected graph into k groups of well-connected nodes (Parés et al., "Fluid Communities",
+// Complex Networks 2017).
 //
 // 1. The first k nodes of a random permutation each found a community; each community has density 1, spread evenly over
-//    its members.
+//    its nodes.
 // 2. In a sweep every node is visited in random order. It sums, by community, the densities of itself and its
 //    neighbours. If its own community is among the largest sums (within 1e-4) it stays; otherwise it joins one of the
 //    largest at random. Densities follow at once.
 // 3. It ends when a sweep changes nothing, or after `sweeps_max`.
 //
-// A community never dies: its last member feels density 1 of its own, and no other community can give more. Groups need
-// not be connected. O(sweeps · (nodes + edges)).
+// A community never becomes empty: its last node has density 1 of its own, and no other community can give more. Groups
+// need not be connected. O(sweeps · (nodes + edges)).
 
 #include <cstdint>
 #include <vector>

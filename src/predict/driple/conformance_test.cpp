@@ -46,7 +46,7 @@ class Driple : public ::testing::Test {
   std::string folder_ = driple_folder();
 };
 
-// The plain form of the weights, one tensor behind the other, says the same as the archive.
+// The plain form of the weights, one tensor after the other, has the same content as the archive.
 TEST_F(Driple, TheCheckpointHoldsThePublishedWeights) {
   const Checkpoint checkpoint = parse_checkpoint(read("official/pre-train.pkl")).value();
   const std::string plain = read("official/pretrained_weights.f32");

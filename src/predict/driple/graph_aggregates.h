@@ -1,5 +1,5 @@
 #pragma once
-// A graph as one row of numbers, for regressions: how much of what is in it, how large, how much work.
+// A graph as one row of numbers, for regressions: counts, sizes and work of its operators.
 //
 // With w the work of an operator (batch × elements of the variables beside it, multiply-accumulates of one pass):
 //

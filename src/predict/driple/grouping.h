@@ -1,7 +1,7 @@
 #pragma once
 // Makes graphs smaller before a network reads them: groups of nodes become nodes.
 //
-// The features of a group are the sums of its members'. Two groups are joined if any of their members are; there are no
+// The features of a group are the sums of its nodes'. Two groups are joined if any of their nodes are; there are no
 // loops and no weights. Policies:
 //
 //   none           every node is a group
@@ -42,7 +42,7 @@ std::vector<std::size_t> group_counts(std::span<const std::size_t> nodes, const 
 // Precondition: one group per node, numbered from 0 without holes.
 NodeGraph merged(const NodeGraph& graph, const std::vector<std::uint32_t>& groups);
 
-// Into so many groups; the graph itself if it does not have more nodes. Fails on a graph that is not connected.
+// Into this many groups; the graph itself if it does not have more nodes. Fails on a graph that is not connected.
 Result<NodeGraph> grouped(const NodeGraph& graph, std::size_t groups, const GroupingOptions& options);
 
 }  // namespace orrery::predict

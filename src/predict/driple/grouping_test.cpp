@@ -12,7 +12,7 @@
 namespace orrery::predict {
 namespace {
 
-// The same procedure from its description, slowly: members and sums are counted anew at every visit.
+// The same procedure from its description, slowly: nodes and sums are counted anew at every visit.
 std::vector<std::uint32_t> slow_fluid(const NodeGraph& graph, const FluidOptions& options) {
   Random random(options.seed);
   std::vector<std::uint32_t> order(graph.nodes.size());

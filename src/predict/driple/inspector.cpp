@@ -71,7 +71,7 @@ class Spread {
     for (float& scale : scale_) scale = 1 / std::sqrt(scale);
   }
 
-  // One column per node: a node's values lie together.
+  // One column per node: a node's values are contiguous.
   MatrixXf operator()(const MatrixXf& x) const {
     MatrixXf result(x.rows(), x.cols());
     for (std::size_t i = 0; i < scale_.size(); ++i) {

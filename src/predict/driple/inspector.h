@@ -32,7 +32,7 @@ class Inspector {
   // The tensors by their published names; the error names one that is missing or has another shape.
   static Result<Inspector> make(const Checkpoint& checkpoint);
 
-  // What comes out on the way, for comparison with other implementations.
+  // Intermediate values, for comparison with other implementations.
   struct Steps {
     std::size_t layers = 0;
     Eigen::MatrixXf first, second, last;  // nodes × hidden after these layers; second is empty if there is one

@@ -239,7 +239,7 @@ TEST(InspectorNetwork, LearnsAFewGraphsByHeart) {
   }
 }
 
-// How far apart the answers for two graphs of one form and other features are behind so many layers.
+// How far apart the answers for two graphs of one form and other features are after this many layers.
 double difference(Network& network, std::int64_t depth) {
   NetworkBatch batch;
   for (const std::uint64_t seed : {1, 2}) {
@@ -252,7 +252,7 @@ double difference(Network& network, std::int64_t depth) {
   return std::abs(found[0] - found[2]) + std::abs(found[1] - found[3]);
 }
 
-// A GRU cell drawn at random forgets what it is given: behind 16 layers the features of nodes make no difference.
+// A randomly initialised GRU cell forgets its input: after 16 layers the features of nodes make no difference.
 TEST(InspectorNetwork, TellsGraphsApartBehindManyLayers) {
   NetworkOptions options = small();
   options.layers = 50;

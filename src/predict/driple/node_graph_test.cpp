@@ -40,8 +40,8 @@ TEST(OpFrequencies, AnyTextIsATableOrAnError) {
   }));
 }
 
-// x → y → z on the GPU, y reads x twice and has no share; "alone" is joined to nothing, "host" is elsewhere, and
-// a–b is a smaller part.
+// x → y → z on the GPU, y reads x twice and has no share; "alone" is joined to nothing, "host" is elsewhere, and a–b is
+// a smaller part.
 constexpr std::string_view kGraph = R"(
 node { name: "x" op: "Const" device: "/device:GPU:0"
   attr { key: "_output_shapes" value { list { shape { dim { size: 3 } dim { size: 5 } } } } } }

@@ -2,8 +2,8 @@
 // Reads Python pickles (protocol 2, as PyTorch writes them) as data. Nothing is executed: a call is kept as the name of
 // what would be called and its arguments.
 //
-// The result is a list of nodes that refer to each other by place; a pickle may refer to itself, so whoever walks it
-// must bound how deep. Memory is linear in the size of the pickle.
+// The result is a list of nodes that refer to each other by place; a pickle may refer to itself, so code that walks it
+// must bound the depth. Memory is linear in the size of the pickle.
 
 #include <cstdint>
 #include <string>

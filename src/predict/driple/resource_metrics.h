@@ -9,12 +9,12 @@
 //   mean load            (b A + i I) / (b + i)
 //   bytes per iteration  b A, of a network resource
 //
-// Two jobs on one device are compatible as far as what they ask for fits under the capacity C at every moment: with the
+// Two jobs on one device are compatible as far as their demand fits under the capacity C at every moment: with the
 // shares s of time in which none, one, the other or both burst,
 //
 //   compatibility = 1 − Σ s · max(0, demand − C) / Σ s · demand
 //
-// Phases that know nothing of each other give s(both) = d1 d2. Phases that a scheduler interleaves give
+// Independent phases give s(both) = d1 d2. Phases that a scheduler interleaves give
 // s(both) = max(0, d1 + d2 − 1), the least there can be; that needs equal cycle times.
 
 #include <array>

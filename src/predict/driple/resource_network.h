@@ -1,11 +1,12 @@
 #pragma once
 // What training jobs use of a GPU, from their graphs, by Driple's network trained here.
 //
-// Where this differs from the published training, which learns from raw sizes and forgets its scales: sizes and counts
-// enter as logarithms, all features as standard scores; answers are shares of the largest training value; both scales
-// are part of the model. Batches are drawn at random and hold graphs of any size side by side. The GRU cell begins by
-// letting its input through (neural/inspector_form.h), the learning rate rises first, and gradients are limited. Of the
-// parameters met on the way those with the smallest validation error are kept (neural/validated_training.h).
+// Where this differs from the published training, which learns from raw sizes and does not keep its scales: sizes and
+// counts enter as logarithms, all features as standard scores; answers are shares of the largest training value; both
+// scales are part of the model. Batches are drawn at random and hold graphs of any size side by side. The GRU cell
+// begins as the identity of its input (neural/inspector_form.h), the learning rate rises first, and gradients are
+// limited. Of the parameters during the training those with the smallest validation error are kept
+// (neural/validated_training.h).
 //
 // Transfer from a network of another setting: its features' scales stay, and of its parameters only those that
 // `Transfer` names learn on.
@@ -56,7 +57,7 @@ class ResourceNetwork {
   static Result<ResourceNetwork> fit(std::span<const ResourceExample* const> train,
                                      std::span<const ResourceExample* const> validation,
                                      const ResourceNetworkOptions& options, const TrainingWatch& watch = {});
-  // Goes on from this network on examples of another setting. Layers, readout, width and depths are this network's.
+  // Continues from this network on examples of another setting. Layers, readout, width and depths are this network's.
   Result<ResourceNetwork> transferred(std::span<const ResourceExample* const> train,
                                       std::span<const ResourceExample* const> validation, Transfer transfer,
                                       const ResourceNetworkOptions& options, const TrainingWatch& watch = {}) const;

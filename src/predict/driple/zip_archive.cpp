@@ -15,7 +15,7 @@ constexpr std::size_t kLocalBytes = 30, kEntryBytes = 46, kEndBytes = 22;
 constexpr std::size_t kCommentMax = 65'535;
 constexpr std::uint64_t kStored = 0, kEncrypted = 1;
 
-// A little-endian number of `size` bytes. Precondition: it lies inside.
+// A little-endian number of `size` bytes. Precondition: it is inside.
 std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t size) {
   std::uint64_t value = 0;
   for (std::size_t i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
@@ -34,7 +34,7 @@ std::uint32_t checksum(std::string_view bytes) {
 struct Entry {
   std::string name;
   std::string_view content;
-  std::size_t next = 0;  // where the directory goes on
+  std::size_t next = 0;  // where the directory continues
 };
 
 Result<Entry> read_entry(std::string_view bytes, std::size_t at) {
@@ -78,7 +78,7 @@ Result<std::map<std::string, std::string_view>> parse_zip(std::string_view bytes
   for (std::size_t i = 0; i < count; ++i) {
     ORRERY_TRY(Entry entry, read_entry(bytes, at));
     at = entry.next;
-    // Entries may not share bytes: a small file must not stand for a large amount of work.
+    // Entries may not share bytes: a small file must not cause a large amount of work.
     total += entry.content.size();
     if (total > bytes.size()) return Error::invalid("the archive's files overlap");
     const std::string name = entry.name;

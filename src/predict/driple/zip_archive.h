@@ -11,7 +11,7 @@ namespace orrery::predict {
 
 inline constexpr std::size_t kZipFilesMax = 65'535;
 
-// Name → content, as views into `bytes`. Every checksum is verified. Errors say what is damaged; packed or encrypted
+// Name → content, as views into `bytes`. Every checksum is verified. Errors name what is damaged; packed or encrypted
 // files are kUnsupported.
 Result<std::map<std::string, std::string_view>> parse_zip(std::string_view bytes);
 

@@ -1,11 +1,11 @@
 #pragma once
 // Which forward operator each backward row belongs to, and which forward operators have no backward row of their own.
-// Their backward kernels still run: hidden between two rows. Profilers that join kernels to operators by sequence
+// Their backward kernels still run, hidden between two rows. Profilers that join kernels to operators by sequence
 // numbers lose most linear layers this way.
 //
 // Backward rows come in reverse order. Each is matched to the nearest earlier-unmatched forward operator of the same
-// kind (and, for convolutions, the same parameters) at most kReach operators further on; what is passed over is hidden
-// in the gap of the row before.
+// kind (and, for convolutions, the same parameters) at most kReach operators further on; skipped ones are hidden in the
+// gap of the row before.
 
 #include <vector>
 

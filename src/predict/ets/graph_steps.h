@@ -1,13 +1,13 @@
 #pragma once
-// Lays the device's times of a launch trace upon the steps of the same model's graph, so that a model of steps
+// Assigns the device's times of a launch trace to the steps of the same model's graph, so that a model of steps
 // (measured/step_model.h) can learn a GPU from published traces.
 //
 // 1. Forward rows and the graph's operators are walked together: a row belongs to the next operator of its kind at most
 //    kReach operators on, and a convolution or linear layer only to one of its shape. Operators that are views have no
 //    row; a row without an operator counts as lost.
 // 2. A backward row belongs to the operator of the forward row it matches (backward_match.h).
-// 3. What runs hidden behind a backward row is shared among the operators it hides; where the device waited for the
-//    host it cannot be told from waiting, and those operators stay unknown (0).
+// 3. Hidden time behind a backward row is divided among the operators it hides; where the device waited for the host it
+//    cannot be distinguished from waiting, and those operators stay unknown (0).
 // 4. Update rows come three per tensor; an operator's update takes what tensors of its parameters' shapes took.
 
 #include <map>

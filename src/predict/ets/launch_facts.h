@@ -1,6 +1,6 @@
 #pragma once
-// What a measured launch trace says about host and device apart: which intervals of the host were its own and not a
-// wait for the device, and which gaps of the device were kernels without a row and not a wait for the host.
+// What a measured launch trace shows about host and device separately: which intervals of the host were its own and not
+// a wait for the device, and which gaps of the device were kernels without a row and not a wait for the host.
 
 #include <vector>
 

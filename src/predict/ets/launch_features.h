@@ -1,6 +1,6 @@
 #pragma once
-// What the launch model sees of each operator: one row of features for the device's time, for hidden kernels, and for
-// the host's time. Only what is known before the iteration runs.
+// The features of each operator in the launch model: one row for the device's time, one for hidden kernels, and one for
+// the host's time. They use only what is known before the iteration runs.
 
 #include <functional>
 #include <span>
@@ -21,7 +21,7 @@ struct DevicePeaks {
 // Of a device by its name; an unknown one gets the defaults, which do as a scale.
 DevicePeaks peaks_of(std::string_view gpu);
 
-// Launches: grids and blocks as well, and how busy the device is. They tell kernels apart, and mislead where the
+// Launches: grids and blocks as well, and how busy the device is. They distinguish kernels, and mislead where the
 // largest grid is not that of the kernel that takes the time.
 enum class Sight { kShapes, kLaunches };
 
@@ -37,7 +37,7 @@ class LaunchContext {
   const BackwardMatch& match() const { return match_; }
   bool is_batch_norm(std::size_t row) const { return works_[row].work_class == WorkClass::kBatchNorm; }
   bool begins_backward(std::size_t row) const;
-  // Whether the host waits here until the device has run dry: at forward batch norms and before the backward pass.
+  // Whether the host waits here until the device is idle: at forward batch norms and before the backward pass.
   bool synchronises(std::size_t row) const;
 
   // Roofline times of a row's kernels, of its hidden kernels.

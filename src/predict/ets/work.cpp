@@ -15,7 +15,7 @@ constexpr std::size_t kConvolutionParameters = 16;
 constexpr double kBatchNormBytes = 16;  // the profiler's bytes per element, forward
 constexpr double kElementsPerThread = 4;
 
-// Tensors stand at fixed slots: type bytes, then sizes, zeros behind.
+// Tensors are at fixed slots: type bytes, then sizes, zeros behind.
 constexpr std::size_t kLayerSlot = 10, kPairSlot = 15, kListSlot = 5;
 
 double at(const LaunchedOperator& op, std::size_t i) {
@@ -108,7 +108,7 @@ OperatorWork others(const LaunchedOperator& op, WorkClass work_class) {
   } else if (work_class == WorkClass::kBatchNorm) {
     moved = 5 * work.elements;
   } else if (work_class == WorkClass::kCopy && op.parameters.size() > 2 * kPairSlot - kListSlot) {
-    work.elements = 0;  // a list of shapes, cut where there is no more room
+    work.elements = 0;  // a list of shapes, cut where the space ends
     for (std::size_t i = 0; i < op.parameters.size(); i += kListSlot) {
       work.elements += shape_at(op, i, kListSlot).elements();
     }

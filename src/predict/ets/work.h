@@ -1,10 +1,12 @@
 #pragma once
 // The work of a launched operator, from its parameters: what the profiler's own estimates leave out or get wrong.
 //
-//   convolution   2 N K P Q (C / groups) R S operations forward, twice that backward; input, output and weight once
-//   each linear        2 rows in out matmul        2 batch m k n others        the elements of the largest tensor, read
-//   and written, or the profiler's bytes of elementwise ones
-// A batch norm's forward pass carries no shape: its elements are the profiler's bytes / 16. A row without parameters
+//   convolution   2 N K P Q (C / groups) R S operations forward, twice that backward; input, output, weight once each
+//   linear        2 rows in out
+//   matmul        2 batch m k n
+//   others        the elements of the largest tensor, read and written, or the profiler's bytes of elementwise ones
+//
+// A batch norm's forward pass has no shape: its elements are the profiler's bytes / 16. A row without parameters
 // gets its elements from its grid.
 
 #include <array>
@@ -14,7 +16,7 @@
 
 namespace orrery::predict {
 
-// What an operator does, as far as its cost goes. The names of frameworks are many, these are few.
+// What an operator does, as far as its cost is concerned. Frameworks have many names for these few kinds.
 enum class WorkClass { kConvolution, kLinear, kMatmul, kBatchNorm, kLayerNorm, kPool, kSoftmax, kCopy, kElementwise };
 
 WorkClass work_class_of(std::string_view kind_name);

@@ -31,8 +31,7 @@ struct JobUtilisationModel {
 // "cpu burst": the name of a metric, by which intervals are kept.
 std::string metric_name(std::size_t resource, std::size_t metric);
 
-// `steps` tells how long a step takes on the machine of the jobs. `progress` is called after each of
-// kJobUtilisationFits.
+// `steps` gives the time of a step on the machine of the jobs. `progress` is called after each of kJobUtilisationFits.
 inline constexpr int kJobUtilisationFits = 6;
 Result<JobUtilisationModel> fit_job_utilisation(const profile::JobSet& set, const StepModel& steps, std::uint64_t seed,
                                                 const std::function<void()>& progress = {});

@@ -16,7 +16,7 @@ float between(float low, float high) {
   return middle >= low && middle < high ? middle : low;
 }
 
-// `sorted` has no NaN. Cuts after as many values as make a fair share of what is left, never inside equal values.
+// `sorted` has no NaN. Cuts after as many values as make an equal share of the rest, never inside equal values.
 std::vector<float> quantile_edges(const std::vector<float>& sorted, std::size_t bins_max) {
   std::vector<float> edges;
   std::vector<std::pair<float, std::size_t>> distinct;

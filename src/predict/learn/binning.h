@@ -1,8 +1,7 @@
 #pragma once
-// Cuts the columns of a table into at most 256 bins of about equal population, so that a tree needs to look at bins
-// only.
+// Cuts the columns of a table into at most 256 bins of about equal population, so that a tree needs only the bins.
 //
-// Bin b of a column holds the values v with edge[b−1] < v <= edge[b]. Edges lie between neighbouring values. A column
+// Bin b of a column holds the values v with edge[b−1] < v <= edge[b]. Edges are between neighbouring values. A column
 // with NaN has a first bin of its own for them, below every number.
 
 #include <cstdint>

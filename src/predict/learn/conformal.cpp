@@ -32,7 +32,7 @@ struct Ratio {
 };
 
 // The share of the variance that is between clusters. Each cluster counts alike, however many ratios it has. Means of
-// few ratios differ even if their clusters do not: that part is taken off.
+// few ratios differ even if their clusters do not: that part is subtracted.
 double share_between(const std::map<std::string_view, std::vector<double>>& clusters) {
   const auto count = static_cast<double>(clusters.size());
   double mean = 0, within = 0, of_means = 0, between = 0;

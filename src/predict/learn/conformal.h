@@ -1,6 +1,6 @@
 #pragma once
-// Split-conformal intervals around predictions of times: how far measurements were from predictions that did not know
-// them says how far the next one may be.
+// Split-conformal intervals around predictions of times: the distance of measurements from predictions that did not
+// know them bounds that of the next one.
 //
 // From calibration pairs the ratios r = log(measured / predicted) are sorted; with n of them and level 1 − a the
 // interval of a new prediction p is
@@ -11,13 +11,13 @@
 // 2005; Lei et al. 2018). A rank that does not exist (few pairs) becomes the smallest or largest ratio. A group with
 // fewer than `group_min` pairs uses the pairs of all groups.
 //
-// Pairs of one device or family, a cluster, err alike, and a new prediction may be of a cluster that has no pairs. If
-// pairs name clusters, K of them, the interval is stretched around its middle by s, as a normal distribution of
+// Pairs of one device or family, a cluster, have similar errors, and a new prediction may be of a cluster that has no
+// pairs. If pairs name clusters, K of them, the interval is widened around its middle by s, as a normal distribution of
 // clusters known by K draws would have it (Student):
 //
 //   s² = 1 + b (f² − 1),   f = t(K − 1) / z · √(1 + 1/K),   b the share of the ratios' variance between clusters
 //
-// with z and t the quantiles of rank 1 − a/2. Of one cluster nothing can be said of another: s is 1.
+// with z and t the quantiles of rank 1 − a/2. One cluster gives no information about others: s is 1.
 
 #include <map>
 #include <span>

@@ -19,7 +19,7 @@ TEST(Conformal, RanksOfNineteenPairs) {
   EXPECT_NEAR(std::log(interval.high / 3), 18, 1e-9);
 }
 
-// Clusters err by 0.2 (in logarithms) each in its own way, cases within one by 0.1 more.
+// Clusters are off by 0.2 (in logarithms) each in its own direction, cases within one by 0.1 more.
 double coverage_of_new_clusters(bool names_clusters, int clusters) {
   constexpr int kTrials = 400, kPairs = 40;
   Random random(7);
@@ -50,7 +50,7 @@ TEST(Conformal, OfFewClustersCoversAClusterNeverSeen) {
   EXPECT_LT(coverage_of_new_clusters(false, 4), 0.73);
 }
 
-// Means of two ratios each differ by chance; that is no reason to stretch by as much as a device that is off would.
+// Means of two ratios each differ by chance; that is no reason to widen by as much as a device that is off would.
 TEST(Conformal, ClustersThatAreAlikeStretchLittle) {
   Random random(3);
   std::vector<CalibrationPair> plain, named;

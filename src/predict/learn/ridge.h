@@ -5,7 +5,7 @@
 //
 //   Σ w (y − ȳ − z·b)² / W + l2 · |b|²          (b >= 0 if asked for, by coordinate descent)
 //
-// so l2 means the same whatever the number of rows or the unit of a column. A constant column gets coefficient 0.
+// so l2 means the same for any number of rows and any unit of a column. A constant column gets coefficient 0.
 
 #include <span>
 #include <vector>

@@ -1,7 +1,6 @@
 #pragma once
 // The envelope of files of learned models (docs/reference/formats/model.md): the kind's name and a line feed, version,
-// length and FNV-1a hash of the rest as little-endian numbers, then the rest. What comes out of unseal is what went
-// into seal.
+// length and FNV-1a hash of the rest as little-endian numbers, then the rest. unseal returns what was given to seal.
 
 #include <cstdint>
 #include <string>
@@ -19,7 +18,8 @@ struct SealedKind {
 };
 
 std::string seal(const SealedKind& kind, std::string_view body);
-// A view into `bytes`. Another kind or version, cut, damaged or with bytes behind its end: an error that says which.
+// A view into `bytes`. Another kind or version, cut, damaged or with bytes behind its end: an error that names the
+// problem.
 Result<std::string_view> unseal(const SealedKind& kind, std::string_view bytes);
 // The same without the hash, which is most of the work: for what is only looked at, to find out whether it is wanted.
 Result<std::string_view> peek(const SealedKind& kind, std::string_view bytes);

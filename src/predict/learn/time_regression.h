@@ -3,8 +3,8 @@
 //
 //   log time = log prior + ridge(sizes) + trees(features) + log factor
 //
-// The ridge carries over to sizes never seen, the trees know the steps between kernels, and the factor keeps the
-// weighted sum of times what it was (means of logarithms would fall short of it). What ridge and trees may add is
+// The ridge term extrapolates to unseen sizes, the trees capture the discrete choice of kernels, and the factor removes
+// the bias of the weighted sum of times (means of logarithms would fall short of it). Ridge and trees together are
 // limited to a factor of e⁵.
 
 #include <span>
@@ -33,7 +33,7 @@ class TimeRegression {
   bool is_known() const { return is_known_; }
   double log_time(double prior, std::span<const float> sizes, std::span<const float> features) const;
 
-  // Whether it was learned from rows of so many columns.
+  // Whether it was learned from rows of this many columns.
   bool takes(std::size_t sizes, std::size_t features) const {
     return !has_shape_ || (ridge_.coefficients().size() == sizes && trees_.columns() == features);
   }

@@ -2,7 +2,7 @@
 // Grows one regression tree at a time on binned rows (see boosted_trees.h for the method).
 //
 // Histograms of large leaves are summed over a fixed number of blocks of rows, in the order of the blocks, so the
-// result does not depend on how many threads did the work.
+// result does not depend on the number of threads.
 
 #include <cstdint>
 #include <span>

@@ -1,8 +1,9 @@
 #pragma once
-// Which learned times count. A regression gives some number for every step, also for one unlike anything it has seen.
-// On a GPU a time counts if it is learned (step_model.h); every other step takes the roofline. Times of a processor are
-// learned from sizes drawn at random, which carry over within a kind of operator better than any formula: there a time
-// counts if it is learned or related, and other steps take their prior times what steps of their group took of theirs.
+// Which learned times count. A regression gives some number for every step, also for one unlike all of its training
+// data. On a GPU a time counts if it is learned (step_model.h); every other step takes the roofline. Times of a
+// processor are learned from sizes drawn at random, which extrapolate within a kind of operator better than any
+// formula: there a time counts if it is learned or related, and other steps take their prior times what steps of their
+// group took of theirs.
 
 #include "predict/analytic/analytic.h"
 #include "predict/measured/step_model.h"

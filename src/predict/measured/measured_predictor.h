@@ -10,7 +10,7 @@ namespace orrery::predict {
 class MeasuredPredictor final : public Predictor {
  public:
   explicit MeasuredPredictor(MeasuredModel model) : model_(std::move(model)) {}
-  // What keeps a model of `device` from predicting a run: nothing, or an error that says it.
+  // The reason why a model of `device` cannot predict a run, as an error.
   static Status check(std::string_view device, const workload::TrainingRun& run, const hardware::Placement& placement);
 
   std::string_view name() const override { return "measured"; }

@@ -1,7 +1,7 @@
 #pragma once
-// How a model is built, piece by piece: the motif of an operator is its kind with what computes before it, three
-// operators deep, without sizes. A model of a family that was never seen has motifs that were never seen, and one of a
-// family that was has nearly none, whatever its width, depth or input.
+// The structure of a model: the motif of an operator is its kind with the operators before it, three deep, without
+// sizes. A model of an unseen family has unseen motifs, and one of a known family has nearly none, whatever its width,
+// depth or input.
 //
 // A motif counts the kind; of convolutions and pools the window, strides and whether groups are apart; whether
 // recurrences run both ways. The order of inputs does not matter.

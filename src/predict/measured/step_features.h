@@ -1,5 +1,6 @@
 #pragma once
-// What a model of measured operators sees of each step of an iteration. A step is an operator of the graph in a phase.
+// The features of each step of an iteration in a model of measured operators. A step is an operator of the graph in a
+// phase.
 
 #include <span>
 #include <string>
@@ -14,7 +15,7 @@ namespace orrery::predict {
 enum class StepGroup { kConvolution, kGroupedConvolution, kProduct, kMemory, kRecurrence };
 inline constexpr std::size_t kStepGroups = 5;
 
-// What a device does in a second, roughly: a model learns the rest. One ordinary core unless said otherwise.
+// What a device does in a second, roughly: a model learns the rest. One ordinary core unless given.
 struct StepScale {
   double flops_per_second = 4e10;
   double bytes_per_second = 8e9;
@@ -44,8 +45,8 @@ class StepFeatures {
   void sizes(std::size_t step, std::vector<float>& out) const;
   void features(std::size_t step, std::vector<float>& out) const;
 
-  // The same for steps that differ only in what batch and input size change. An update is told by its optimizer and
-  // what it updates, whatever the shape: it is a pass over the parameters.
+  // The same for steps that differ only by batch and input size. An update is identified by its optimizer and what it
+  // updates, whatever the shape: it is a pass over the parameters.
   std::uint64_t likeness(std::size_t step) const;
   // The same for steps of one kind of operator and phase, whatever their shape; for updates by one optimizer.
   std::uint64_t kind_likeness(std::size_t step) const;

@@ -34,7 +34,7 @@ inline BoostOptions step_boost_options(std::uint64_t seed, int threads) {
 struct StepTimes {
   std::vector<double> seconds;  // by step
   std::vector<double> typical;  // by step: its prior times what steps of its group took of theirs
-  std::vector<bool> learned;    // by step: its like was learned from, and the time is near what that took
+  std::vector<bool> learned;    // by step: its like was learned from, and the time is near the measured ones
   std::vector<bool> related;    // by step: the same of its kind of operator and phase
   double iteration = 0;
   double unknown_motifs = 0;  // share of operators whose motif (motifs.h) was not learned from

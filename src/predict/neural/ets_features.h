@@ -1,5 +1,5 @@
 #pragma once
-// What the ETS network sees of an operator: the 66 numbers of its published code.
+// The inputs of the ETS network for an operator: the 66 numbers of its published code.
 //
 //   26  type of operator, one-hot: 25 names and "others"; __iadd__ and dropout share a place, as published
 //    3  phase, one-hot
@@ -7,8 +7,8 @@
 //    4  batch, image side, FLOPs and bytes as the profiler estimated them
 //   30  parameters, log(1 + x), with zeros behind
 //
-// Published: batch, side, FLOPs and bytes raw. kLogarithmic takes log(1 + x) of them instead, as the paper says of
-// the batch.
+// Published: batch, side, FLOPs and bytes raw. kLogarithmic takes log(1 + x) of them instead, as the paper does
+// for the batch.
 
 #include <map>
 #include <span>

@@ -1,6 +1,6 @@
 #pragma once
-// The parameters of an inspector (network.h) in their order: names, sizes, how they begin and whether they learn. In
-// the header because the module with libtorch does not link this room.
+// The parameters of an inspector (network.h) in their order: names, sizes, how they begin and whether they learn. It is
+// in the header because the library with libtorch does not link this module.
 
 #include <algorithm>
 #include <cmath>
@@ -103,15 +103,14 @@ inline std::vector<InspectorParameter> inspector_parameters(const NetworkOptions
   return InspectorForm(options).list();
 }
 
-// Makes the GRU cell of parameters that were just drawn pass on what comes in. Drawn at random it halves what it is
-// given: behind eight layers a two-thousandth of the difference between two graphs is left, behind 16 nothing in single
-// precision, and no gradient finds its way back (the published training takes up to 100,000 passes). With K layers at
-// most it begins as
+// Makes a newly initialised GRU cell pass on its input. At random it halves it: after eight layers a two-thousandth of
+// the difference between two graphs is left, after 16 nothing in single precision, and no gradient returns (the
+// published training takes up to 100,000 passes). With K layers at most it begins as
 //
 //   n = tanh(x), z = σ(… − log K)               so that x ← (1 − z) n + z y is nearly x, for K layers together
 //
 // The part of the layer's output in n begins at 0, as the last map of a residual branch (Zhang et al., "Fixup", 2019);
-// the bias of z is that of gates which have to remember for K steps (Tallec and Ollivier 2018).
+// the bias of z is that of gates that have to remember for K steps (Tallec and Ollivier 2018).
 inline void let_nodes_through(const NetworkOptions& options, std::span<float> parameters) {
   const auto h = static_cast<std::size_t>(options.hidden);
   const float closed = std::log(static_cast<float>(std::max(1, options.layers)));

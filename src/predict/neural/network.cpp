@@ -13,7 +13,7 @@ constexpr std::int64_t kSizeMax = 1 << 16;
 constexpr std::int64_t kLayersMax = 64;
 constexpr std::int64_t kParametersMax = 1 << 26;
 
-// Of the order of what the structure has; a file that claims more than memory must not be believed.
+// Of the order of the structure's size; a file that claims more than memory must be rejected.
 std::int64_t rough_parameters(const NetworkOptions& options) {
   const std::int64_t hidden = options.hidden;
   std::int64_t total = hidden * (options.inputs + options.outputs + options.length + options.edge_inputs);

@@ -16,8 +16,7 @@
 //                            added to the node; mean and sum of the nodes, one hidden layer
 //   mlp                      rows alone; hidden layers of `widths`, ReLU
 //   inspector                rows are nodes of graphs, one answer per graph: Driple's network. A first graph layer,
-//   then
-//                            one further graph layer applied again and again, each followed by a GRU cell whose input
+//                            then one further graph layer applied repeatedly, each followed by a GRU cell whose input
 //                            is the layer's input and whose state is its output; `readout` of the nodes; three linear
 //                            maps, leaky ReLU behind the last (driple/inspector.h has the equations)
 
@@ -96,7 +95,7 @@ struct NetworkBatch {
   void clear() { *this = NetworkBatch(); }
 };
 
-// All it takes to go on learning as if never interrupted.
+// All that is needed to continue learning as if never interrupted.
 struct NetworkState {
   std::uint64_t steps = 0;
   std::vector<float> parameters, first_moments, second_moments;

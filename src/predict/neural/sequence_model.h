@@ -1,6 +1,6 @@
 #pragma once
-// SequenceModel: the ETS form of prediction. A network sees the operators of an iteration and says how long each runs
-// and how long the device then waits (execution and gap); sums give phases and the iteration.
+// SequenceModel: the ETS form of prediction. A network gets the operators of an iteration and predicts how long each
+// runs and how long the device then waits (execution and gap); sums give phases and the iteration.
 //
 // Sequence structures see windows (windows.h) over the whole iteration, forward to update, and overlapping windows are
 // averaged; rows of padding neither count in the loss nor in the mean. The GCN sees a whole iteration as a graph: each
@@ -9,8 +9,8 @@
 //
 // Method: ETS (HPDC 2024) as its published code has it: four layers of bidirectional LSTM as wide as the 66 inputs, a
 // linear map to two numbers at each place, L1 loss, Adam with rate 1e-3, 128 windows a step. Departures: padding is
-// masked (there it enters loss, means and sums), and by default the learning rate falls, because what fits into
-// minutes on a processor is a few percent of the published steps.
+// masked (there it enters loss, means and sums), and by default the learning rate falls, because a training of
+// minutes on a processor has only a few percent of the published steps.
 
 #include <array>
 #include <memory>

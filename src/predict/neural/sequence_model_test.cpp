@@ -139,7 +139,7 @@ TEST_F(SequenceModelTest, RefusesWhatIsCutDamagedForeignOrFromAnotherVersion) {
   EXPECT_NE(message(to_bytes(foreign)).find("does not fit"), std::string::npos);
 }
 
-// The clock says that time is up after 25 of 60 steps; the rest is trained from the checkpoint.
+// The clock reports the end of the time after 25 of 60 steps; the rest is trained from the checkpoint.
 TEST_F(SequenceModelTest, GoesOnWhereItWasInterrupted) {
   const SequenceModel unbroken = SequenceModel::fit(all_, kKinds, quick()).value();
   env::SimEnv sim;

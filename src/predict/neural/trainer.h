@@ -1,11 +1,11 @@
 #pragma once
-// Trains a network on examples in random order, one batch after the other, so that it can be killed at any time and go
-// on where its last checkpoint was.
+// Trains a network on examples in random order, one batch after the other, so that it can be killed at any time and
+// continue from its last checkpoint.
 //
-// Epoch e is a permutation of the examples drawn from the seed and e, cut into batches; what is left over at its end is
-// not used. Step, order and learning rate depend on the number of the step alone, so a training that was interrupted
-// ends with the same parameters as one that was not. A falling learning rate goes to 0 in a straight line; with a
-// warm-up it first rises to its height in a straight line.
+// Epoch e is a permutation of the examples drawn from the seed and e, cut into batches; the remainder at its end is not
+// used. Step, order and learning rate depend on the number of the step alone, so a training that was interrupted ends
+// with the same parameters as one that was not. A falling learning rate goes to 0 in a straight line; with a warm-up it
+// first rises to its height in a straight line.
 
 #include <functional>
 #include <limits>
@@ -21,7 +21,7 @@ enum class LearningRate { kConstant, kFalling };
 
 struct TrainingPlan {
   std::uint64_t steps = 1000;
-  std::size_t batch = 128;  // examples of a step; fewer if there are not so many
+  std::size_t batch = 128;  // examples of a step; fewer if there are not as many
   double learning_rate = 1e-3;
   LearningRate schedule = LearningRate::kConstant;
   std::uint64_t warm_up = 0;  // steps
@@ -49,8 +49,8 @@ struct TrainingOutcome {
 // Fills a batch with these examples.
 using FillBatch = std::function<void(std::span<const std::uint32_t> examples, NetworkBatch& batch)>;
 
-// Goes on from the checkpoint if there is one; one of another training, cut or damaged is an error that names the file.
-// Ends after the plan's steps, or sooner when it is enough or the time is used up.
+// Continues from the checkpoint if there is one; one of another training, cut or damaged is an error that names the
+// file. Ends after the plan's steps, or sooner when it is enough or the time is used up.
 Result<TrainingOutcome> train(Network& network, std::size_t examples, const FillBatch& fill, const TrainingPlan& plan,
                               const TrainingWatch& watch);
 

@@ -15,7 +15,7 @@ class Best {
  public:
   Best(Network& network, const std::function<Result<double>()>& error) : network_(network), error_(error) {}
 
-  // After so many steps.
+  // After this many steps.
   void check(std::uint64_t steps) {
     if (!status_) return;
     const Result<double> found = error_();

@@ -1,10 +1,10 @@
 #pragma once
-// Trains a network while watching its error on examples it does not learn from, keeps the best parameters it had, and
+// Trains a network while measuring its error on examples it does not learn from, keeps the best parameters it had, and
 // finds the end by itself.
 //
 // Without patience the learning rate falls over all of the plan's steps. With patience P it is held until the error has
-// not fallen by 1 % for P steps, and then falls to 0 within P more: a training that went on would gain no more than
-// that. `has_settled` is false where the plan's steps or the time were not enough.
+// not fallen by 1 % for P steps, and then falls to 0 within P more: a longer training would gain no more than that.
+// `has_settled` is false where the plan's steps or the time were not enough.
 
 #include "predict/neural/trainer.h"
 

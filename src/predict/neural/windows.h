@@ -1,5 +1,5 @@
 #pragma once
-// Windows over the operators of an iteration, and the mean of what overlapping windows say.
+// Windows over the operators of an iteration, and the mean of the answers of overlapping windows.
 //
 // Windows begin at 0, stride, 2 stride, …; the first one that reaches beyond the last row is padded and is the last. A
 // row in c windows gets the mean of their c answers; padding has none.
@@ -17,7 +17,7 @@ class WindowMean {
  public:
   WindowMean(std::size_t rows, std::size_t values) : values_(values), sums_(rows * values), counts_(rows) {}
 
-  // What one window says of the rows from `start` on, `values` numbers each; rows beyond the last are padding.
+  // The answers of one window for the rows from `start` on, `values` numbers each; rows beyond the last are padding.
   void add(std::size_t start, std::span<const double> answers);
   // Precondition: some window holds the row.
   double mean(std::size_t row, std::size_t value) const { return sums_[row * values_ + value] / counts_[row]; }

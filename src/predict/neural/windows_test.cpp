@@ -28,8 +28,8 @@ RC_GTEST_PROP(Windows, HoldEveryRow, ()) {
   RC_ASSERT(std::all_of(held.begin(), held.end(), [](int count) { return count > 0; }));
 }
 
-// Three rows, windows of two at 0, 1 and 2: row 1 is said to be 2 and 4, so 3; row 2 is said to be 6 and 10, so 8. The
-// last window's second row, 99, is padding.
+// Three rows, windows of two at 0, 1 and 2: row 1 has the answers 2 and 4, so 3; row 2 has 6 and 10, so 8. The last
+// window's second row, 99, is padding.
 TEST(WindowMean, AveragesWhatOverlapsAndLeavesOutPadding) {
   WindowMean mean(3, 1);
   mean.add(0, std::vector<double>{1, 2});

@@ -34,7 +34,7 @@ double deviation(std::span<const double> values) {
   return std::max(kLeastDeviation, std::sqrt(sum / static_cast<double>(values.size() - 1)));
 }
 
-// Ratios without those far from the rest; a handful cannot tell which of them is the odd one.
+// Ratios without those far from the rest; with a handful of ratios an outlier cannot be identified.
 std::vector<double> without_outliers(const std::vector<double>& ratios) {
   if (ratios.size() < kOutliersFrom) return ratios;
   const double middle = median(ratios);
@@ -206,7 +206,7 @@ Status append_observation(env::Files& files, const std::string& path, const Obse
                {"measured_s", observation.measured}};
   if (observation.losses) json["losses"] = to_json(*observation.losses);
   const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  // What cannot be read again would make all of the file unusable.
+  // A line that cannot be read again would make the whole file unusable.
   if (const auto again = parse_line(line); !again) return again.error();
   ORRERY_TRY(const auto log, files.open_log(path));
   ORRERY_TRY_VOID(log->append(line + "\n"));

@@ -6,8 +6,8 @@
 //
 //   p · exp(m ± t · s · √(1 + 1/n))        t: the 90th percentile of Student's distribution with n − 1 degrees
 //
-// which holds four of five new runs if their ratios are alike. Fewer than kObservationsMin say too little: nothing is
-// corrected. From eight runs on those more than six median deviations from the median are left out and counted.
+// which holds four of five new runs if their ratios are alike. With fewer than kObservationsMin nothing is corrected.
+// From eight runs on those more than six median deviations from the median are left out and counted.
 //
 // The file: one JSON object per line (docs/reference/formats/observations.md).
 

@@ -15,7 +15,7 @@ Result<Prediction> ObservedPredictor::predict(const workload::TrainingRun& run,
     return prediction;
   }
   scale_times(prediction, correction->factor);
-  // Runs that a model knew say nothing of one that it does not know.
+  // Runs inside a model's domain give no information about one outside of it.
   const bool is_outside = prediction.learned_share > 0 && !prediction.in_domain;
   const auto& iteration = prediction.iteration;
   const double low = is_outside ? std::min(correction->low, iteration.low / iteration.value) : correction->low;

@@ -117,7 +117,7 @@ void DeviceEnsemble::find_members() {
   }
 }
 
-// A device measured on large work only shows no overhead: the median of the others stands in.
+// A device measured on large work only shows no overhead: the median of the others replaces it.
 void DeviceEnsemble::fill_unknown_overheads() {
   for (std::size_t kind = 0; kind < members_[0].overhead_ms.size(); ++kind) {
     std::vector<double> known;

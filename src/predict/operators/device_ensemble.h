@@ -1,18 +1,18 @@
 #pragma once
-// Times of work on a device nobody measured, from measurements of the same kind of work on other devices.
+// Times of work on a device that was not measured, from measurements of the same kind of work on other devices.
 //
 // Every row of work comes with a physical estimate of its time on its device (`roof`, a roofline) and with features
 // that are ratios of work to what the device can do. On each measured device trees learn how far reality was from
 //
 //   floor = overhead(device, kind) + roof
 //
-// as log(measured / floor). For a new device the answer is the median of what the devices say, weighted by
+// as log(measured / floor). For a new device the answer is the median of the devices' answers, weighted by
 // exp(−|generation difference| / reach), times its floor with the median overhead. The median keeps one device that was
-// measured badly (another library version, throttled by heat) from deciding; the weights let kernels of the nearest
-// generation speak first.
+// measured badly (another library version, throttled by heat) from deciding; the weights prefer kernels of the nearest
+// generation.
 //
 // Intervals: each device that may be used is left out in turn and predicted from the others; the ratios calibrate a
-// split-conformal interval per group. So an interval knows how wrong the method is on devices it has not seen.
+// split-conformal interval per group. So an interval contains the error of the method on unseen devices.
 
 #include <functional>
 #include <string>
@@ -45,10 +45,10 @@ struct EnsembleOptions {
 struct EnsembleAnswer {
   double time_ms = 0;
   bool in_domain = true;  // the device was measured, and every feature is inside what was fitted on it
-  bool inside = true;     // every feature is inside what was fitted on a device that speaks
+  bool inside = true;     // every feature is inside the range that a device in use was fitted on
 };
 
-// What rows of features lie between.
+// The ranges of rows of features.
 struct FeatureRange {
   std::vector<float> low{}, high{};  // by column
 
@@ -59,27 +59,28 @@ struct FeatureRange {
 
 class DeviceEnsemble {
  public:
-  // One feature row per work row. Fits one member per device that has rows with a weight.
+  // One feature row per work row. Fits one model of the ensemble per device that has rows with a weight.
   static Result<DeviceEnsemble> fit(std::vector<DeviceFacts> devices, const Features& features,
                                     std::vector<WorkRow> rows, const EnsembleOptions& options);
 
-  // The time of a row from the members that are not `excluded`; the row's own device is always excluded. Precondition:
-  // a member is left.
+  // The time of a row from the models that are not `excluded`; the row's own device is always excluded. Precondition: a
+  // model is left.
   EnsembleAnswer predict(std::size_t row, std::span<const std::size_t> excluded = {}) const;
-  // The time of a row on a device that was measured itself: its own member speaks. Precondition: it has one.
+  // The time of a row on a device that was measured itself, by its own model. Precondition: it has one.
   EnsembleAnswer predict_seen(std::size_t row) const;
-  // Work that is not among the rows, on any device: if it was measured its own member speaks, else the others do,
-  // without `excluded` (names). Precondition: a member is left, and as many features as were fitted.
+  // Work that is not among the rows, on any device: a measured device has its own model, else the others answer,
+  // without `excluded` (names). Precondition: a model is left, and as many features as were fitted.
   EnsembleAnswer predict_new(const DeviceFacts& device, std::span<const float> features, double roof_ms,
                              std::size_t kind = 0, std::string_view excluded = {}) const;
-  // What rows of `device` may be off by, calibrated without that device. Needs at least two other members.
+  // The error to expect for rows of `device`, calibrated without that device. Needs models of at least two other
+  // devices.
   Result<Conformal> calibrate(std::size_t device) const;
   // The same for a device that is not among them.
   Result<Conformal> calibrate_new() const { return calibrate(devices_.size()); }
 
-  // The roofline alone with the median overhead: what a model without learning says.
+  // The roofline alone with the median overhead: the answer of a model without learning.
   double floor_ms(std::size_t row, std::span<const std::size_t> excluded = {}) const;
-  // Members without the device itself.
+  // Models of the other devices.
   std::size_t members_beside(std::size_t device) const;
 
   // Without the rows: what was read predicts new work only.

@@ -105,7 +105,7 @@ TEST(DeviceEnsemble, WhatCannotBeFittedIsAnError) {
   EXPECT_FALSE(DeviceEnsemble::fit(world.devices, Features({"size"}), world.rows, {}));
   const auto ensemble = DeviceEnsemble::fit(world.devices, world.features, world.rows, {});
   ASSERT_TRUE(ensemble);
-  EXPECT_FALSE(ensemble->calibrate(0));  // one other device says nothing about devices left out
+  EXPECT_FALSE(ensemble->calibrate(0));  // one other device gives no information about devices left out
   world.rows[3].roof_ms = 0;
   EXPECT_FALSE(DeviceEnsemble::fit(world.devices, world.features, world.rows, {}));
 }

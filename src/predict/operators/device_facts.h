@@ -1,7 +1,8 @@
 #pragma once
-// What the learned operator models know about a device: figures of its data sheet, and what of its peak it can hold.
+// What the learned operator models know about a device: values of its data sheet, and the share of its peak that it can
+// sustain.
 //
-// Two facts keep a device below its rated fp32 peak, whatever the kernel:
+// Two facts keep a device below its rated fp32 peak, with any kernel:
 //
 //   issue   a multiprocessor that issues one instruction per cycle to each group of 32 lanes (Ampere consumer parts,
 //           Ada, Hopper, Blackwell) spends issue slots on loads and addresses: about 0.78 of the peak is left. Kepler
@@ -15,7 +16,7 @@
 //
 // GeForce boards clock about 15 % above what they are rated at.
 //
-// The energies are rated figures. The exponent, the floor and the issue shares are not: they are round numbers from
+// The energies are rated values. The exponent, the floor and the issue shares are not: they are round numbers from
 // general knowledge of such chips, and the exponent and the floor were settled on measured A100 and T4 boards that the
 // suites also score. For those two, leaving the device out does not leave this law out.
 
@@ -38,7 +39,7 @@ struct DeviceFacts {
 // Of the built-in table.
 DeviceFacts facts_of(const hardware::Device& device);
 
-// Sets usable_peak and generation from rated figures, and the power and architecture of the built-in table if it has a
+// Sets usable_peak and generation from rated values, and the power and architecture of the built-in table if it has a
 // device of this name. One that it does not have keeps its peak.
 DeviceFacts with_limits(DeviceFacts rated);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Reads folders of measured operators: ops/bmm.csv.gz and so on, and devices.csv with data-sheet figures.
+// Reads folders of measured operators: ops/bmm.csv.gz and so on, and devices.csv with data-sheet values.
 //
 // ops/*.csv(.gz): OPName, Device, sizes (B, M, N, K of products with N the side summed over; B, H of the others),
 // latency_ms, source ("train": a sweep of random sizes; "test": sizes of real models), and gridx, gridy, gridz, block
@@ -31,7 +31,7 @@ struct ListedDevice {
   DeviceFacts facts;
   std::vector<std::string> files;  // how other files call it
 };
-// Devices in the order of the file; of several with the same name the figures of the first.
+// Devices in the order of the file; of several with the same name the values of the first.
 Result<std::vector<ListedDevice>> parse_devices(std::string_view csv);
 
 // The number in a field, which must be above 0; the error names line and column.

@@ -12,7 +12,7 @@
 
 namespace orrery::predict {
 
-// How operators are learned whose times are added up to iterations, whether they are shipped or scored.
+// How operators are learned whose times are summed to iterations, for shipped and for evaluated models.
 inline EnsembleOptions operator_options(std::uint64_t seed, int threads) {
   EnsembleOptions options;
   options.overhead_share = 0.5;  // of a launch is not hidden behind the work before it
@@ -31,7 +31,7 @@ class OperatorModel {
   EnsembleAnswer answer(const GraphWork& work, const DeviceFacts& device, std::string_view excluded = {}) const;
   // Its time, milliseconds.
   double time_ms(const GraphWork& work, const DeviceFacts& device, std::string_view excluded = {}) const;
-  // How far single operators of real models on a device nobody measured were from what was predicted, as multiples.
+  // How far single operators of real models on an unmeasured device were from the prediction, as multiples.
   Interval ratios() const { return ratios_; }
   const std::vector<std::string>& devices() const { return devices_; }
   bool is_measured(std::string_view device) const;

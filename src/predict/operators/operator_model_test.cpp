@@ -72,7 +72,7 @@ const OperatorModel& model() {
   return kModel;
 }
 
-TEST(OperatorModel, KnowsNewWorkOnDevicesNobodyMeasured) {
+TEST(OperatorModel, KnowsNewWorkOnUnmeasuredDevices) {
   Random random(2);
   const DeviceFacts device = device_of("new", 1.2);
   for (const OperatorClass operator_class : kOperatorClasses) {
@@ -177,7 +177,7 @@ TEST(GraphOperators, ProductsOfATransformerHaveTheArithmeticOfItsGraph) {
   }
 }
 
-TEST(OperatorPredictor, PredictsATransformerOnADeviceNobodyMeasuredAndSaysSo) {
+TEST(OperatorPredictor, PredictsATransformerOnAnUnmeasuredDeviceAndSaysSo) {
   const OperatorPredictor predictor(model());
   const auto placement = hardware::make_placement("V100", 1, 1).value();
   const workload::TrainingRun run = run_of("gpt2:layers=2", 2);

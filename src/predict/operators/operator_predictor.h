@@ -1,5 +1,5 @@
 #pragma once
-// Predicts runs on GPUs, measured ones or not, from what operators took on others (operator_model.h). Products,
+// Predicts runs on GPUs, measured ones or not, from the times of operators on others (operator_model.h). Products,
 // softmax, norms and passes over tensors are learned; the roofline has the rest, and how operators make an iteration,
 // the network, memory and cost are the analytic predictor's.
 
@@ -13,7 +13,7 @@ class OperatorPredictor final : public Predictor {
   // `excluded`: a measured device whose measurements are not used, for evaluation.
   explicit OperatorPredictor(OperatorModel model, std::string excluded = {})
       : model_(std::move(model)), excluded_(std::move(excluded)) {}
-  // What keeps models of operators from predicting a run: nothing, or an error that says it.
+  // The reason why models of operators cannot predict a run, as an error.
   static Status check(const workload::TrainingRun& run, const hardware::Placement& placement);
 
   std::string_view name() const override { return "operators"; }

@@ -1,8 +1,8 @@
 #pragma once
-// Chooses the predictor of each run: of the models that know its device and can predict it, the one with the least
-// error on measurements it did not learn from; where there is none or the run is outside its domain, a model of
-// operators measured on several devices, if it knows more of the run; the formulas where neither can. The prediction's
-// notes say why. A model is read only when it is to predict.
+// Chooses the predictor of each run: of the models of its device that can predict it, the one with the least error on
+// measurements it did not learn from; where there is none or the run is outside its domain, a model of operators
+// measured on several devices, if it covers more of the run; the formulas where neither can. The prediction's notes say
+// why. A model is read only when it is to predict.
 
 #include <optional>
 
@@ -11,7 +11,7 @@
 
 namespace orrery::predict {
 
-// Not thread-safe: a model is read when the first run on its device asks for it, and kept.
+// Not thread-safe: a model is read when the first run on its device needs it, and kept.
 class Registry final : public Predictor {
  public:
   // Bytes of model files, which must outlive the registry.
@@ -28,7 +28,7 @@ class Registry final : public Predictor {
   };
   static Status read_device(Entry& entry);
   static Status read_model(Entry& entry);
-  // The measured model to ask, or null; `refused` says what kept one of the device from predicting the run.
+  // The measured model to use, or null; `refused` says why one of the device cannot predict the run.
   Result<const MeasuredPredictor*> best_of(const workload::TrainingRun& run, const hardware::Placement& placement,
                                            std::string& refused) const;
   std::string known_devices() const;

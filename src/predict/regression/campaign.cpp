@@ -178,7 +178,7 @@ class Trial {
     return sum / static_cast<double>(splits.size());
   }
 
-  // Forward selection: the column that helps most is added while there is room; the best size wins.
+  // Forward selection: the column that helps most is added while there is space; the best size wins.
   std::vector<std::size_t> forward_columns(Choice choice, const std::vector<Split>& splits) const {
     const std::size_t all = data_.features.columns();
     const std::size_t most = campaign_.features_max > 0 ? std::min<std::size_t>(all, campaign_.features_max) : all;

@@ -3,7 +3,7 @@
 // fitted on.
 //
 // For each run and each validation split (outside in): the training rows choose hyper-parameters (mean error over the
-// hp_selection splits) and columns, the chosen model is fitted on all training rows and judged once on the validation
+// hp_selection splits) and columns, the chosen model is fitted on all training rows and scored once on the validation
 // rows. The best technique is the one with the least hp_selection error: the validation rows choose nothing. Over folds
 // and runs errors are means.
 

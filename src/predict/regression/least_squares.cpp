@@ -70,7 +70,7 @@ Vector solve_non_negative(const Matrix& matrix, const Vector& targets) {
         if (is_free[static_cast<std::size_t>(c)]) chosen.push_back(c);
       }
       const Vector s = solve_some(matrix, targets, chosen);
-      double reach = 1;  // how far towards s before a coefficient would turn negative
+      double reach = 1;  // how far towards s before a coefficient would become negative
       for (std::size_t i = 0; i < chosen.size(); ++i) {
         const double now = x[chosen[i]], next = s[static_cast<Index>(i)];
         if (next <= 0) reach = std::min(reach, now > 0 ? now / (now - next) : 0);

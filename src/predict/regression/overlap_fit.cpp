@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSteps = 10;
 constexpr double kSharpnessMax = 64;
-// A part that is hardly seen keeps this share of the whole, or it could never grow again.
+// A part that is hardly visible keeps this share of the whole, or it could never grow again.
 constexpr double kShareMin = 0.02;
 
 Status check_input(std::span<const OverlapRow> rows, std::span<const double> seconds, std::span<const double> weights,

@@ -7,7 +7,7 @@
 //
 // P is homogeneous, so P = (C/P)^(g−1) · C + (L/P)^(g−1) · L exactly: with these factors of the last fit on their
 // columns the next one is a non-negative least squares again. Coefficients move half-way each of kSteps times, from the
-// fit of g = 1 on; the best seen is kept. Errors are relative (residuals divided by their time) and may be weighted.
+// fit of g = 1 on; the best one is kept. Errors are relative (residuals divided by their time) and may be weighted.
 
 #include <span>
 #include <vector>

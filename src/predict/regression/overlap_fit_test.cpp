@@ -58,7 +58,7 @@ TEST(OverlapFit, FindsWorkThatHidesBehindOther) {
             std::abs(summed.seconds(row_of(400, 256, 4)) - truth));
 }
 
-TEST(OverlapFit, WeightsSayWhomToBelieve) {
+TEST(OverlapFit, WeightsDecideWhichRowsCount) {
   const std::vector<OverlapRow> rows = {{{}, {1}, {}}, {{}, {1}, {}}};
   const std::vector<double> seconds = {1, 2};
   const std::vector<double> first = {1, 0};

@@ -169,7 +169,7 @@ Status add_transformed(Design& design, std::vector<FeatureRecipe>& recipes, cons
   return {};
 }
 
-// Two columns that make no sensible product.
+// Two columns whose product makes no sense.
 bool clash(std::string_view a, std::string_view b) {
   if (a == std::string(kInverse) + std::string(b) || b == std::string(kInverse) + std::string(a)) return true;
   const auto base = [](std::string_view name) { return name.substr(0, name.find(kLevel)); };

@@ -3,8 +3,7 @@
 //
 // 1. Constant columns are dropped; the model begins empty.
 // 2. The candidate is the unused column that is most correlated with the residual (kResidual), or the one whose partial
-// F
-//    is the largest (kPartial, the textbook's).
+//    F is the largest (kPartial, the textbook's).
 // 3. It enters if |b / se| exceeds Student's 1 − p_add/2 quantile with n − p degrees of freedom, p counting the
 //    intercept.
 // 4. The column with the smallest |b / se| leaves if that is below the 1 − p_remove/2 quantile.

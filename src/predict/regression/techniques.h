@@ -31,7 +31,7 @@ struct Regression {
   double predict(const Design& design, std::size_t row) const;
 };
 
-// Missing hyper-parameters have their defaults. With `normalise` columns and target are brought to mean 0 and deviation
+// Missing hyper-parameters have their defaults. With `normalise` columns and target are scaled to mean 0 and deviation
 // 1 first.
 Result<Regression> fit_technique(const std::string& technique, const Hyperparameters& given, const Design& design,
                                  std::span<const double> targets, bool normalise, std::uint64_t seed);

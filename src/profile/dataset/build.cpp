@@ -32,7 +32,7 @@ std::size_t occurrences(std::string_view text, std::string_view word) {
   return count;
 }
 
-// What is known from earlier runs, and the log it goes on in.
+// What is known from earlier runs, and the log in which it continues.
 class Store {
  public:
   Store(env::Files& files, const std::string& path) : path_(path), log_(files, path) {}
@@ -98,7 +98,7 @@ Result<DatasetHeader> make_header(env::Env env, const BuildOptions& options, con
   return DatasetHeader{describe_machine(env.files), std::move(library), options.threads, options.seed};
 }
 
-// Fills the store, as long as there is time.
+// Fills the store while there is time.
 class Builder {
  public:
   Builder(env::Env env, const BuildOptions& options, const Workbench& bench, Store& store,

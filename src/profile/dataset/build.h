@@ -3,7 +3,7 @@
 //
 // Procedure
 // 1. Continue from the log beside the file, or from the file itself. A cut last line is dropped.
-// 2. Read the speed_probe for a while to know a quiet core, unless the file says what one reads.
+// 2. Read the speed probe for a while to know a quiet core, unless the file has its reading.
 // 3. For each number from 0 on: draw a configuration; skip it if it was measured; visit it.
 // 4. With `count` entries: visit them all again, round after round, until each has `visits`. The visits
 //    of one configuration are minutes apart, so what disturbs one does not disturb the next.
@@ -36,7 +36,7 @@ struct BuildReport {
   std::vector<std::string> failures;
 };
 
-// How configurations are run, and what tells how slow the core is at the moment (may be none); tests give their own.
+// How configurations are run, and the speed probe (may be none); tests give their own.
 struct Workbench {
   std::function<Result<std::unique_ptr<Executor>>(const workload::TrainingRun&, const ExecutorOptions&)> make;
   std::shared_ptr<SpeedProbe> speed_probe{};

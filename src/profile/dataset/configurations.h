@@ -1,11 +1,10 @@
 #pragma once
 // Random training configurations to measure: models of the zoo with varied hyper-parameters, and random graphs.
 //
-// Procedure (the way ETS varies its models)
-// 1. Every fourth configuration is a RandWire graph with its own wiring; the others go round the families.
+// Procedure (as ETS varies its models)
+// 1. Every fourth configuration is a RandWire graph with its own wiring; the others cycle through the families.
 // 2. Within a family: a variant, then one choice for each hyper-parameter the family varies, then a batch of 1 to 32
-// and
-//    an optimizer.
+//    and an optimizer.
 // 3. What cannot be built, or costs more than the limits, is drawn again, with half the batch.
 // Configuration number i depends on the seed and i alone, so a data set can be continued.
 
@@ -37,7 +36,7 @@ std::vector<std::string> dataset_families();
 
 Result<Configuration> draw_configuration(std::uint64_t seed, std::uint64_t number, const ConfigurationLimits& limits);
 
-// The run a configuration stands for.
+// The run of a configuration.
 Result<workload::TrainingRun> run_of(const Configuration& configuration);
 
 }  // namespace orrery::profile

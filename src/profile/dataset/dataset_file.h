@@ -24,7 +24,7 @@ struct DatasetHeader {
   std::string library;  // what ran the models
   int threads = 1;
   std::uint64_t seed = 0;
-  CoreReading quiet{};  // of the speed_probe; the core all times are stated for
+  CoreReading quiet{};  // of the speed probe; the core for which all times are stated
 
   // Measurements under both may be in one file.
   bool is_same_bench(const DatasetHeader& other) const;

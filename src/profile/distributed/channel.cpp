@@ -37,7 +37,7 @@ Status Channel::send_bytes(std::span<const char> bytes) {
   return {};
 }
 
-// Connections say "try again later" for a time-out and for a lost peer alike; only the first takes its whole time.
+// Connections report "try again later" for a time-out and for a lost peer alike; only the first takes its whole time.
 Result<std::size_t> Channel::receive_some(std::span<char> buffer) {
   const Seconds start = clock_.monotonic();
   while (true) {

@@ -1,6 +1,6 @@
 #pragma once
-// A connection that carries frames. Counts its bytes, and never waits longer than `silence_max` without progress. The
-// receiver knows how long a payload must be, so a peer cannot make it allocate.
+// A connection that carries frames. It counts its bytes, and never waits longer than `silence_max` without progress.
+// The receiver knows how long a payload must be, so a peer cannot make it allocate.
 
 #include <atomic>
 #include <memory>

@@ -20,11 +20,11 @@ class Exchange {
 
   // Replaces `parameters` by those of worker 0.
   virtual Status start(std::span<float> parameters) = 0;
-  // Hands in the gradients of one step and writes what the parameters are after it.
+  // Hands in the gradients of one step and writes the parameters after it.
   virtual Status step(std::span<const float> gradients, std::span<float> parameters) = 0;
-  // Says good-bye.
+  // Sends good-bye.
   virtual Status finish() = 0;
-  // Bytes through its connections so far, frame headers included; nothing if it cannot tell.
+  // Bytes through its connections so far, frame headers included; no value if they are not counted.
   virtual std::optional<Traffic> traffic() const = 0;
 };
 

@@ -35,7 +35,7 @@ FrameHeaderBytes encode(const FrameHeader& header);
 // Refuses what is not a frame, an unknown kind, and a payload longer than `length_max`.
 Result<FrameHeader> decode(const FrameHeaderBytes& bytes, std::uint64_t length_max);
 
-// What a worker says first.
+// The first frame of a worker.
 struct Hello {
   std::uint32_t rank = 0;
   std::uint32_t workers = 0;

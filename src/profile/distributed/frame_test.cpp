@@ -37,7 +37,7 @@ RC_GTEST_PROP(Frame, AnyBytesAreAFrameThatEncodesBackOrAnError, (std::uint64_t l
   RC_ASSERT(encode(*header) == bytes);
 }
 
-RC_GTEST_PROP(Frame, AHelloComesBack, (std::uint32_t rank, std::uint32_t workers, std::uint64_t parameters)) {
+RC_GTEST_PROP(Frame, AHandshakeDecodesToItself, (std::uint32_t rank, std::uint32_t workers, std::uint64_t parameters)) {
   const Hello hello{rank, workers, parameters};
   RC_ASSERT(decode_hello(encode(hello)) == hello);
 }

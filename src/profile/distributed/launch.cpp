@@ -14,9 +14,9 @@ namespace {
 
 constexpr Seconds kStartMax{30};
 constexpr Seconds kBetweenLooks{0.01};
-constexpr Seconds kGrace{1.0};  // for the others to say why they fail too
+constexpr Seconds kGrace{1.0};  // for the other processes to report why they fail too
 
-// A folder that goes with its contents.
+// A folder that is removed with its contents.
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> make(env::Env env, const std::string& name) {
@@ -138,7 +138,7 @@ class Launcher {
     return options;
   }
 
-  // Until all have ended well, or one has not: then the others may say why, and are stopped.
+  // Until all have ended well, or one has not: then the others may report why, and are stopped.
   Status supervise() {
     const Seconds start = env_.clock.monotonic(), end = start + options_.time_max;
     while (true) {
@@ -160,7 +160,7 @@ class Launcher {
     return failure();
   }
 
-  // Takes in output and exits. True when nobody is left.
+  // Takes in output and exits. True when no process is left.
   Result<bool> look() {
     bool all_ended = true;
     for (Member& member : members_) {
@@ -172,7 +172,7 @@ class Launcher {
     return all_ended;
   }
 
-  // Who was killed first: the others only noticed.
+  // The process that was killed first: the others only noticed.
   Error failure() const {
     std::vector<std::string> killed, failed, stopped;
     for (const Member& member : members_) {

@@ -1,8 +1,8 @@
 #pragma once
-// Starts the processes of a data-parallel job on this machine, watches and samples them, and collects what they report.
+// Starts the processes of a data-parallel job on this machine, supervises and samples them, and collects their reports.
 //
-// Every process is this program again, in a role. If one fails, the others are stopped and the error says who failed
-// and how; if we die ourselves, the kernel ends them.
+// Every process is this program again, in a role. If one fails, the others are stopped and the error names the process
+// and how it failed; if we die ourselves, the kernel ends them.
 
 #include <functional>
 #include <map>
@@ -42,7 +42,7 @@ struct LaunchReport {
 };
 
 // The processes get `--role server|worker --rank N --address HOST`, workers of servers also `--peers HOST:PORT,…`,
-// those of an all-reduce `--folder DIR`. A server says kListening and its port on standard error.
+// those of an all-reduce `--folder DIR`. A server prints kListening and its port on standard error.
 inline constexpr std::string_view kListening = "listening on port ";
 Result<LaunchReport> launch(env::Env env, const LaunchOptions& options);
 

@@ -12,7 +12,7 @@ namespace {
 constexpr Seconds kCommandMax{20};
 constexpr double kBucketSeconds = 0.002;        // of traffic at full rate; below a sample's period
 constexpr double kBucketMin = 128 * 1024;       // a packet that the kernel has not yet cut may have 64 KiB
-constexpr std::int64_t kQueueBytes = 64 << 20;  // more than TCP keeps on its way: nothing is dropped
+constexpr std::int64_t kQueueBytes = 64 << 20;  // more than TCP keeps in flight: nothing is dropped
 
 std::vector<std::string> prefixed(std::vector<std::string> prefix, std::vector<std::string> argv) {
   prefix.insert(prefix.end(), std::make_move_iterator(argv.begin()), std::make_move_iterator(argv.end()));

@@ -2,8 +2,8 @@
 // A network of its own for every process of a job: each in a network namespace with one interface, eth0, all joined by
 // a bridge. A rate limits what an interface sends and what it receives, each by a token bucket (tc-tbf).
 //
-// The namespaces have no names: one lives as long as the processes in it, so nothing is left behind however the job
-// ends. The bridge lies in the namespace of a sleeping process that dies with us. Needs root and the commands ip, tc,
+// The namespaces have no names: one exists as long as the processes in it, so nothing is left behind however the job
+// ends. The bridge is in the namespace of a sleeping process that dies with us. Needs root and the commands ip, tc,
 // unshare, nsenter and setpriv.
 
 #include <memory>
@@ -24,9 +24,9 @@ class StarNetwork {
   // `processes` must outlive it.
   static Result<StarNetwork> make(env::Processes& processes, std::optional<BytesPerSecond> rate);
 
-  // Joins process `pid`, which runs in a new network namespace, as member `index`, and gives it its address.
+  // Connects process `pid`, which runs in a new network namespace, as number `index`, and gives it its address.
   Status join(std::int64_t pid, int index);
-  // Of member `index`, known before it joins.
+  // Of number `index`, known before it is connected.
   static std::string address(int index);
 
  private:
@@ -48,7 +48,7 @@ std::vector<std::string> mortal(std::vector<std::string> argv);
 inline constexpr std::string_view kInNamespace = "in its namespace\n";
 std::vector<std::string> isolated(std::vector<std::string> argv);
 
-// Waits until the process has written `text` to one of its outputs. An error if it ends before, with what it said.
+// Waits until the process has written `text` to one of its outputs. If it ends before, the error contains its output.
 Status await_text(env::Process& process, std::string_view text, Seconds timeout);
 
 }  // namespace orrery::profile

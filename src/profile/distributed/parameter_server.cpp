@@ -107,7 +107,7 @@ class Server {
     return {};
   }
 
-  // Nobody changes the parameters while they are sent: the next update needs this worker's next gradients.
+  // The parameters do not change while they are sent: the next update needs this worker's next gradients.
   Status answer_sync(Channel& channel) {
     {
       std::unique_lock lock(mutex_);

@@ -1,11 +1,11 @@
 #pragma once
 // One parameter server: keeps a shard of the parameters and applies the workers' gradients to it, w ← w − η g.
 //
-// 1. Workers connect and say hello; a peer that does not, or not what fits this job, is dropped.
-// 2. Worker 0 sends the first parameters; everybody receives them.
-// 3. Then each worker sends gradients and receives parameters until it says it is done.
+// 1. Workers connect and send a handshake; a peer that sends none, or one of another job, is dropped.
+// 2. Worker 0 sends the first parameters; all workers receive them.
+// 3. Then each worker sends gradients and receives parameters until it reports its end.
 //    kSync   the server waits for the gradients of all workers, applies their mean (summed in the order of ranks, so
-//            that the result does not depend on who came first), and answers all
+//            that the result does not depend on which came first), and answers all
 //    kAsync  it applies each worker's gradients at once and answers that worker
 // One thread per worker, so that all links are used at the same time. A worker that disappears ends the server, and
 // with its connections the other workers, within a fraction of a second.

@@ -92,7 +92,7 @@ TEST(ParameterServer, AWorkerThatLeavesEndsTheOthers) {
   EXPECT_FALSE(second);
 }
 
-TEST(ParameterServer, StrangersAreDropped) {
+TEST(ParameterServer, PeersOfOtherJobsAreDropped) {
   const env::Env env = env::make_real_env();
   const auto listener = *env.sockets.listen({"127.0.0.1", 0});
   const auto stranger = *env.sockets.connect(listener->address(), Seconds(5));

@@ -1,5 +1,5 @@
 #pragma once
-// What the processes of a job say when they are done, as one line of JSON on standard output.
+// What the processes of a job report when they are done, as one line of JSON on standard output.
 
 #include <string>
 #include <string_view>

@@ -51,7 +51,7 @@ class ServerExchange final : public Exchange {
  private:
   using Talk = std::function<Status(Channel&, Shard)>;
 
-  // One thread per server, so that no link stands still for another.
+  // One thread per server, so that no link waits for another.
   Status at_all_servers(std::size_t parameters, const Talk& talk) {
     const std::size_t count = channels_.size();
     std::vector<Status> outcomes(count);

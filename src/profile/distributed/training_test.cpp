@@ -67,7 +67,7 @@ struct Trained {
 
 using MakeExchange = std::function<Result<std::unique_ptr<Exchange>>(std::uint32_t rank)>;
 
-// What one worker does; its parameters and report go to its place in `result`.
+// The work of one worker; its parameters and report go to its place in `result`.
 Status work(Executor& executor, std::uint32_t rank, int steps, const MakeExchange& make_exchange, Trained& result) {
   const env::Env env = env::make_real_env();
   ORRERY_TRY(const auto exchange, make_exchange(rank));

@@ -1,5 +1,5 @@
 #pragma once
-// One worker: computes gradients on its own data, exchanges them for common parameters, and says how long it took.
+// One worker: computes gradients on its own data, exchanges them for common parameters, and reports how long it took.
 
 #include "profile/distributed/exchange.h"
 #include "profile/executor.h"

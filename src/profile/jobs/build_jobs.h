@@ -4,7 +4,7 @@
 // Procedure
 // 1. Continue from the log beside the file, or from the file itself (line_log.h).
 // 2. For each number from 0 on: draw a job; skip it if it was measured; wait until other processes leave the machine
-//    alone; read the speed_probe, run the job, read the speed_probe.
+//    alone; read the speed probe, run the job, read the speed probe.
 // 3. When there are enough, or time is up: pack the log into the file.
 
 #include <functional>

@@ -34,7 +34,8 @@ Result<Job> draw_job(std::uint64_t seed, std::uint64_t number);
 
 // One step of a worker.
 Result<workload::TrainingRun> run_of(const Job& job);
-// Of one exchange at the full rate: every link carries what its process sends and receives, one way after the other.
+// Of one exchange at the full rate: every link carries what its process sends and receives, one direction after the
+// other.
 Seconds exchange_time(const Job& job, Bytes gradients);
 
 }  // namespace orrery::profile

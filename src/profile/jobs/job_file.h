@@ -17,7 +17,7 @@ namespace orrery::profile {
 inline constexpr int kJobsVersion = 1;
 inline constexpr Bytes kJobsMax = gigabytes(0.25);  // unpacked
 
-// What Driple says of a resource: how long a burst lasts, how long it idles, how much of it a burst uses. With one
+// Driple's description of a resource: how long a burst lasts, how long it idles, how much of it a burst uses. With one
 // level only, both durations are 0 and the amount is that level.
 struct ResourceUtilisation {
   Seconds burst, idle;
@@ -60,7 +60,7 @@ std::string header_line(const JobsHeader& header);
 std::string job_line(const MeasuredJob& job);
 // A last line without its end was being written when the builder died; it is left out if `may_be_cut`.
 Result<JobSet> parse_jobs(std::string_view lines, bool may_be_cut);
-// Whether a file is meant to be one, whatever is wrong with it.
+// Whether a file claims to be one, whatever is wrong with it.
 bool is_job_set(env::Files& files, const std::string& path);
 Result<JobSet> read_jobs(env::Files& files, const std::string& path);
 

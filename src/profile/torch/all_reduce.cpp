@@ -1,4 +1,4 @@
-// All-reduce of gradients on Gloo. It lies in this module because libtorch brings Gloo along, and because only workers,
+// All-reduce of gradients on Gloo. It is in this library because libtorch contains Gloo, and because only workers,
 // which run models, need it.
 
 #include <chrono>
@@ -60,7 +60,7 @@ class GlooExchange final : public Exchange {
     return {};
   }
 
-  // Nobody leaves while a peer still reads.
+  // No rank leaves while a peer still reads.
   Status finish() override {
     return guarded([&] {
       gloo::BarrierOptions options(context_);

@@ -150,7 +150,7 @@ class TorchExecutor final : public Executor {
     }
   }
 
-  // A GPU works behind our back; times mean something only once it is done.
+  // A GPU works asynchronously; times are meaningful only once it is done.
   void wait_for_gpu() const {
     if (on_gpu_) at::detail::getCUDAHooks().deviceSynchronize(0);
   }
@@ -163,7 +163,7 @@ class TorchExecutor final : public Executor {
     return inputs;
   }
 
-  // Runs every node; what nobody reads any more is dropped at once. Returns the sum of all losses.
+  // Runs every node; values that no node reads any more are dropped at once. Returns the sum of all losses.
   template <class Before, class After>
   at::Tensor forward(Before before, After after) {
     std::vector<std::vector<at::Tensor>> values(size());
@@ -177,7 +177,7 @@ class TorchExecutor final : public Executor {
     return total_loss(values);
   }
 
-  // What is left are the ends of the graph. Those that are scalars and learn something are its losses.
+  // The remaining values are the ends of the graph. Those that are scalars and learn something are its losses.
   static at::Tensor total_loss(const std::vector<std::vector<at::Tensor>>& values) {
     at::Tensor total;
     for (const auto& outputs : values) {

@@ -11,7 +11,7 @@ namespace orrery::profile {
 
 struct Model {
   const workload::TrainingGraph& graph;
-  at::TensorOptions floats;                          // where they live
+  at::TensorOptions floats;                          // the device they are on
   bool is_random = true;                             // see ExecutorOptions
   std::vector<std::vector<at::Tensor>> parameters;   // of each node
   std::vector<std::vector<at::Tensor>> buffers;      // of each node: running statistics, index tables

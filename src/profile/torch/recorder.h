@@ -1,5 +1,5 @@
 #pragma once
-// Ties what the library does to nodes of the graph.
+// Assigns what the library does to nodes of the graph.
 //
 // Forward and update are run node by node, so their boundaries are known. Backward is run by the library: each of its
 // functions carries the sequence number of the forward call it differentiates, and those of a node form an interval.
@@ -26,11 +26,11 @@ class Recorder {
 
   // After the forward of each node, in order: its calls have sequence numbers below `next`.
   void forward_ends(std::int32_t node, std::uint64_t next);
-  std::int32_t node_of(std::uint64_t sequence) const;  // the node before if the number is nobody's
+  std::int32_t node_of(std::uint64_t sequence) const;  // the node before if the number belongs to no node
 
   std::vector<OperatorSample>& samples() { return samples_; }
 
-  // While it lives, backward functions of all threads are recorded as samples.
+  // While it exists, backward functions of all threads are recorded as samples.
   class Backward {
    public:
     explicit Backward(Recorder& recorder);
@@ -56,7 +56,7 @@ class Recorder {
   mutable std::int32_t last_backward_ = -1;
 };
 
-// Lists every call of the library while it lives, nested ones included.
+// Lists every call of the library while it exists, nested ones included.
 class CallLister {
  public:
   CallLister();

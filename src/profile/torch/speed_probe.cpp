@@ -1,4 +1,4 @@
-// The speed_probe on libtorch: the library's own product and additions, as the models use them.
+// The speed probe on libtorch: the library's own product and additions, as the models use them.
 
 #include "profile/speed_probe.h"
 

@@ -10,10 +10,19 @@ namespace {
 
 constexpr double kDropped = 1e-14;    // smaller entries are rounding
 constexpr double kSingular = 1e-9;    // a column without a larger entry depends on the others
-constexpr double kPivotChoice = 0.1;  // pivots this close to the largest are as good
+constexpr double kPivotChoice = 0.1;  // pivots this close to the largest are as stable
 
 }  // namespace
 
+// The factors. Pivot k has a row and a position (a column of B). L_k is the unit vector of the row plus `lower`, whose
+// rows become pivots later, so L is unit lower triangular in the order of pivots. The column of B at the position is
+// the sum over earlier pivots p of upper[p] L_p, plus value L_k, so U is upper triangular with the values on its
+// diagonal. Rows are never permuted in memory: `lower` names rows of B, `upper` numbers of pivots.
+//
+// Forward elimination, L y = work. Left-looking: a new column is reduced by all earlier pivots, in their order, and
+// only then gets a pivot of its own. With `upper` (while factorising) y moves out of work into the column of U, so that
+// work keeps the rows without a pivot; without it (in a solve) y stays at the pivot rows. Zero entries cost nothing,
+// which makes it sparse.
 void BasisFactor::eliminate(std::vector<double>& work, std::size_t pivots, Column* upper) const {
   for (std::size_t p = 0; p < pivots; ++p) {
     const Pivot& pivot = pivots_[p];
@@ -39,6 +48,7 @@ std::vector<BasisFactor::Dependent> BasisFactor::factorise(const std::vector<con
   }
   std::vector<int> order(count);
   std::iota(order.begin(), order.end(), 0);
+  // Columns with few entries first: slacks and other singletons make pivots without fill-in.
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return columns[static_cast<std::size_t>(a)]->size() < columns[static_cast<std::size_t>(b)]->size();
   });
@@ -52,6 +62,10 @@ std::vector<BasisFactor::Dependent> BasisFactor::factorise(const std::vector<con
     Pivot pivot;
     pivot.position = position;
     eliminate(work_, pivots_.size(), &pivot.upper);
+    // Threshold pivoting: stability asks for a large entry, sparsity for a row with few. Any entry of at least a tenth
+    // of the largest bounds the multipliers in L by 10; of those the row with fewest entries of B is taken, ties to the
+    // lower row. Without an entry of kSingular the column is a combination of earlier ones up to rounding. It is
+    // dropped, and at the end paired with a row that has no pivot: a unit column there makes the matrix regular.
     double largest = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (!is_pivot[i]) largest = std::max(largest, std::abs(work_[i]));
@@ -86,6 +100,8 @@ std::vector<BasisFactor::Dependent> BasisFactor::factorise(const std::vector<con
   return result;
 }
 
+// B = (L U) E_1 ... E_m with one E per exchange, so B x = a is solved by L, then U from the last pivot back, then the
+// inverse of each E in order. The result moves from rows to positions.
 void BasisFactor::solve(std::vector<double>& vector) const {
   eliminate(vector, pivots_.size(), nullptr);
   work_.assign(vector.size(), 0);
@@ -100,6 +116,8 @@ void BasisFactor::solve(std::vector<double>& vector) const {
     }
   }
   vector.swap(work_);
+  // E is the identity with column `position` replaced by the direction d: x_p = v_p / d_p, and every other x_i = v_i -
+  // d_i x_p.
   for (const Eta& eta : etas_) {
     double& value = vector[static_cast<std::size_t>(eta.position)];
     if (value == 0) continue;
@@ -108,6 +126,7 @@ void BasisFactor::solve(std::vector<double>& vector) const {
   }
 }
 
+// The transposed solve takes the same factors in reverse order: E_m ... E_1, then U^T, then L^T.
 void BasisFactor::solve_transposed(std::vector<double>& vector) const {
   for (std::size_t e = etas_.size(); e-- > 0;) {
     const Eta& eta = etas_[e];
@@ -130,6 +149,9 @@ void BasisFactor::solve_transposed(std::vector<double>& vector) const {
   }
 }
 
+// Product form of the inverse: with d = B^-1 a, the basis with a at `position` is B E, where E is the identity with
+// column `position` replaced by d. L and U stay as they are. Each E adds work to every solve and error to every result,
+// so the simplex method factorises again after some exchanges.
 void BasisFactor::exchange(int position, const std::vector<double>& direction) {
   Eta& eta = etas_.emplace_back();
   eta.position = position;

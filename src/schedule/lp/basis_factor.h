@@ -2,7 +2,7 @@
 // A square sparse matrix B as L U, with columns exchanged one at a time since then (product form).
 //
 // Left-looking elimination, sparse columns first; of the rows whose entry is within a factor of ten of the largest, the
-// one with fewest entries is the pivot. O(m^2) plus what fills in; a solve is linear in the entries of the factors.
+// one with fewest entries is the pivot. O(m^2) plus fill-in; a solve is linear in the entries of the factors.
 
 #include <span>
 #include <vector>
@@ -21,8 +21,8 @@ class BasisFactor {
     int row = 0;
   };
 
-  // Factorises the matrix with these columns. If there are dependent ones, the factors are of no use: the caller puts
-  // the unit column of the row there and factorises again.
+  // Factorises the matrix with these columns. If there are dependent ones, the factors are useless: the caller puts the
+  // unit column of the row there and factorises again.
   std::vector<Dependent> factorise(const std::vector<const Column*>& columns);
 
   // Solves B x = a. `vector` has a by row before, x by position after.

@@ -12,9 +12,14 @@ namespace {
 
 constexpr int kStepsMax = 100;
 constexpr double kPrecision = 1e-7;  // of rows, reduced costs and the gap
-constexpr double kBackOff = 0.995;   // of the way to the nearest bound
+constexpr double kBackOff = 0.995;   // of the distance to the nearest bound
 constexpr int kRefinements = 3;      // of each solution
 
+// Primal: min c x, A x + w = right, x, w >= 0 (rows with a lower bound are negated). Dual: max -right l with A^T l + c
+// = z, l, z >= 0. A point is optimal if both hold and every product x_j z_j and w_i l_i is 0. The central path is the
+// set of points at which all products have one common value, the mean; following it to 0 leads to the analytic centre
+// of the optimal points. Invariant: x, z, w and l are above 0. The equations need not hold before the end (infeasible
+// start): a step of length a leaves 1 - a of their residuals.
 class Interior {
  public:
   explicit Interior(const LinearProgram& program)
@@ -63,6 +68,8 @@ class Interior {
 
   double sign(const LpEntry& entry) const { return sign_[static_cast<std::size_t>(entry.row)]; }
 
+  // Any positive point serves. At all ones the products are equal, and coefficients are within a few powers of ten of
+  // 1.
   void start() {
     x_.assign(columns_, 1);
     z_.assign(columns_, 1);
@@ -70,7 +77,8 @@ class Interior {
     l_.assign(rows_, 1);
   }
 
-  // How far the point is from being one, and from being best.
+  // Residuals of the equations, and the gap. The gap takes the mean into account as well, because near infeasible
+  // points primal and dual values may agree by chance.
   void measure() {
     row_rest_ = right_;
     double right_max = 1, cost_max = 1, primal = 0, dual = 0;
@@ -106,6 +114,10 @@ class Interior {
     return most;
   }
 
+  // One step. The predictor (affine) direction aims at products of 0. How far it gets shows how well the linearisation
+  // holds: if it reaches a small mean (`ahead`), little centring is needed, and the cube makes that decision sharp
+  // (Mehrotra). The corrector then aims at the common value `centre` and subtracts dx dz and dw dl, the second-order
+  // error of the predictor. Both use one factorisation.
   void step() {
     Vector& values = values_;
     values.resize(entries_.size());
@@ -128,6 +140,8 @@ class Interior {
     for (std::size_t j = 0; j < columns_; ++j) column_aim[j] = centre - x_[j] * z_[j] - dx_[j] * dz_[j];
     for (std::size_t i = 0; i < rows_; ++i) row_aim[i] = centre - w_[i] * l_[i] - dw_[i] * dl_[i];
     direction(column_aim, row_aim);
+    // All four vectors take one length, so that the residuals of primal and dual shrink by the same factor. kBackOff
+    // keeps every value above 0.
     const double length = std::min(1.0, kBackOff * std::min(reach(x_, dx_, w_, dw_), reach(z_, dz_, l_, dl_)));
     move(x_, dx_, length);
     move(w_, dw_, length);
@@ -135,6 +149,8 @@ class Interior {
     move(l_, dl_, length);
   }
 
+  // Newton's equations. dz and dw are eliminated by z dx + x dz = column_aim and l dw + w dl = row_aim, which leaves
+  // the quasi-definite system of the header: positive diagonal z/x, negative diagonal -w/l.
   void direction(const Vector& column_aim, const Vector& row_aim) {
     Vector right(columns_ + rows_);
     for (std::size_t j = 0; j < columns_; ++j) right[j] = -cost_rest_[j] + column_aim[j] / x_[j];
@@ -148,6 +164,8 @@ class Interior {
     for (std::size_t i = 0; i < rows_; ++i) dw_[i] = (row_aim[i] - w_[i] * dl_[i]) / l_[i];
   }
 
+  // Iterative refinement: near the end z/x and w/l differ by many powers of ten, and small pivots were replaced, so
+  // each solution is corrected by its own residual.
   Vector solved(const Vector& right) const {
     Vector answer(right.size(), 0), rest = right;
     for (int round = 0; round <= kRefinements; ++round) {
@@ -163,7 +181,8 @@ class Interior {
     return answer;
   }
 
-  // The longest step, at most a whole one and a bit, that keeps both above 0.
+  // The longest step, at most 1 / kBackOff so that kBackOff of it is at most a whole step, that keeps both at or above
+  // 0.
   static double reach(const Vector& a, const Vector& da, const Vector& b, const Vector& db) {
     double length = 1 / kBackOff;
     for (std::size_t i = 0; i < a.size(); ++i) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kFeasible = 1e-9;  // how far outside its bounds a variable may be, for bounds around 1
 constexpr double kOptimal = 1e-9;   // reduced costs closer to 0 are 0
-constexpr double kPivotMin = 1e-9;  // smaller ones are rounding
+constexpr double kPivotMin = 1e-9;  // smaller pivots are rounding
 constexpr int kExchangesMax = 64;   // before the basis is factorised anew
 constexpr int kIdleMax = 200;       // steps without progress before Bland's rule, and as many more as there are rows
 
@@ -20,6 +20,10 @@ double slack_of(double bound) {
   return kFeasible * (1 + std::abs(bound));
 }
 
+// Variables are the columns, then a slack per row with the column -e_i, so that every row is an equation with right
+// side 0. Invariants between steps: a variable that is not basic has exactly the value of its place (a bound, or 0 if
+// it is free); the basic ones solve B x_B = -(sum of the others) up to rounding; factor_ is that of basis_. Feasibility
+// is not an invariant: it is the goal of the first phase, and is judged anew at every step.
 class Simplex {
  public:
   Simplex(const LinearProgram& program, const LpOptions& options)
@@ -41,7 +45,7 @@ class Simplex {
     for (; steps_ < options_.steps_max; ++steps_) {
       const Step step = next();
       if (step.entering < 0) {
-        // What looks like the end must look so with fresh factors too.
+        // Values and prices drift with every exchange, so an end is accepted only with fresh factors and values.
         if (!is_fresh_) {
           refresh();
           continue;
@@ -67,7 +71,7 @@ class Simplex {
     int entering = -1;
     double sign = 1;                 // +1: it grows
     double length = 0;               // by how much; infinite: nothing stops it
-    int leaving = -1;                // a position of the basis; -1: it goes to its own other bound
+    int leaving = -1;                // a position of the basis; -1: it moves to its own other bound
     LpPlace side = LpPlace::kLower;  // where the leaving one stays
   };
 
@@ -104,7 +108,9 @@ class Simplex {
     values_[j] = place == LpPlace::kLower ? bounds(j).lower : place == LpPlace::kUpper ? bounds(j).upper : 0;
   }
 
-  // Factorises the basis and computes the basic variables from the others.
+  // Factorises the basis and computes the basic variables from the others. If the basis is singular (a warm start, or
+  // rounding), slacks replace the dependent columns, which always gives a regular one; the replaced variables go to a
+  // bound.
   void refresh() {
     while (true) {
       std::vector<const BasisFactor::Column*> columns;
@@ -137,7 +143,10 @@ class Simplex {
     return values_[j] > b.upper + slack_of(b.upper) ? 1 : 0;
   }
 
-  // Prices of the rows, for the sum of what is outside its bounds or, if nothing is, for the cost.
+  // Prices of the rows. While a basic variable is outside its bounds (first phase), the objective is the sum of the
+  // distances, whose gradient is -1 or +1 for those variables. It changes when a variable comes inside, so it is
+  // computed anew at every step. When none is outside, it is the cost. No weight combines the two, so neither can spoil
+  // the other.
   void price() {
     prices_.assign(rows_, 0);
     is_feasible_ = true;
@@ -160,6 +169,9 @@ class Simplex {
 
   bool is_bland() const { return idle_ > kIdleMax + static_cast<int>(rows_); }
 
+  // The entering variable: a reduced cost d says by how much the objective changes per unit. Dantzig's rule takes the
+  // largest |d|, here over the length of the column, so that the scale of a column does not decide. Under Bland's rule
+  // the first candidate is taken.
   Step next() {
     price();
     Step step;
@@ -182,12 +194,13 @@ class Simplex {
     return step;
   }
 
-  // How far basic variable i lets the entering one go if it may pass its bound by `slack` of it. Infinite: all the way.
+  // How far basic variable i lets the entering one move if it may pass its bound by its tolerance. Infinite: without
+  // limit.
   double room(std::size_t i, double rate, bool with_slack, LpPlace& side) const {
     const std::size_t j = basis_[i];
     const LpBounds& b = bounds(j);
     const int outside = is_feasible_ ? 0 : side_of(j);
-    // One outside stops where it comes in, and not at all on its way out.
+    // A variable outside its bounds stops at the bound where it comes in, and has no limit on its way out.
     double bound = rate > 0 ? b.upper : b.lower;
     side = rate > 0 ? LpPlace::kUpper : LpPlace::kLower;
     if (outside != 0) {
@@ -200,6 +213,11 @@ class Simplex {
     return std::max(0.0, ((bound - values_[j]) / rate) + slack / std::abs(rate));
   }
 
+  // The ratio test in two passes (Harris). The first finds the longest step with every bound widened by its tolerance;
+  // the second takes, among the variables that reach their true bound within that step, the one with the largest pivot.
+  // So ties and near ties are decided for numerical stability, and a variable passes its bound at most by the
+  // tolerance. Under Bland's rule the bounds are exact and the lowest index leaves: that rule excludes cycles, and
+  // needs both.
   void find_length(Step& step) {
     const auto entering = static_cast<std::size_t>(step.entering);
     direction_.assign(rows_, 0);
@@ -227,6 +245,7 @@ class Simplex {
       step.length = length;
       step.side = side;
     }
+    // A variable that reaches its own other bound first changes its place without a change of the basis.
     const double own = bounds(entering).upper - bounds(entering).lower;
     if (own <= step.length) {
       step.length = own;
@@ -234,6 +253,8 @@ class Simplex {
     }
   }
 
+  // A step of length 0 (a degenerate vertex) changes the basis but not the point. Only a series of such steps can
+  // cycle; idle_ counts them and switches to Bland's rule until the point moves.
   void take(const Step& step) {
     const auto entering = static_cast<std::size_t>(step.entering);
     idle_ = step.length > kFeasible ? 0 : idle_ + 1;
@@ -284,7 +305,7 @@ class Simplex {
   std::vector<double> prices_;     // by row
   std::vector<double> direction_;  // by position, of the entering variable
   bool is_feasible_ = false;
-  bool is_fresh_ = false;  // nothing was exchanged since the last factorisation
+  bool is_fresh_ = false;  // nothing has moved since the last factorisation
   int steps_ = 0;
   int idle_ = 0;
 };

@@ -8,7 +8,7 @@
 //    0, the program is infeasible. Then minimise the cost.
 // 3. The variable with the best reduced cost for its length enters (Dantzig's rule, columns scaled to length 1). How
 //    far it moves is decided with a small tolerance, so that a pivot of good size can be taken (Harris); a variable
-//    that reaches its own other bound first only changes sides. Nothing stops it: the program is unbounded.
+//    that reaches its own other bound first only changes sides. If nothing stops it, the program is unbounded.
 // 4. After many steps without progress, Bland's rule is followed until there is some, so that it cannot cycle.
 // Ties: the lower index. A basis is factorised anew after every 64 exchanges.
 // Sources: Dantzig (1963); Harris (1973); Bland (1977); Maros, "Computational Techniques of the Simplex Method" (2003).
@@ -40,7 +40,7 @@ struct LpSolution {
   double objective = 0;
   std::vector<double> columns{};  // x
   std::vector<double> rows{};     // A x
-  std::vector<double> prices{};   // of rows: what the objective grows by for each unit their bound is raised
+  std::vector<double> prices{};   // of rows: change of the objective per unit by which their bound is raised
   std::vector<LpPlace> places{};  // of columns, then of rows
   int steps = 0;
 };

@@ -92,8 +92,8 @@ double distance(double value, const LpBounds& bounds) {
   return std::max({0.0, bounds.lower - value, value - bounds.upper});
 }
 
-// An answer carries its own proof: a point inside all bounds, and prices that nobody can beat. A multiplier that is not
-// 0 says that its variable is at the bound of that side.
+// An answer carries its own proof: a point inside all bounds, and prices that prove that no point is better. A
+// multiplier that is not 0 says that its variable is at the bound of that side.
 void expect_proven(const LinearProgram& program, const LpSolution& solution) {
   const auto check = [](double value, double multiplier, const LpBounds& bounds) {
     EXPECT_LE(distance(value, bounds), kClose);

@@ -7,6 +7,8 @@ namespace orrery::schedule {
 
 namespace {
 
+// A pivot of the wrong sign or closer to 0 is rounding, because a quasi-definite matrix has none; it is replaced by
+// this value with the right sign. Iterative refinement (interior.cpp) repairs the error.
 constexpr double kPivotMin = 1e-8;
 
 }  // namespace
@@ -27,7 +29,10 @@ SparseLdl::SparseLdl(int size, int positive, const std::vector<Entry>& entries) 
       columns_[static_cast<std::size_t>(std::max(a, b))].emplace_back(std::min(a, b), static_cast<int>(e));
     }
   }
-  // The parent of a column is the first row below the diagonal in L.
+  // The elimination tree: the parent of column i is the first row below the diagonal in column i of L. It bounds the
+  // fill-in: row k of L has its entries on the paths from the columns with an entry A_ik up to k, so factorise() finds
+  // the pattern of a row by walking the tree. `ancestor` skips the parts of paths that were walked before (Liu, 1990);
+  // it changes the speed, not the tree.
   parent_.assign(static_cast<std::size_t>(size), -1);
   std::vector<int> ancestor(static_cast<std::size_t>(size), -1);
   for (int k = 0; k < size; ++k) {
@@ -42,6 +47,9 @@ SparseLdl::SparseLdl(int size, int positive, const std::vector<Entry>& entries) 
   }
 }
 
+// Minimum degree: eliminating a row joins all its neighbours, which is the fill-in, so the row with fewest neighbours
+// goes next. The sets hold the graph of what is left after each step. Ties: the lower row, so that the order is
+// deterministic. A quasi-definite matrix has factors in every order, so values need not be known here.
 void SparseLdl::order(int size, const std::vector<Entry>& entries) {
   std::vector<std::set<int>> neighbours(static_cast<std::size_t>(size));
   for (const Entry& entry : entries) {
@@ -69,6 +77,8 @@ void SparseLdl::order(int size, const std::vector<Entry>& entries) {
   }
 }
 
+// Up-looking: row k of L is found from rows 0 to k - 1 by the triangular solve L D l = (column k of A above the
+// diagonal). Invariant: before step k, lower_ holds L without its rows from k on, and work is 0.
 void SparseLdl::factorise(const std::vector<double>& values) {
   const auto count = static_cast<std::size_t>(size_);
   lower_.assign(count, {});
@@ -88,6 +98,8 @@ void SparseLdl::factorise(const std::vector<double>& values) {
       }
       pattern.insert(pattern.end(), path.begin(), path.end());
     }
+    // Ascending places are a topological order of the tree: a column comes after all columns of the pattern that change
+    // it. work[i] is final when it is reached, and equals L_ki D_i.
     std::sort(pattern.begin(), pattern.end());
     double pivot = values[static_cast<std::size_t>(diagonal_[at])];
     for (const int i : pattern) {

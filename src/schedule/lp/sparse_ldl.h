@@ -1,8 +1,8 @@
 #pragma once
-// L D L^T of a sparse symmetric matrix whose pattern stays while its values change.
+// L D L^T of a sparse symmetric matrix with a fixed pattern and changing values.
 //
 // The matrix must be quasi-definite (positive definite on some of its rows, negative definite on the others), so that
-// any order of elimination works; rows with fewest neighbours go first. O(what fills in), up-looking (Davis, 2005).
+// any order of elimination works; rows with fewest neighbours go first. O(fill-in), up-looking (Davis, 2005).
 
 #include <vector>
 
@@ -30,7 +30,7 @@ class SparseLdl {
   std::vector<int> place_;                                  // of each row in the order of elimination
   std::vector<std::vector<std::pair<int, int>>> columns_;   // by place: rows above the diagonal, and index of the entry
   std::vector<int> diagonal_;                               // by place: index of the entry
-  std::vector<int> parent_;                                 // in the tree of eliminations
+  std::vector<int> parent_;                                 // in the elimination tree
   std::vector<std::vector<std::pair<int, double>>> lower_;  // columns of L below the diagonal
   std::vector<double> pivots_;
 };

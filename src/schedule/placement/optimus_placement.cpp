@@ -32,7 +32,7 @@ bool OptimusPlacement::place_evenly(std::size_t index, const PsJob& job, const P
   const int all = tasks.servers + tasks.workers;
   first_.clear();
   auto next = order_.begin();
-  // The share of the i-th of k servers when n tasks go round.
+  // The share of the i-th of k servers when n tasks are placed round-robin.
   const auto share = [](int n, int k, int i) { return n / k + (i < n % k ? 1 : 0); };
   for (int k = 1; k <= all && next != order_.end(); ++k, ++next) {
     first_.push_back(next->server);

@@ -3,10 +3,9 @@
 //
 // 1. Jobs by increasing number of tasks; servers by used CPU, the freest first.
 // 2. For k = 1, 2, …: parameter servers and workers go round-robin to the first k servers. The smallest k that fits
-// wins.
-// 3. If none does, tasks go wherever they fit, parameter servers and workers in turn; the job is kept if at least one
-// of
-//    each found a place, else it waits.
+//    wins.
+// 3. If none does, tasks go wherever they fit, parameter servers and workers in turn; the job runs if at least one
+//    of each is placed, else it waits.
 // Equal numbers of both on the fewest servers cross the network least. Ties: earlier job; lower server.
 
 #include <cstdint>
@@ -24,17 +23,17 @@ struct PsPlace {
 
 class OptimusPlacement {
  public:
-  // Servers with what they have of each resource.
+  // Servers with their capacity of each resource.
   explicit OptimusPlacement(std::vector<PsDemand> servers);
 
-  // Everybody from scratch. `tasks` by job; places_of() tells what became of them.
+  // Places all jobs from scratch. `tasks` by job; places_of() returns the places.
   void place_all(const std::vector<PsJob>& jobs, const std::vector<PsTasks>& tasks);
-  // Only these jobs; all others stay.
+  // Places only these jobs; all others stay.
   void place_again(const std::vector<PsJob>& jobs, const std::vector<PsTasks>& tasks,
                    const std::vector<std::size_t>& changed);
 
   const std::vector<PsPlace>& places_of(std::size_t job) const { return places_[job]; }
-  // No server holds more than it has.
+  // No server holds more than its capacity.
   bool is_sound() const;
 
  private:

@@ -81,7 +81,7 @@ std::int32_t FreeGpus::tightest(int gpus) const {
     where = b;
   }
   if (fewest > kLastBit) return -1;
-  // More than a block can tell apart: all are looked at.
+  // More than a block can distinguish: all are examined.
   if (fewest == kLastBit) return schedule::tightest(free_, gpus);
   const auto begin = free_.begin() + static_cast<std::ptrdiff_t>(where * kBlock);
   return static_cast<std::int32_t>(std::find(begin, free_.end(), fewest) - free_.begin());
@@ -195,7 +195,7 @@ class BestFitPlacer : public Placer {
   }
 
  private:
-  // Of the machines that are up and of a type the job runs on and may get: others it would wait for in vain.
+  // Only machines that are up and of a type the job runs on and may get: for others it would wait for ever.
   static int largest_for(const ClusterView& view, const FreeGpus& free, JobIndex job) {
     int largest = 0;
     for (const MachineView& machine : view.machines()) {
@@ -227,7 +227,7 @@ class RackPlacer : public Placer {
     const auto machines = view.machines();
     std::map<std::int32_t, int> racks;
     for (std::size_t m = 0; m < machines.size(); ++m) racks[machines[m].rack] += free.by_machine()[m];
-    // The fullest rack that has room; without one, the whole cluster.
+    // The fullest rack with enough free GPUs; without one, the whole cluster.
     std::int32_t rack = -1;
     int room = 0;
     for (const auto& entry : racks) {

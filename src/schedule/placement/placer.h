@@ -1,5 +1,5 @@
 #pragma once
-// Where the GPUs of a job come from. A policy decides who runs with how many GPUs; a placer finds them.
+// Where the GPUs of a job come from. A policy decides which job runs with how many GPUs; a placer finds them.
 //
 // A placer works on its own copy of what is free, so that several jobs can be placed before any decision is carried
 // out.
@@ -16,8 +16,8 @@ namespace orrery::schedule {
 
 // Free GPUs by machine; machines that are down have none.
 //
-// Of a large cluster, assign() looks again only at machines that have changed since the last time, and the machine with
-// the fewest GPUs that are enough is found by blocks: each knows which numbers of free GPUs its machines have.
+// Of a large cluster, assign() examines only machines that have changed since the last time. The machine with the
+// fewest GPUs that are enough is found by blocks: each knows which numbers of free GPUs its machines have.
 class FreeGpus {
  public:
   FreeGpus() = default;
@@ -31,7 +31,7 @@ class FreeGpus {
   std::span<const std::int32_t> by_machine() const { return free_; }
   // Only those of machines with this type of device.
   FreeGpus of_type(const ClusterView& view, std::int32_t device) const;
-  // Whether GPUs of this type are looked at, be they free or not.
+  // Whether GPUs of this type are considered, free or not.
   bool is_of(std::int32_t device) const { return device_ < 0 || device_ == device; }
   void take(const Allocation& allocation);
   void give(const Allocation& allocation);
@@ -45,7 +45,7 @@ class FreeGpus {
   int total_ = 0;
   std::int32_t device_ = -1;           // -1: of every type
   std::shared_ptr<const int> list_{};  // of MachineChanges, when it was assigned last
-  std::size_t seen_ = 0;               // so many of its changes
+  std::size_t seen_ = 0;               // this many of its changes
   std::vector<std::int32_t> own_{};    // machines of which GPUs were taken or given back since
   // By block of a large cluster: bit k, some machine has k free GPUs; the last bit, that many or more. 0: not known.
   mutable std::vector<std::uint64_t> blocks_{};
@@ -55,11 +55,11 @@ class Placer {
  public:
   virtual ~Placer() = default;
   virtual std::string_view name() const = 0;
-  // `gpus` of the free GPUs; nothing if this placer would rather wait. Never changes `free`.
+  // `gpus` of the free GPUs; no value if this placer prefers to wait. Never changes `free`.
   virtual std::optional<Allocation> place(const ClusterView& view, const FreeGpus& free, JobIndex job, int gpus) = 0;
 };
 
-// Takes `gpus` of the free GPUs by a placer that always succeeds. Precondition: so many are free.
+// Takes `gpus` of the free GPUs by a placer that always succeeds. Precondition: this many are free.
 Allocation take_gpus(Placer& placer, const ClusterView& view, FreeGpus& free, JobIndex job, int gpus);
 
 // Fills the machine with most free GPUs first, the lowest number on ties. Always succeeds if enough GPUs are free.
@@ -67,8 +67,8 @@ std::unique_ptr<Placer> make_most_free_placer();
 // As few machines as possible: the fullest machine the job fits on alone, else whole machines from the emptiest on and
 // the rest best fit. Always succeeds if enough GPUs are free.
 std::unique_ptr<Placer> make_consolidated_placer();
-// Only on one machine, the fullest that has room; else the job waits. A job larger than any machine that is up, of the
-// type that is looked at, takes whole empty ones, the largest first, and the rest of it fits best.
+// Only on one machine, the fullest with enough free GPUs; else the job waits. A job larger than any machine that is up,
+// of the considered type, takes whole empty ones, the largest first, and its rest goes where it fits best.
 std::unique_ptr<Placer> make_best_fit_placer();
 // Like consolidated, but prefers machines of one rack.
 std::unique_ptr<Placer> make_rack_placer();

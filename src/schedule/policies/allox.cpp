@@ -9,6 +9,10 @@ namespace orrery::schedule {
 
 namespace {
 
+// A flow of jobs into slots. Invariant between two calls of insert(): lists_ hold the optimal assignment of the
+// inserted jobs, each type sorted by decreasing runtime, and slot k of a type is the k-th run of `machines` jobs of its
+// list. A list that is sorted has the best order on its type, so only the distribution over types is searched; places
+// inside a type follow from the list.
 class AlloxSolver {
  public:
   explicit AlloxSolver(const BatchProblem& problem)
@@ -20,6 +24,10 @@ class AlloxSolver {
     nodes_.resize(types_);
   }
 
+  // One augmentation of successive shortest paths. The residual graph has a node for every slot; a label is the least
+  // change of the sum if one more job is in the slot. The new job's flow ends in a slot with a free place, which is the
+  // last one of a type. An optimal flow has no residual cycle of negative cost, so the labels are finite, and
+  // augmenting along a shortest path keeps the flow optimal.
   void insert(int job) {
     label(job);
     std::size_t best = 0;
@@ -46,7 +54,7 @@ class AlloxSolver {
   }
 
  private:
-  // A slot, with the cheapest way to bring one more job into it.
+  // A slot, with the cheapest chain that brings one more job into it.
   struct Node {
     double cost = 0;
     int from_type = -1;  // -1: the new job enters here
@@ -60,15 +68,16 @@ class AlloxSolver {
 
   bool improve(std::size_t type, int slot, const Node& by) {
     Node& node = nodes_[type][static_cast<std::size_t>(slot)];
-    // Differences of rounding must not look like a better way round a circle.
+    // Without a margin, rounding could make a cycle of cost 0 look like an improvement, and label() would not end.
     const double margin = std::isfinite(node.cost) ? 1e-12 * (1 + std::abs(node.cost)) : 0;
     if (!(by.cost < node.cost - margin)) return false;
     node = by;
     return true;
   }
 
-  // `job` comes to a type at its place in the order; `way.cost` is what the way here has cost. A place between two
-  // slots is the end of one and the beginning of the next.
+  // `job` enters a type at its place in the order; `way.cost` is the cost of the chain so far. A place between two
+  // slots is the end of one and the beginning of the next, so both are tried: the slot then passes its shortest or
+  // longest job on.
   bool enter(std::size_t type, int job, Node way) {
     if (!std::isfinite(runtime(type, job))) return false;
     const int place = longer_[type][static_cast<std::size_t>(job)], machines = problem_.machines[type];
@@ -83,7 +92,8 @@ class AlloxSolver {
     return better;
   }
 
-  // The cheapest way into every slot.
+  // The cheapest chain into every slot. Bellman-Ford: arcs inside a type are relaxed in two sweeps, which is enough
+  // because they connect neighbouring slots only; arcs between types are relaxed until nothing changes.
   void label(int job) {
     for (std::size_t t = 0; t < types_; ++t) {
       nodes_[t].assign(static_cast<std::size_t>(slot_of(t, lists_[t].size())) + 1, Node{kNoDeadline, -1, -1, -1});
@@ -97,7 +107,8 @@ class AlloxSolver {
     }
   }
 
-  // Within a type: to the slot behind, to the slot before.
+  // Arcs inside a type. Passing the shortest job of a slot to the slot behind adds its runtime once (k grows by 1);
+  // passing the longest to the slot before saves it once.
   void hand_on(std::size_t t) {
     const std::vector<int>& list = lists_[t];
     const auto machines = static_cast<std::size_t>(problem_.machines[t]);
@@ -114,6 +125,8 @@ class AlloxSolver {
     }
   }
 
+  // Arcs between types: any job may leave its slot for its place on another type. Its slot then has an extra job and
+  // one less, so its label without the job's own cost is the cost so far.
   bool change_type(std::size_t t) {
     bool changed = false;
     const std::vector<int>& list = lists_[t];
@@ -131,7 +144,8 @@ class AlloxSolver {
   }
 
   void augment(int job, std::size_t type) {
-    // From the end of the chain back to the new job; each move is made once all are known.
+    // From the end of the chain back to the new job. Moves inside a type need no action, because the sorted lists imply
+    // them. All moves are found before any is made, because the labels refer to the lists as they are.
     struct Move {
       int job;
       std::size_t from, to;
@@ -140,6 +154,7 @@ class AlloxSolver {
     std::size_t at = type;
     int slot = static_cast<int>(nodes_[type].size()) - 1;
     for (std::size_t steps = 0;; ++steps) {
+      // A shortest path visits a slot at most once; the check guards against a cycle by rounding.
       ORRERY_CHECK(steps < 4 * problem_.jobs.size() + 64);
       const Node& node = nodes_[at][static_cast<std::size_t>(slot)];
       if (node.from_type < 0) break;
@@ -167,7 +182,7 @@ class AlloxSolver {
     count(t, job, -1);
   }
 
-  // A job of this runtime came to the type or left it: everybody's place there changes.
+  // A job of this runtime came to the type or left it: the places of all shorter jobs there change.
   void count(std::size_t t, int job, int change) {
     const double added = runtime(t, job);
     const double* const runtimes = runtimes_[t].data();
@@ -180,7 +195,7 @@ class AlloxSolver {
   std::vector<std::vector<int>> lists_;        // by type, longest first
   std::vector<std::vector<int>> longer_;       // by type and job: how many on the type are longer
   std::vector<std::vector<double>> runtimes_;  // by type and job
-  std::vector<std::vector<Node>> nodes_;       // by type and slot; the last slot has room
+  std::vector<std::vector<Node>> nodes_;       // by type and slot; the last slot has a free place
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// A batch of jobs that are all there, each on one machine from start to end: the world of AlloX and Hydra.
+// A batch of jobs that all exist at the start, each on one machine from start to end: the model of AlloX and Hydra.
 
 #include <limits>
 #include <span>
@@ -32,8 +32,8 @@ struct BatchPlace {
 struct BatchPlan {
   std::vector<BatchPlace> places;  // by job
   double total_s = 0;              // sum of completion times
-  double overrun_s = 0;            // sum of what jobs end after their deadline
-  int late = 0;                    // jobs that do
+  double overrun_s = 0;            // sum of the overruns of deadlines
+  int late = 0;                    // jobs that miss their deadlines
 };
 
 // Machines of every type, at least one job, and every runtime above 0, on at least one type finite.

@@ -17,7 +17,7 @@ class Promises {
 
   int free_now() const { return gpus_ - segments_.front().used; }
 
-  // When a job would end that gets min(k, what is free); infinite: not before `deadline`.
+  // The end of a job that gets min(k, what is free); infinite: not before `deadline`.
   template <typename StepTime>
   double end_with(int k, double steps, double deadline_s, const StepTime& step_s) const {
     for (std::size_t i = 0; i < segments_.size() && steps > 0; ++i) {
@@ -143,7 +143,7 @@ class ElasticFlow : public Policy {
     const auto satisfied = [](const std::vector<Share>& shares) {
       return std::count_if(shares.begin(), shares.end(), [](const Share& share) { return share.in_time; });
     };
-    // Somebody who cannot be satisfied any more does not keep others out.
+    // A job that cannot be satisfied any more does not keep others out.
     return satisfied(shares_of(view, with, view.gpus())) == satisfied(shares_of(view, admitted_, view.gpus())) + 1;
   }
 

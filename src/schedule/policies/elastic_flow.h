@@ -1,15 +1,14 @@
 #pragma once
-// ElasticFlow (ASPLOS'23): elastic jobs with deadlines; whoever is admitted keeps its deadline.
+// ElasticFlow (ASPLOS'23): elastic jobs with deadlines; admitted jobs keep theirs.
 //
 // Assumes: elastic jobs (from one GPU up); predicted work; how jobs scale is known; one type of GPU.
 // 1. Minimum satisfactory share. In order of deadlines, an admitted job gets the fewest GPUs k with which it ends in
 //    time: at any time min(k, what earlier deadlines leave), from now to its end.
-// 2. Admission. A job with a deadline is admitted when it comes if with it everybody admitted still gets such a share;
-//    otherwise, and without a deadline, it is a best-effort job. (The paper turns it away; here nobody is lost.)
-// 3. Everybody admitted gets its share for now. What is left goes to best-effort jobs, one GPU each, the shortest
-// first;
-//    then a running job keeps what it holds beyond that as far as it lasts; then, one by one, GPUs go where they save
-//    most time, to jobs that wait or would have at least `slack` times what they hold.
+// 2. Admission. A job with a deadline is admitted on arrival if with it every admitted job still gets such a share;
+//    otherwise, and without a deadline, it is a best-effort job. (The paper rejects it; here no job is lost.)
+// 3. Every admitted job gets its share for now. What is left goes to best-effort jobs, one GPU each, the shortest
+//    first; then a running job keeps what it holds beyond that as far as it lasts; then, one by one, GPUs go where they
+//    save most time, to jobs that wait or would have at least `slack` times what they hold.
 // Admitted jobs that can no longer end in time (predictions were wrong, machines failed) get all they can use after the
 // others. Jobs that must not be suspended yet keep their GPUs. Ties: earlier submission.
 // O(jobs x segments x log GPUs) per event, segments being at most the admitted jobs.

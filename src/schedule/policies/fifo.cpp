@@ -14,7 +14,7 @@ class Fifo : public Policy {
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     for (const JobIndex job : event.withdrawn) std::erase(queue_, job);
-    // Those that lost their GPUs were before everybody who waits.
+    // Jobs that lost their GPUs were before all waiting ones.
     queue_.insert(queue_.begin(), event.evicted.begin(), event.evicted.end());
     queue_.insert(queue_.end(), event.arrived.begin(), event.arrived.end());
     if (queue_.empty() || view.facts(queue_.front()).gpus > view.free_gpus()) return;

@@ -91,7 +91,7 @@ class Flow : public Policy {
     kinds_.erase(job);
   }
 
-  // Who is looked at: the shortest, and all that run.
+  // The jobs that are considered: the shortest, and all that run.
   void look(const ClusterView& view) {
     order_.clear();
     for (const JobIndex job : active_) order_.push_back({model_.steps_left(job) * model_.step_s(job, 1), job});
@@ -109,7 +109,7 @@ class Flow : public Policy {
     }
     if (!may_share_) return;
     for (std::size_t j = 0; j < jobs_.size(); ++j) place_.emplace(jobs_[j].job, j);
-    // Somebody who must stay beside another needs it there, with the GPUs it has.
+    // A job that must stay beside another needs it there, with the GPUs it has.
     for (const FlowJob& job : jobs_) {
       if (!job.fixed || job.beside == kNoJob) continue;
       FlowJob& host = jobs_[place_.at(job.beside)];
@@ -152,7 +152,7 @@ class Flow : public Policy {
 
   void grant() {
     int gpus = gpus_;
-    double high = 0;  // nobody wants anything at this price
+    double high = 0;  // no job wants anything at this price
     for (FlowJob& job : jobs_) {
       if (job.fixed) gpus -= job.granted = job.held;
       high = std::max(high, 3 * job.value * job.speedup->at(1));
@@ -176,7 +176,7 @@ class Flow : public Policy {
     fill(gpus);
   }
 
-  // GPUs that all want together at a price; each is granted what it wants.
+  // GPUs that all jobs want together at a price; each is granted what it wants.
   int demand(double price) {
     int sum = 0;
     for (FlowJob& job : jobs_) {
@@ -205,7 +205,7 @@ class Flow : public Policy {
     }
   }
 
-  // Jobs without GPUs share those of others; hosts_ says whose.
+  // Jobs without GPUs share those of others; hosts_ holds the hosts.
   void share() {
     hosts_.assign(jobs_.size(), -1);
     if (!may_share_) return;
@@ -221,7 +221,7 @@ class Flow : public Policy {
     hosts_ = share_gpus(jobs, table_);
   }
 
-  // Whether it goes on beside the one whose GPUs it shares, which then keeps them.
+  // Whether it continues beside the job whose GPUs it shares, which then keeps them.
   bool stays(std::size_t place) const {
     if (hosts_[place] < 0) return false;
     const FlowJob& host = jobs_[static_cast<std::size_t>(hosts_[place])];
@@ -263,14 +263,14 @@ class Flow : public Policy {
   std::vector<JobIndex> active_;
   int gpus_ = 0;
   std::vector<std::pair<double, JobIndex>> order_;   // time on one GPU; the first valued_ in order
-  std::size_t valued_ = 0;                           // so many of the first of them have a value
+  std::size_t valued_ = 0;                           // this many of the first of them have a value
   std::vector<FlowJob> jobs_;                        // these, then others that run
   std::unordered_map<JobIndex, std::size_t> place_;  // of a job in them
-  std::vector<int> hosts_;                           // whose GPUs each of them shares, by place; -1: nobody's
-  std::unordered_map<JobIndex, Speedup> speedups_;   // of those who are there, for gpus_
+  std::vector<int> hosts_;                           // the job whose GPUs each of them shares, by place; -1: none
+  std::unordered_map<JobIndex, Speedup> speedups_;   // of the jobs that are there, for gpus_
   std::unordered_map<JobIndex, InterleavingTable::Kind> kinds_;
   InterleavingTable table_;
-  bool may_share_ = false;  // somebody has been there whose GPU rests at times
+  bool may_share_ = false;  // a job has been there whose GPU is idle at times
 };
 
 }  // namespace

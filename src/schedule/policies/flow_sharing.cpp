@@ -45,7 +45,7 @@ class Sharing {
   }
 
  private:
-  // Of a job on so many GPUs, times its iteration alone.
+  // Of a job on this many GPUs, times its iteration alone.
   double worth_s(const SharingJob& job, int gpus) const {
     return job.value * job.speedup->at(gpus) * table_.stages(job.kind).iteration_s;
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Who shares GPUs under flow: when GPUs are granted, jobs that got none join those where all together are worth most.
+// Which jobs share GPUs under flow: when GPUs are granted, jobs that got none join those where all together are worth
+// most.
 //
 // Assumes: stages of jobs take turns (interleaving_table.h); what is left of a job's speed in a group does not depend
 // on the number of GPUs.
@@ -26,10 +27,10 @@ struct SharingJob {
   InterleavingTable::Kind kind = 0;
   int gpus = 0;            // granted; 0: none
   int beside = -1;         // the host, by its place, whose GPUs it shares now and which keeps them; -1: none
-  bool must_stay = false;  // there
+  bool must_stay = false;  // at its host
 };
 
-// For each job the place of the one whose GPUs it is to share; -1: nobody's.
+// For each job the place of the one whose GPUs it is to share; -1: none.
 std::vector<int> share_gpus(std::span<const SharingJob> jobs, InterleavingTable& table);
 
 }  // namespace orrery::schedule

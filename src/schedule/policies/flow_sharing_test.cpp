@@ -1,4 +1,4 @@
-// Who joins whom under flow.
+// Which jobs share GPUs under flow.
 
 #include "schedule/policies/flow_sharing.h"
 
@@ -45,8 +45,8 @@ TEST_F(FlowSharing, NotOnMoreGpusThanItCanUse) {
   EXPECT_EQ(share_gpus(jobs, table_)[1], -1);
 }
 
-// Who must stay does, whatever it is worth, and before others take the place.
-TEST_F(FlowSharing, WhoMustStayStays) {
+// A job that must stay does, whatever it is worth, and before others take the place.
+TEST_F(FlowSharing, AJobThatMustStayStays) {
   SharingJob stays = job(0, 1, 0, 0);
   stays.beside = 0;
   stays.must_stay = true;

@@ -80,7 +80,7 @@ class Gandiva : public Policy {
     return !view_->is_typed() || view_->speed_on(job, servers_.at(server).type) > 0;
   }
 
-  // On the fastest type that has room; -1 without any.
+  // On the fastest type with enough free GPUs; -1 without any.
   std::int32_t with_room(JobIndex job) const {
     for (const std::int32_t type : types_of(job)) {
       if (const std::int32_t server = servers_.with_room(gpus(job), type); server >= 0) return server;
@@ -111,7 +111,7 @@ class Gandiva : public Policy {
     return {};
   }
 
-  // Where a job belongs from now on; it starts with fill() or its turn.
+  // Assigns a job to servers from now on; it starts with fill() or at its turn.
   void come(JobIndex job) {
     const int wanted = gpus(job);
     if (is_large(job)) {
@@ -205,8 +205,8 @@ class Gandiva : public Policy {
     out_->push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kTimeSlice, ran}});
   }
 
-  // Starts jobs of a server that wait and fit, without disturbing anybody. A job whose turn has just ended is passed
-  // over, which leaves the server to be looked at again.
+  // Starts jobs of a server that wait and fit, without disturbing others. A job whose turn has just ended is skipped,
+  // which leaves the server to be checked again.
   void fill(std::int32_t s) {
     GandivaServer& server = servers_.at(s);
     if (!server.changed || !server.up) return;
@@ -214,7 +214,7 @@ class Gandiva : public Policy {
     if (server.large != kNoJob) fill_large(server.large);
     if (server.large != kNoJob && entry(server.large).runs) return;
     server.changed = server.large != kNoJob && entry(server.large).changed == call_;
-    // Starting takes a job out of the ring, so its place is looked at again.
+    // Starting takes a job out of the ring, so its place is checked again.
     for (std::size_t i = 0; i < server.ring.size() && free_.on(s) > 0;) {
       const JobIndex job = server.ring[i];
       const bool passed_over = entry(job).changed == call_;
@@ -227,7 +227,7 @@ class Gandiva : public Policy {
     }
   }
 
-  // A large job runs when all its servers are free, which slice() sees to.
+  // A large job runs when all its servers are free, which slice() arranges.
   void fill_large(JobIndex job) {
     Entry& e = entry(job);
     if (e.runs || e.changed == call_) return;
@@ -307,7 +307,7 @@ class Gandiva : public Policy {
       room -= gpus(job);
       chosen_.push_back(job);
     }
-    // What is left over goes to those that ran, in turn.
+    // GPUs left over go to the jobs that ran, in turn.
     for (const JobIndex job : server.running) {
       if (gpus(job) > room || is_guest(job) || is_in(kept_, job)) continue;
       room -= gpus(job);
@@ -320,7 +320,7 @@ class Gandiva : public Policy {
     for (const JobIndex job : chosen_) {
       start(job, {{s, gpus(job)}}, {Why::kNextInOrder, to_seconds(view_->facts(job).submit_ns)});
     }
-    // Those that stay go behind those that start, so that everybody's turn ends.
+    // Jobs that stay go behind those that start, so that every job's turn ends.
     for (const JobIndex job : kept_) {
       std::erase(server.running, job);
       server.running.push_back(job);
@@ -331,7 +331,7 @@ class Gandiva : public Policy {
     return std::find(jobs.begin(), jobs.end(), job) != jobs.end();
   }
 
-  // Its rate, of what it would be alone on this type of device.
+  // Its rate, relative to its rate alone on this type of device.
   double rate_alone_share(JobIndex job) const {
     const JobProgress& progress = view_->progress(job);
     const auto machine = static_cast<std::size_t>(progress.allocation.front().machine);
@@ -366,7 +366,7 @@ class Gandiva : public Policy {
       return entry(job).changed != call_ && view_->progress(job).partner == kNoJob &&
              view_->facts(job).gpu_memory_share < 1 && view_->executed_ns(job) >= quantum_ns_;
     };
-    // Without a host nobody needs to look through those that wait.
+    // Without a host there is no need to go through the waiting jobs.
     if (std::none_of(server.running.begin(), server.running.end(), may_host)) return;
     const JobIndex guest = least_used(server.ring, [&](JobIndex job) {
       return !entry(job).unpackable && entry(job).changed != call_ && view_->executed_ns(job) >= quantum_ns_;
@@ -470,8 +470,8 @@ class Gandiva : public Policy {
     return target;
   }
 
-  // Whoever waits on a server that is up has its turn at the end of a slice, so slices go on while anybody does. The
-  // load of a server does not tell: a job that has just lost its turn waits also where the others have left.
+  // A job that waits on a server that is up has its turn at the end of a slice, so slices continue while any job waits.
+  // The load of a server does not show this: a job that has just lost its turn waits also where the others have left.
   bool needs_slices(const GandivaServer& server) {
     if (!server.up) return false;
     const bool large_waits = server.large != kNoJob && !entry(server.large).runs;

@@ -19,7 +19,7 @@ double GandivaServers::load_share(std::int32_t server) const {
   return static_cast<double>(s.load + (s.large != kNoJob ? s.gpus : 0)) / std::max(1, s.gpus);
 }
 
-// Of all, whether up or not: what is down comes back.
+// Of all servers, up or down: a server that is down comes back.
 int GandivaServers::largest(std::int32_t type) const {
   int most = 0;
   for (const GandivaServer& server : servers_) {
@@ -33,7 +33,7 @@ void GandivaServers::update(const ClusterView& view) {
   servers_.resize(machines.size());
   for (std::size_t m = 0; m < machines.size(); ++m) {
     GandivaServer& server = servers_[m];
-    // Whoever waits there may fit now.
+    // A job that waits there may fit now.
     server.changed = server.changed || server.gpus != machines[m].gpus || server.up != machines[m].up;
     server.gpus = machines[m].gpus;
     server.type = machines[m].device;

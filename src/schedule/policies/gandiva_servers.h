@@ -1,5 +1,6 @@
 #pragma once
-// The servers of Gandiva: which jobs belong to which, and where a new one should go (Algorithm 1). No decisions here.
+// The servers of Gandiva: which jobs belong to which, and where a new one should go (Algorithm 1). It makes no
+// decisions.
 
 #include <deque>
 #include <vector>
@@ -36,7 +37,7 @@ class GandivaServers {
   // All of one type of devices, or of any.
   // GPUs of the largest server.
   int largest(std::int32_t type) const;
-  // Steps 1 of gandiva.h without defragmentation: a server with room, or -1.
+  // Step 1 of gandiva.h without defragmentation: a server with enough free GPUs, or -1.
   std::int32_t with_room(int gpus, std::int32_t type) const;
   // The least loaded server that could hold it when others are suspended; -1 if none is large enough.
   std::int32_t to_share(int gpus, std::int32_t type) const;

@@ -61,7 +61,7 @@ class Gavel : public Policy {
     return gpus;
   }
 
-  // What ran since the last call has had its time.
+  // Jobs that ran since the last call have received their time.
   void count_round() {
     const double seconds = to_seconds(view_->now() - asked_ns_);
     for (const auto& [unit, type] : running_) rounds_->count(unit, type, seconds);
@@ -192,7 +192,7 @@ class Gavel : public Policy {
       const bool is_counted = std::find(fixed.begin(), fixed.end(), job) != fixed.end();
       if (!is_counted) gpus[type_of(job)] -= gpus_in(p.allocation);
       targets_[job] = {type_of(job), p.partner};
-      // Whoever shares GPUs with a job that has to stay, stays.
+      // A job that shares GPUs with one that has to stay, stays.
       if (p.partner != kNoJob) {
         targets_[p.partner] = {type_of(job), job};
         fixed.push_back(p.partner);
@@ -220,7 +220,7 @@ class Gavel : public Policy {
       if (view_->is_running(job)) {
         const JobProgress& p = view_->progress(job);
         if (wanted && target->second.type == type_of(job) && target->second.partner == p.partner) continue;
-        // One that loses its partner and stays where it is needs no decision: the partner leaves.
+        // A job that loses its partner and stays where it is needs no decision: the partner leaves.
         const bool stays =
             wanted && target->second.type == type_of(job) && target->second.partner == kNoJob && !p.is_guest;
         if (stays) continue;

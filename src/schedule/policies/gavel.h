@@ -10,8 +10,7 @@
 //    shares were computed, and those beyond `jobs_max`, use what is left.
 // 3. A job that was chosen for the type it runs on keeps its GPUs; others are suspended, moved or started.
 // 4. With packing, pairs of jobs with as many GPUs whose memory fits and that do more work together than by taking
-// turns
-//    are units too. One starts, the other shares its GPUs.
+//    turns are units too. One starts, the other shares its GPUs.
 // A job that must not be suspended yet keeps its GPUs, outside of the choice.
 // Ties: as in gavel_rounds.h. O(jobs^2) per computation at worst (linear programs), O(jobs log jobs) per round.
 // Source: Narayanan et al., "Heterogeneity-Aware Cluster Scheduling Policies" (OSDI 2020).
@@ -35,7 +34,7 @@ struct GavelOptions {
   double reset_s = 1920;
   std::size_t jobs_max = 400;
   std::vector<double> price{};  // by type, of kThroughput; empty: all the same
-  // Packing: what is left of the speed of the first when it shares GPUs with the second. Empty: nobody shares.
+  // Packing: the share of its speed that the first keeps when it shares GPUs with the second. Empty: no jobs share.
   std::function<double(const ClusterView&, JobIndex, JobIndex)> packed_share{};
   std::size_t packed_jobs_max = 60;  // the oldest; pairs are as many squared
 };

@@ -1,15 +1,15 @@
 #pragma once
-// Gavel (OSDI'20), second half: who runs in the next round, so that everybody gets about the share that was computed.
+// Gavel (OSDI'20), second half: which jobs run in the next round, so that every job gets about the share that was
+// computed.
 //
 // 1. Shares are set now and then; from then on the time every unit (a job, or a pair on the same GPUs) gets on each
-// type
-//    is counted, beginning with half a round for each. What a unit got less than its share is added to its deficit.
+//    type is counted, beginning with half a round for each. The time a unit got less than its share is added to its
+//    deficit.
 // 2. Priority on a type: share / (its part of the time counted on that type); 0 without a share or where it cannot run;
 //    1e9 x share while no time is counted.
 // 3. Each round, type by type in the order given: units by priority, then deficit, then share, all descending; every
-// one
-//    is taken that fits and of which no job is taken yet. Units with priority 0 come last: they use what is left.
-// Ties: who was added first. O(units log units) per type and round.
+//    one is taken that fits and of which no job is taken yet. Units with priority 0 come last: they use what is left.
+// Ties: the unit that was added first. O(units log units) per type and round.
 // Source: section 5 of the paper, with the details of the published simulator (stanford-futuredata/gavel).
 
 #include <map>
@@ -51,7 +51,7 @@ class GavelRounds {
   void remove(JobIndex job);
   bool has(RoundUnit unit) const { return entries_.contains(unit); }
 
-  // Closes the books on the old shares, `elapsed_s` after they were set. set_share() follows for units that have one.
+  // Settles the old shares, `elapsed_s` after they were set. set_share() follows for units that have one.
   void restart(double elapsed_s);
   void set_share(RoundUnit unit, std::vector<double> share);
   bool has_shares() const { return has_shares_; }

@@ -64,7 +64,7 @@ class ShareProgram {
     return -solution_.objective;
   }
 
-  // Of the best points the one to take.
+  // Which of the best points to take.
   void choose_point() {
     if (problem_.central) {
       take_centre();
@@ -156,7 +156,8 @@ class ShareProgram {
   LpSolution solution_;
 };
 
-// On one type x = min(1, t weight / GPUs), with the t that uses all GPUs: filling up, who needs least first.
+// On one type x = min(1, t weight / GPUs), with the t that uses all GPUs: water-filling, beginning with the jobs that
+// need least.
 Shares filled_up(const ShareProblem& problem) {
   std::vector<std::size_t> order(problem.jobs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

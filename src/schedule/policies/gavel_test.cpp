@@ -41,7 +41,7 @@ TEST(GavelShares, ThroughputByHand) {
   const Shares kept = throughput_shares(problem);
   EXPECT_NEAR(speeds_with(problem, kept)[1], 1.25, kClose);
   EXPECT_NEAR(kept[1][0], 0.25, kClose);
-  // Nobody can do it in 10 s, so nobody waits for it.
+  // No job can do it in 10 s, so no other job waits for it.
   problem.jobs[1].deadline_in_s = 10;
   EXPECT_NEAR(throughput_shares(problem)[0][0], 1, kClose);
   // A fast GPU that costs ten times as much is worth less than the slow one.
@@ -131,7 +131,7 @@ TEST(GavelShares, PairsAreUsedWhereTheyPay) {
   EXPECT_NEAR(apart[1][0], 0.5, kClose);
 }
 
-TEST(GavelShares, NobodyGetsMoreThanThereIs) {
+TEST(GavelShares, NoJobGetsMoreThanThereIs) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);
     ShareProblem problem;
@@ -165,7 +165,7 @@ TEST(GavelShares, NobodyGetsMoreThanThereIs) {
   }
 }
 
-// One GPU, shares of 0.75 and 0.25: over many rounds the times received go the same way.
+// One GPU, shares of 0.75 and 0.25: over many rounds the times received approach them.
 TEST(GavelRounds, TimesFollowShares) {
   GavelRounds rounds(1, 360);
   rounds.add({0, kNoJob}, 1, {true});

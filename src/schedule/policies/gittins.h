@@ -4,8 +4,8 @@
 // Assumes: gangs; a sample of the service past jobs needed; preemption keeps the work done.
 // 1. and 2. as in las.h: new jobs into queue 0, one queue on when the limit is reached.
 // 3. Sort every queue by Gittins rank (gittins_index.h) of attained service, highest first, then earlier submission.
-// 4. Walk the queues in order: who still fits runs, others are skipped or suspended.
-// 5. Put running jobs of each queue before waiting ones. Asked again as in las.h.
+// 4. Walk the queues in order: a job that still fits runs, others are skipped or suspended.
+// 5. Put running jobs of each queue before waiting ones. The policy is called again as in las.h.
 // Ties beyond submission: as the queue stood. Source: SymbioticLab/Tiresias ("dlas-gpu-gittins"), every end time of
 // which it reproduces. O(n log n) per event: ranks change as jobs run.
 

@@ -81,7 +81,7 @@ class HydraSearch {
   Insertion best_insertion(int type, const std::vector<int>& order, int job) const {
     const double length = runtime(type, job);
     if (!std::isfinite(length)) return {};
-    // Costs of everybody from a place on, when they start `length` later.
+    // Costs of all jobs from a place on, when they start `length` later.
     const std::size_t count = order.size();
     behind_.assign(count + 1, Cost{});
     double end = 0;
@@ -124,7 +124,7 @@ class HydraSearch {
     const Cost rest_cost = cost_of(queues_[from].type, rest);
     std::size_t best_queue = from;
     Insertion best = best_insertion(queues_[from].type, rest, job);
-    // What the two queues together would cost less than now; of equal ones the first.
+    // By how much the two queues together would cost less than now; of equal ones the first.
     Cost best_change{best.cost.overrun - costs_[from].overrun, best.cost.total - costs_[from].total};
     for (std::size_t q = 0; q < queues_.size(); ++q) {
       if (q == from) continue;

@@ -162,7 +162,7 @@ class Las : public Policy {
     }
   }
 
-  // Decides who starts and who stops, and puts every queue in order.
+  // Decides which jobs start and stop, and puts every queue in order.
   void walk() {
     starting_.clear();
     stopping_.clear();
@@ -199,7 +199,7 @@ class Las : public Policy {
         wait(job, ++stamp_);
       }
       queue.tail.clear();
-      // Suspended jobs stood before everybody who waits.
+      // Suspended jobs were before all waiting ones.
       for (auto job = suspended_.rbegin(); job != suspended_.rend(); ++job) wait_in_front(*job);
       stopping_.insert(stopping_.end(), suspended_.begin(), suspended_.end());
     }

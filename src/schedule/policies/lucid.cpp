@@ -137,7 +137,7 @@ class Lucid : public Policy {
     return best;
   }
 
-  // On the type the other runs on; one that starts now has no GPUs yet that could be looked at.
+  // On the type the other runs on; a job that starts now has no GPUs yet.
   bool runs_beside(JobIndex job, JobIndex host) const {
     if (!view_->is_running(host)) return false;
     const auto machine = static_cast<std::size_t>(view_->progress(host).allocation.front().machine);
@@ -149,7 +149,7 @@ class Lucid : public Policy {
   const ClusterView* view_ = nullptr;
   SizeHeaps waiting_;
   FreeGpus free_;
-  std::map<int, std::vector<JobIndex>> hosts_;        // running jobs that share with nobody, by GPUs
+  std::map<int, std::vector<JobIndex>> hosts_;        // running jobs that share with no other, by GPUs
   std::vector<std::pair<JobIndex, JobIndex>> pairs_;  // host and guest
   std::map<JobIndex, JobIndex> refused_;              // the last partner that slowed a job down too much
 };

@@ -57,7 +57,7 @@ class Muri : public Policy {
                      [](const Ordered& a, const Ordered& b) { return a.service_s < b.service_s; });
   }
 
-  // Groups with somebody who must not be suspended stay; their jobs leave the order.
+  // Groups with a job that must not be suspended stay; their jobs leave the order.
   void keep_protected() {
     free_ = view_->gpus();
     kept_.assign(view_->jobs(), false);
@@ -186,7 +186,7 @@ class Muri : public Policy {
   std::vector<Ordered> order_;
   int free_ = 0;                // GPUs that are not held by jobs that must stay
   std::vector<bool> kept_;      // by job: must stay
-  std::vector<bool> is_taken_;  // by job: its group goes on as a target
+  std::vector<bool> is_taken_;  // by job: its group continues as a target
   bool waits_for_protected_ = false;
   std::vector<Target> targets_;
 };

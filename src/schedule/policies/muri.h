@@ -1,10 +1,10 @@
 #pragma once
 // Muri (SIGCOMM'22): the least service first; where GPUs are scarce, up to four jobs run interleaved on the same ones.
 //
-// Assumes: gangs on one type of GPU; stages of iterations are known from a short profile (interleaving.h says what
-// holds where they are not); muri-s knows run times, muri-l does not.
-// 1. At a round after somebody came, ended or lost GPUs, jobs stand in order of the service they still need (time x
-//    GPUs, as SRSF: muri-s) or have had (as 2D-LAS: muri-l).
+// Assumes: gangs on one type of GPU; stages of iterations are known from a short profile (interleaving.h defines the
+// case that they are not); muri-s knows run times, muri-l does not.
+// 1. At a round after a job came, ended or lost GPUs, jobs are in order of the service they still need (time x GPUs, as
+//    SRSF: muri-s) or have had (as 2D-LAS: muri-l).
 // 2. Jobs are chosen in that order as if all ran in full groups: one for which there are GPUs left takes them, and the
 //    next three that ask for as many are chosen with it.
 // 3. Those chosen are grouped, if they need more GPUs than there are (muri_groups.h).

@@ -1,7 +1,7 @@
 #pragma once
 // Which jobs Muri lets run interleaved on the same GPUs (interleaving.h).
 //
-// Assumes: stages of jobs are known, or follow their use of the GPU (interleaving.h).
+// Assumes: stages of jobs are known, or follow their utilisation of the GPU (interleaving.h).
 // 1. The efficiency of a group is the mean over resources of the share of time for which they are in use. Two groups
 //    may become one if that has at most kGroupMax jobs with memory for all, and does more work than the two by taking
 //    turns: with r a job's rate, of running alone, sum of r in the new group > (sum in one + sum in the other) / 2.
@@ -9,7 +9,7 @@
 //    (matching.h). With more than `exact_max` groups, jobs with the same stages counted once each, the pair with the
 //    highest efficiency first, then the next (at least half of the best sum).
 // 3. Of all these pairs the ones that leave fewest GPUs idle, (1 - efficiency) x GPUs, are joined first, and only while
-//    groups need more GPUs than there are. Rounds end when all fit or nobody can be joined.
+//    groups need more GPUs than there are. Rounds end when all fit or no groups can be joined.
 // Ties: the lower place in the list given. O(n^3) per round for up to `exact_max` groups, O(n log n) beyond.
 // Source: Zhao et al., "Multi-Resource Interleaving for Deep Learning Training" (SIGCOMM 2022), section 4.2.
 
@@ -57,7 +57,7 @@ class MuriGrouping {
 
   MuriOptions options_;
   InterleavingTable table_;
-  Kinds kinds_;  // of the jobs looked at, in their order
+  Kinds kinds_;  // of the considered jobs, in their order
 };
 
 }  // namespace orrery::schedule

@@ -28,7 +28,7 @@ std::vector<std::vector<int>> members(const std::vector<MuriGroup>& groups) {
 // One loads, one computes: together T = 10 x 1.31, so each has 0.76 of its speed, 1.53 together.
 const StageTimes kLoads = stages(10, 0, 0), kComputes = stages(0, 10, 0);
 
-TEST(MuriGroups, NobodySharesWhileThereIsRoom) {
+TEST(MuriGroups, NoJobsShareWhileAllFit) {
   const JobFacts jobs[] = {job(kLoads, 2), job(kComputes, 2)};
   EXPECT_EQ(members(MuriGrouping().groups(jobs, 4)), (std::vector<std::vector<int>>{{0}, {1}}));
   EXPECT_EQ(members(MuriGrouping().groups(jobs, 3)), (std::vector<std::vector<int>>{{0, 1}}));
@@ -40,7 +40,7 @@ TEST(MuriGroups, OnlyJobsWithAsManyGpus) {
 }
 
 // Two that only compute do less work together than by taking turns.
-TEST(MuriGroups, WhoWantsTheSameStaysAlone) {
+TEST(MuriGroups, JobsThatWantTheSameStayAlone) {
   const JobFacts jobs[] = {job(kComputes, 1), job(kComputes, 1), job(kComputes, 1)};
   EXPECT_EQ(MuriGrouping().groups(jobs, 1).size(), 3u);
 }
@@ -53,7 +53,7 @@ TEST(MuriGroups, AsManyAsAllowed) {
   EXPECT_EQ(MuriGrouping({.size_max = 1}).groups(jobs, 1).size(), 3u);
 }
 
-// Jobs nobody has profiled share only as far as their memory goes.
+// Jobs that are not profiled share only as far as their memory fits.
 TEST(MuriGroups, MemoryMustFitWhereItIsKnown) {
   JobFacts half = {.gpu_utilisation = 0.4, .gpu_memory_share = 0.5}, more = half;
   more.gpu_memory_share = 0.6;
@@ -98,7 +98,7 @@ RC_GTEST_PROP(MuriGroups, PairsAreTheBestThereAre, ()) {
   const double best = best_sum(times, used, 0);
   const auto sum_of = [&](std::size_t exact_max) {
     double sum = 0;
-    // With room for one nobody has a reason to stay alone.
+    // With GPUs for one job no other has a reason to stay alone.
     for (const MuriGroup& group : MuriGrouping({.size_max = 2, .exact_max = exact_max}).groups(jobs, 1)) {
       sum += group.jobs.size() == 2 ? group.efficiency : 0;
     }
@@ -109,8 +109,8 @@ RC_GTEST_PROP(MuriGroups, PairsAreTheBestThereAre, ()) {
   RC_ASSERT(greedy <= best + 1e-6 && greedy >= best / 2 - 1e-6);
 }
 
-// Whatever the jobs, everybody is in one group, nobody in two, and groups are of one size and within the limit.
-RC_GTEST_PROP(MuriGroups, EverybodyIsInOneGroup, ()) {
+// For any jobs, each is in exactly one group, and groups are of one size and within the limit.
+RC_GTEST_PROP(MuriGroups, EveryJobIsInOneGroup, ()) {
   std::vector<JobFacts> jobs;
   for (int count = *rc::gen::inRange(1, 120); count > 0; --count) {
     const StageTimes times = stages(*rc::gen::inRange(0, 4), *rc::gen::inRange(0, 4), *rc::gen::inRange(1, 4));

@@ -47,7 +47,7 @@ class OnlineBatch : public Policy {
 
   double runtime_s(JobIndex job, std::int32_t type) const {
     const double speed = view_->speed_on(job, type);
-    // A job that has done all its predicted work is about to end, for all we know.
+    // A job that has done all its predicted work is assumed to end soon.
     const double left = std::max(1e-3, to_seconds(view_->left_ns(job)));
     return speed > 0 ? left / speed : kNoDeadline;
   }
@@ -58,7 +58,7 @@ class OnlineBatch : public Policy {
 
   double latest_start_s(JobIndex job) const { return deadline_s(job) - to_seconds(view_->left_ns(job)); }
 
-  // Whether it could be placed; a placer may rather wait.
+  // Whether it could be placed; a placer may prefer to wait.
   bool start(JobIndex job, std::int32_t type, const Reason& reason) {
     const int gpus = view_->facts(job).gpus;
     auto allocation = view_->is_typed() ? placer_->place(*view_, free_.of_type(*view_, type), job, gpus)
@@ -92,7 +92,7 @@ class OnlineBatch : public Policy {
     const auto wanted = static_cast<std::size_t>(std::ceil(options_.share * static_cast<double>(singles_.size())));
     const std::size_t oldest = std::min(singles_.size(), std::max(wanted, static_cast<std::size_t>(free)));
     std::vector<JobIndex> part(singles_.begin(), singles_.begin() + static_cast<std::ptrdiff_t>(oldest));
-    // Those that run on none of the free types wait.
+    // Jobs that run on none of the free types wait.
     std::erase_if(part, [&](JobIndex job) {
       return view_->is_typed() && std::none_of(free_types_.begin(), free_types_.end(),
                                                [&](std::int32_t type) { return view_->speed_on(job, type) > 0; });
@@ -127,7 +127,7 @@ class OnlineBatch : public Policy {
     }
   }
 
-  // One type: the plan starts the shortest jobs, and gangs stand in the same order.
+  // One type: the plan starts the shortest jobs, and gangs are in the same order.
   void start_shortest(std::vector<JobIndex> part, std::int32_t type) {
     const auto before = [&](JobIndex a, JobIndex b) { return is_shorter(a, b, type); };
     const auto count = std::min(part.size(), static_cast<std::size_t>(room(type)));
@@ -140,7 +140,7 @@ class OnlineBatch : public Policy {
     auto gang = gangs.begin();
     for (std::size_t i = 0; room(type) > 0 && (i < count || gang != gangs.end());) {
       const bool takes_gang = gang != gangs.end() && (i == count || before(*gang, part[i]));
-      // How many run after it on its machine is the place from the end.
+      // The number of jobs that run after it on its machine is the place from the end.
       const auto machines = static_cast<std::size_t>(room(type));
       const std::size_t place = (part.size() - i + machines - 1) / machines;
       const JobIndex job = takes_gang ? *gang++ : part[i++];
@@ -184,7 +184,7 @@ class OnlineBatch : public Policy {
   std::vector<Decision>* out_ = nullptr;
   std::vector<JobIndex> singles_, gangs_;  // that wait, by submission
   std::vector<int> rooms_;                 // by type: free GPUs
-  std::vector<std::int32_t> free_types_;   // with room
+  std::vector<std::int32_t> free_types_;   // with free GPUs
   std::vector<JobIndex> started_;
   FreeGpus free_;
 };

@@ -4,8 +4,8 @@
 // Assumes: predicted run times, and speeds on the types of devices where they differ; no preemption. The plans are
 // about jobs of one GPU; what is done about gangs (2) is ours.
 // 1. Only jobs that wait and GPUs that are free take part.
-// 2. Gangs take what a plan left free, the shortest first, on the fastest of their types that has room; where all free
-//    GPUs are of one type they stand in one order with the others. Nothing is kept for a gang that does not fit.
+// 2. Gangs take what a plan left free, the shortest first, on the fastest of their types with enough free GPUs; where
+//    all free GPUs are of one type they are in one order with the others. Nothing is kept for a gang that does not fit.
 // 3. Of the waiting jobs of one GPU the oldest take part: share x waiting, but as many as GPUs are free, at most
 //    `jobs_max`. Less than all is fairer to old jobs. Where Hydra has more than `jobs_max`, those that must start
 //    earliest to be in time take part, then the oldest without a deadline.

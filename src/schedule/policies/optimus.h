@@ -9,13 +9,12 @@
 // 3. While GPUs are left, the job with the largest positive gain gets one more.
 // 4. Jobs whose number did not change keep their GPUs, unless a worker has less than half the speed of the median one:
 //    it is replaced. The others are placed by increasing number of GPUs.
-// On several types of devices a job stays on one: that of step 1, where a running job has one GPU of its own type and
-// any other one of the fastest type that has some left. A step takes as much longer as the job is slower there.
+// On several types of devices a job stays on one: that of step 1, where a running job gets a GPU of its own type, and
+// any other job one of the fastest type that has some left. A step takes as much longer as the job is slower there.
 // Jobs that must not be suspended yet keep what they have and are left out of 1 to 3.
-// With `equal_shares` the gain of one more GPU is 1 / k instead, as long as the job can use it: GPUs go one by one to
-// who has fewest, which is what fairness makes of elastic jobs (max-min, of one resource the same as DRF). Ties: in 3
-// and 4 earlier submission. Source: Peng et al., "Optimus" (EuroSys 2018); petuum/adaptdl osdi21-artifact. O((jobs +
-// GPUs) log jobs) per round.
+// With `equal_shares` the gain of one more GPU is 1 / k instead, as long as the job can use it: each GPU goes to the
+// job with the fewest: max-min fairness, which for one resource equals DRF. Ties: in 3 and 4 earlier submission.
+// Source: Peng et al., "Optimus" (EuroSys 2018); petuum/adaptdl osdi21-artifact. O((jobs + GPUs) log jobs) per round.
 
 #include <memory>
 

@@ -124,10 +124,10 @@ void OptimusAllocator::change(std::size_t index, const PsJob& job, std::vector<s
   PsDemand both = job.server;
   for (std::size_t r = 0; r < kPsResources; ++r) both[r] += job.worker[r];
   const bool comes = job.steps_left > 0;
-  // Its first pair goes before anybody's gain.
+  // Its first pair goes before the gains of other jobs.
   while (comes && !somebody_waits && !fits(both) && !last_.empty()) take_back(std::prev(last_.end())->job);
   if (somebody_waits || (comes && !fits(both))) {
-    // Who gets a first pair of tasks depends on everybody: from scratch.
+    // Which jobs get a first pair of tasks depends on all jobs: it is computed from scratch.
     allocate();
   } else {
     if (comes) {
@@ -135,7 +135,7 @@ void OptimusAllocator::change(std::size_t index, const PsJob& job, std::vector<s
       tasks_[index] = {1, 1};
       offer(index);
     }
-    // Grants that come before the last one of others are due, even if they take its room.
+    // Grants that come before the last one of others are due, even if they take its capacity.
     while (!next_.empty() && !last_.empty() && *next_.begin() < *std::prev(last_.end())) {
       const std::size_t next = next_.begin()->job;
       const PsDemand& wanted = demand_of(next, offered_[next]);

@@ -19,7 +19,7 @@ PsJob random_job(Random& random) {
 }
 
 TEST(OptimusAllocator, GivesTheFirstPairThenTheLargestGain) {
-  // Time of a step is 1/w: the second worker saves 0.5 of a step, the second server nothing. With room for three
+  // Time of a step is 1/w: the second worker saves 0.5 of a step, the second server nothing. With capacity for three
   // tasks, job 1 with more steps gets the third.
   PsJob slow;
   slow.speed.a = 1;
@@ -38,7 +38,7 @@ TEST(OptimusAllocator, ChangingAJobIsLikeStartingFromScratch) {
     Random random(seed);
     std::vector<PsJob> jobs;
     for (int j = 0; j < 12; ++j) jobs.push_back(random_job(random));
-    // Sometimes not everybody gets a first pair.
+    // Sometimes not every job gets a first pair.
     const PsDemand capacity = {seed % 4 == 0 ? 30.0 : 120.0, 200, 0, 60};
     OptimusAllocator kept(jobs, capacity);
     kept.allocate();

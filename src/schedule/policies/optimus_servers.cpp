@@ -63,7 +63,7 @@ class OptimusServers : public Policy {
 
   PsJob ps_job(const ClusterView& view, JobIndex job) const {
     PsJob result;
-    // Without a model nobody knows whether more tasks would help.
+    // Without a model it is not known whether more tasks would help.
     result.speed = model_.ps_speed(job).value_or(PsSpeed{.b = 1});
     result.steps_left = model_.steps_left(job);
     result.server[kProcessors] = 1;
@@ -90,7 +90,7 @@ class OptimusServers : public Policy {
     std::vector<bool> stays(planned_.size());
     for (std::size_t i = 0; i < planned_.size(); ++i) {
       const JobProgress& progress = view.progress(planned_[i]);
-      // What it was given may be less than what was wanted for it, when no place was found for all.
+      // It may have been given less than was wanted for it, when no place was found for all.
       stays[i] =
           view.is_running(planned_[i]) && wanted(planned_[i]) == tasks[i] && progress.slowest_worker >= kStragglerSpeed;
       wanted(planned_[i]) = tasks[i];
@@ -132,7 +132,7 @@ class OptimusServers : public Policy {
   const ScalingModel& model_;
   std::vector<JobIndex> active_;   // in order of submission
   std::vector<PsTasks> wanted_;    // by job, of the last round
-  std::vector<PsDemand> rooms_;    // by machine, without those who stay
+  std::vector<PsDemand> rooms_;    // by machine, without the jobs that stay
   std::vector<JobIndex> planned_;  // active_ without protected jobs
   std::vector<PsJob> jobs_;        // by place in planned_
 };

@@ -8,7 +8,7 @@
 //    `young_factor` times while a job has run for less than `young_s`, because its predictions are uncertain.
 // 2. Jobs whose numbers did not change keep their places, unless a worker has less than half the speed of the median
 //    one. The others are placed evenly on the fewest machines (placement/optimus_placement.h), the smallest first.
-// 3. A job that finds no place for a server and a worker waits.
+// 3. A job for which there is no place for a server and a worker waits.
 // Jobs that must not be suspended yet keep what they have and are left out of 1 to 3.
 // Ties: earlier submission; lower machine. Source: Peng et al., "Optimus" (EuroSys 2018), sections 4.1 and 4.2.
 // O(tasks log jobs) per round.

@@ -1,5 +1,5 @@
 #pragma once
-// What policies without preemption share: waiting jobs in an order of their own; whoever fits starts, others are
+// What policies without preemption share: waiting jobs in an order of their own; a job that fits starts, others are
 // skipped. O(log n + sizes) per start.
 
 #include <functional>

@@ -138,7 +138,7 @@ class Pollux : public Policy {
     return sum;
   }
 
-  // The first growth that saves more than those lose who have to give GPUs for it.
+  // The first growth that saves more than the jobs lose that have to give GPUs for it.
   static bool take_from_others(const std::vector<Step>& wanted, const std::vector<Step>& given,
                                std::vector<std::size_t>& sizes, int& free, double& sum) {
     for (std::size_t w = 0; w < std::min<std::size_t>(wanted.size(), kGrowthsTried); ++w) {

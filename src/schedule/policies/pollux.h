@@ -24,7 +24,7 @@
 
 namespace orrery::schedule {
 
-// What is known of training beyond the time of a step.
+// What is known about training beyond the time of a step.
 class GoodputModel : public ScalingModel {
  public:
   // Progress per second on `gpus` GPUs placed as well as possible, with the best batch; 0: it cannot run.

@@ -28,7 +28,7 @@ class PolluxTest : public ::testing::Test {
  protected:
   PolluxTest() : ledger_({{.gpus = 4}, {.gpus = 4}}) {}
 
-  // Adds a job that is there from now on, asks, and does what is said.
+  // Adds a job, calls the policy, and carries out its decisions.
   std::vector<Decision> ask(Policy& policy, std::vector<JobIndex> arrived, std::vector<JobIndex> ended = {}) {
     for (const JobIndex job : arrived) ledger_.admit(job);
     std::vector<Decision> decisions;
@@ -64,7 +64,7 @@ TEST_F(PolluxTest, GpusGoWhereTheySpeedUp) {
   EXPECT_EQ(gpus(0), 8);
 }
 
-// The sum of 1 / speedup is least with equal parts for equal jobs; nobody is left without GPUs.
+// The sum of 1 / speedup is least with equal parts for equal jobs; no job is left without GPUs.
 TEST_F(PolluxTest, EqualJobsShare) {
   const PowerModel model({0.8, 0.8, 0.8, 0.8});
   const auto policy = make_pollux({}, model, make_consolidated_placer());

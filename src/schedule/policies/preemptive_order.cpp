@@ -50,7 +50,7 @@ class PreemptiveOrder : public Policy {
         waiting_.push(gpus(job), key(job));
         comes_first = comes_first || waiting_.top(gpus(job)).job == job;
       }
-      // Without GPUs that became free, those who did not fit before do not fit now.
+      // If no GPUs became free, jobs that did not fit before do not fit now.
       if (!only_arrivals || comes_first) choose();
     }
     apply(decisions);
@@ -72,8 +72,8 @@ class PreemptiveOrder : public Policy {
     return {.value = value, .first = job, .job = job};
   }
 
-  // Waiting jobs with the same value stand in the order of the calls in which they began to wait; in one call those
-  // that had run before those that are new.
+  // Waiting jobs with the same value are in the order of the calls in which they began to wait; in one call those that
+  // had run come before new ones.
   OrderKey waiting_key(JobIndex job, bool is_new) {
     if (!moves()) return static_key(job);
     return {.value = view_->left_ns(job) * weight(job),
@@ -83,7 +83,7 @@ class PreemptiveOrder : public Policy {
             .job = job};
   }
   bool is_new(const OrderKey& waiting) const { return moves() && waiting.first == 2 * pass_ + 1; }
-  // A waiting job's key, comparable with those of running jobs: a new one stands behind them.
+  // A waiting job's key, comparable with those of running jobs: a new job is behind them.
   OrderKey against_running(const OrderKey& waiting) const {
     OrderKey result = waiting;
     if (is_new(waiting)) result.kind = kNewKind;
@@ -111,7 +111,7 @@ class PreemptiveOrder : public Policy {
     result.value = value_now(running, of_gpus);
     return result;
   }
-  // Whether a running job stands before `place`; values are mostly different, so the rest is rarely looked at.
+  // Whether a running job is before `place`; values mostly differ, so the rest is rarely compared.
   bool stands_before(const OrderKey& running, int of_gpus, const OrderKey& place) const {
     const std::int64_t value = value_now(running, of_gpus);
     return value != place.value ? value < place.value : current(running, of_gpus) < place;
@@ -167,11 +167,11 @@ class PreemptiveOrder : public Policy {
     return sum;
   }
 
-  // Whether a waiting job fits at its place when `slack` GPUs are left over behind everybody.
+  // Whether a waiting job fits at its place when `slack` GPUs are left over behind all jobs.
   bool fits(const OrderKey& waiting, int wanted, int slack) const {
     const int needed = wanted - slack;
     if (needed <= 0) return true;
-    // Mostly nobody runs behind a job that waits.
+    // Mostly no job runs behind one that waits.
     return waiting.value <= last_value_ && behind(against_running(waiting), needed) >= needed;
   }
 
@@ -201,8 +201,8 @@ class PreemptiveOrder : public Policy {
     return first;
   }
 
-  // Walks the order, but looks only at what can change: the first waiting job of every size, and running jobs at the
-  // end when others took their GPUs. What is free for a job only shrinks along the walk.
+  // Walks the order, but visits only what can change: the first waiting job of every size, and running jobs at the end
+  // when others took their GPUs. What is free for a job only shrinks along the walk.
   void choose() {
     int slack = free_now();
     last_value_ = std::numeric_limits<std::int64_t>::min();
@@ -210,7 +210,7 @@ class PreemptiveOrder : public Policy {
       if (of_size.jobs.empty()) continue;
       last_value_ = std::max(last_value_, value_now(*of_size.jobs.rbegin(), of_size.gpus));
     }
-    // Mostly everybody who waits asks for more GPUs than are left, and nobody runs behind: settled without a walk.
+    // Mostly all waiting jobs ask for more GPUs than are left, and no job runs behind them: settled without a walk.
     const bool someone_may_start =
         std::any_of(waiting_.heaps().begin(), waiting_.heaps().end(), [&](const SizeHeaps::Heap& heap) {
           return !heap.empty() && (heap.gpus <= slack || heap.top().value <= last_value_);
@@ -279,7 +279,7 @@ class PreemptiveOrder : public Policy {
   SizeHeaps waiting_;
   std::vector<RunningSet> running_;
   std::vector<JobIndex> protected_;  // run and must not be suspended yet, in the order of their starts
-  std::int64_t last_value_ = 0;      // of the running job that stands last, in this walk
+  std::int64_t last_value_ = 0;      // of the running job that is last, in this walk
   std::vector<bool> closed_;         // sizes whose first job did not fit in this walk
   std::vector<JobIndex> starting_, stopping_;
   FreeGpus free_;

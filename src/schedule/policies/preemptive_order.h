@@ -1,12 +1,12 @@
 #pragma once
-// What preemptive list policies share: all unfinished jobs in one order; walk it and run whoever still fits.
+// What preemptive list policies share: all unfinished jobs in one order; walk it and run every job that still fits.
 //
 // Why it is incremental. While time passes, waiting jobs keep their key and running jobs move forward. A running job
-// that passes a waiting one leaves it with less room than before, and two running jobs that change places both still
+// that passes a waiting one leaves it with fewer GPUs than before, and two running jobs that change places both still
 // fit: the choice changes only when jobs arrive or end. Then
-// - a new job that fits into what is left over joins, and nobody else changes;
+// - a new job that fits into what is left over starts, and no other job changes;
 // - otherwise only the first waiting job of each size can start, if the free GPUs and those of running jobs behind
-//   it are enough; and only running jobs at the very end have to stop for it. Nobody else is looked at.
+//   it are enough; and only running jobs at the very end have to stop for it. No other job is examined.
 //
 // Jobs that must not be suspended yet (ClusterView::is_protected) are not in the order until they may.
 //

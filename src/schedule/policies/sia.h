@@ -10,7 +10,7 @@
 //    within the GPUs of each type is an integer program; here it is built from nothing by steps, each the change of one
 //    job's configuration that lowers the sum most for each GPU it takes (first those that take none). On one type that
 //    follows the best points of the relaxed program, and misses it by less than one job.
-// 4. Jobs that keep their configuration keep their GPUs. Nothing is decided while nobody comes, ends or waits.
+// 4. Jobs that keep their configuration keep their GPUs. Nothing is decided while no job comes, ends or waits.
 // Jobs that must not be suspended yet keep their GPUs. Ties: earlier submission, then the earlier configuration.
 // O(steps x jobs x configurations) per round. Source: Jayaram Subramanya et al., "Sia" (SOSP 2023), section 3.
 

@@ -53,7 +53,7 @@ class Tiresias : public Policy {
 
  private:
   void demote(const ClusterView& view) {
-    // From the last queue on, so that nobody moves twice.
+    // From the last queue on, so that no job moves twice.
     for (std::size_t q = queues_.size() - 1; q-- > 0;) {
       std::vector<JobIndex> moved;
       for (const JobIndex job : queues_[q]) {

@@ -5,8 +5,8 @@
 // 1. New jobs go to the tail of queue 0.
 // 2. A job that ran and whose executed time x GPUs has reached the limit of its queue goes to the tail of the next,
 //    several at once in order of submission.
-// 3. Walk queue 0, then 1: a job whose GPUs fit into what is left runs, others wait; later ones may pass.
-// 4. Those that stop let go of their GPUs; those that run already keep theirs; the others are placed in this order.
+// 3. Walk queue 0, then 1: a job whose GPUs fit into what is left runs, others wait; later ones may overtake.
+// 4. Jobs that stop release their GPUs; those that run already keep theirs; the others are placed in this order.
 // Ties: none, queues are lists. Source: petuum/adaptdl osdi21-artifact, every completion time of which it reproduces.
 
 #include <memory>

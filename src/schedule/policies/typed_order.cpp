@@ -120,7 +120,7 @@ class TypedOrder : public Policy {
 
   using Waiting = std::map<Kind, std::set<OrderKey>>;
 
-  // The first waiting job in order whose kind was not found without room in this walk; end() without any.
+  // The first waiting job in order whose kind has not failed to fit in this walk; end() without any.
   Waiting::iterator first_waiting() {
     auto first = kinds_.end();
     for (auto kind = kinds_.begin(); kind != kinds_.end(); ++kind) {
@@ -191,7 +191,7 @@ class TypedOrder : public Policy {
       auto allocation =
           held_back ? std::nullopt : placer_->place(*view_, free_.of_type(*view_, chosen.type), job, gpus(job));
       if (!allocation) {
-        // A placer that would rather wait; never asked about jobs that run.
+        // A placer that prefers to wait; never called for jobs that run.
         held_back = options_.strict;
         wait(job);
         continue;
@@ -224,7 +224,7 @@ class TypedOrder : public Policy {
   Waiting kinds_;
   std::vector<JobIndex> running_;    // in the order of their starts
   std::vector<int> rooms_;           // by type: GPUs left in this walk
-  std::vector<const Kind*> closed_;  // kinds without room in this walk
+  std::vector<const Kind*> closed_;  // kinds that do not fit in this walk
   std::vector<OrderKey> order_;      // running jobs that may be suspended
   std::vector<Chosen> chosen_;
   std::vector<JobIndex> suspended_;

@@ -98,7 +98,7 @@ std::shared_ptr<const RunTimes> DurationHistory::times_of(const Kind& kind) {
   times.all = likely_of(past, {});
   for (const Past& one : kind.ended) times.mean_s += one.time_s / static_cast<double>(kind.ended.size());
   const std::size_t periods = std::clamp<std::size_t>(kind.ended.size() / kAlikeMin, 1, kPeriods);
-  // As many that ended in each; who runs is with those submitted before.
+  // Equally many ended jobs in each; a running job is with those submitted before it.
   std::size_t begin = 0, ended = 0;
   for (std::size_t i = 0; i < past.size(); ++i) {
     ended += past[i].runs ? 0 : 1;

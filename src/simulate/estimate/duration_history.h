@@ -1,5 +1,5 @@
 #pragma once
-// How long jobs like this one ran: what can be said of a job whose run time nobody knows.
+// How long jobs like this one ran: an estimate for a job whose run time is not known.
 //
 // Alike are jobs of one tenant that ask for the same: as many GPUs and as much of each, as many processors, as much
 // memory. Where fewer than kAlikeMin of them are known, jobs of one tenant with as many GPUs; then jobs with as many
@@ -8,9 +8,9 @@
 // - Jobs that still run are known to run longer than they have. Without them only the short ones of the last days would
 //   be known; they count as censored (E. Kaplan and P. Meier, 1958). Beyond the longest that is known, a run time of T
 //   is survived with a probability in proportion to 1 / T.
-// - Jobs of one time are alike: somebody tries things, somebody trains for days. So what is known is also cut into
-//   periods by when jobs were submitted, and whoever draws run times for many jobs draws them from one period. A job
-//   that has run for months says how long jobs of its time run, not those of yesterday. Beyond the longest of a
+// - Jobs of one time are alike: some users try things, others train for days. So what is known is also cut into periods
+//   by when jobs were submitted, and run times for many jobs are drawn from one period. A job that has run for months
+//   shows how long jobs of its time run, not those of yesterday. Beyond the longest of a
 //   period, run times are as likely as over all of them.
 
 #include <deque>
@@ -38,13 +38,13 @@ class DurationHistory {
   static constexpr std::size_t kAlikeMin = 20, kKept = 1000, kPeriods = 10;
 
   void add(const schedule::JobFacts& job, double duration_s);
-  // It has run for so long and goes on.
+  // It has run for this long and continues.
   void add_running(const schedule::JobFacts& job, double elapsed_s);
   bool empty() const { return kinds_.find(Likeness{}) == kinds_.end() || kinds_.at({}).ended.empty(); }
 
   // Precondition: not empty.
   std::shared_ptr<const RunTimes> alike(const schedule::JobFacts& job) const;
-  // The mean of those of the tenant with as many GPUs that have ended, or of the next kind known well enough.
+  // The mean over ended jobs of the tenant with as many GPUs, or over the next kind that is known well enough.
   double mean_s(const schedule::JobFacts& job) const;
 
  private:
@@ -63,7 +63,7 @@ class DurationHistory {
     std::deque<Past> ended;
     bool has_forgotten = false;
     std::vector<Past> running;
-    mutable std::shared_ptr<const RunTimes> times;  // of the above, made when asked for
+    mutable std::shared_ptr<const RunTimes> times;  // of the above, made on request
   };
   // The closest first, all jobs last.
   static std::vector<Likeness> likenesses(const schedule::JobFacts& job);
@@ -82,8 +82,8 @@ class DurationHistory {
 std::vector<double> likely_times(std::vector<double> ended, std::vector<double> running,
                                  std::span<const double> beyond);
 
-// A duration above `elapsed_s` from sorted durations, at the share `u` (in [0, 1)) of those that are; interpolated.
-// Where none is, it goes on: for T / elapsed = 1 / (1 - u).
+// A duration above `elapsed_s` from sorted durations, at the share `u` (in [0, 1)) of those above; interpolated. Where
+// none is above, it is extrapolated: T / elapsed = 1 / (1 - u).
 double longer_than(std::span<const double> sorted, double elapsed_s, double u);
 
 }  // namespace orrery::simulate

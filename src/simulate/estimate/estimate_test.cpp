@@ -38,8 +38,8 @@ TEST(DurationHistory, ForgetsWhatIsLongAgo) {
 }
 
 // Ended after 1, 2 and 4 s, one still running after 3 s. Survival: 3/4 after 1 s, 1/2 after 2 s, and 0 after 4 s, since
-// nobody is left beside the one that ended then.
-TEST(LikelyTimes, CountsWhoStillRuns) {
+// no job is left beside the one that ended then.
+TEST(LikelyTimes, CountsJobsThatStillRun) {
   const std::vector<double> times = likely_times({4, 1, 2}, {3}, {});
   EXPECT_EQ(std::count(times.begin(), times.end(), 1), 50);
   EXPECT_EQ(std::count(times.begin(), times.end(), 2), 50);
@@ -65,7 +65,7 @@ TEST(LikelyTimes, BeyondTheLongestIsAsElsewhere) {
 }
 
 // A job that runs for long belongs to those of its time.
-TEST(DurationHistory, WhoRunsCountsAmongThoseOfItsTime) {
+TEST(DurationHistory, ARunningJobCountsAmongThoseOfItsTime) {
   DurationHistory history;
   for (int i = 0; i < 40; ++i) {
     JobFacts facts = job_of(0, 1);
@@ -99,7 +99,7 @@ TEST(LongerThan, DrawsFromThoseThatRanLonger) {
   EXPECT_NEAR(longer_than(sorted, 0, 0.5), 20, 1e-9);   // half of four
   EXPECT_NEAR(longer_than(sorted, 30, 0.5), 40, 1e-9);  // half of 40 and 80
   EXPECT_NEAR(longer_than(sorted, 30, 0), 30, 1e-9);
-  EXPECT_NEAR(longer_than(sorted, 100, 0.5), 200, 1e-9);  // nobody ran so long: as long again
+  EXPECT_NEAR(longer_than(sorted, 100, 0.5), 200, 1e-9);  // no job ran so long: as long again
   for (double u = 0; u < 1; u += 0.01) EXPECT_GE(longer_than(sorted, 15, u), 15);
 }
 
@@ -135,8 +135,8 @@ TEST(EstimateStarts, KnownRunTimesGiveTheExactAnswer) {
   EXPECT_NEAR(schedule::to_seconds(run->jobs[2].first_start_ns), 15, 1e-6);
 }
 
-// One GPU. b is shorter than what is left of a, and waits all the same.
-TEST(EstimateStarts, WhoRunsKeepsItsGpus) {
+// One GPU. b is shorter than what is left of a, and waits nevertheless.
+TEST(EstimateStarts, ARunningJobKeepsItsGpus) {
   const JobTrace job_trace = queue_of({1, 1});
   const std::vector<QueuedJob> jobs = {{job_trace.jobs[0], 5, certain_run_time(100)},
                                        {job_trace.jobs[1], 0, certain_run_time(1)}};

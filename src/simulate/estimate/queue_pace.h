@@ -1,12 +1,12 @@
 #pragma once
-// What a queue itself says about a wait: how fast it has been moving. Simulations know who runs and waits, and for how
-// long such jobs ran; what jobs of these days do in common they do not know. The queue shows that.
+// An estimate of a wait from the pace of the queue. Simulations know which jobs run and wait, and for how long such
+// jobs ran; they do not know what jobs of these days have in common. The queue shows that.
 //
-// - drain: as long as it took until now to start jobs with as many GPUs as those who wait ask for, the new one included
-// - last: as long as the job waited that started last
-// With w = log(60 s + wait), the estimate is the mean of what simulation, drain and last say, weighted by 1 / (e +
-// 0.05)^2, where e is how far each was off on average in the last kRemembered cases that have happened; before there
-// are kCasesMin of them all weigh the same. What is not known does not count.
+// - drain: the time it took until now to start jobs with as many GPUs as the waiting jobs ask for, the new one included
+// - last: the wait of the job that started last
+// With w = log(60 s + wait), the estimate is the mean of simulation, drain and last, weighted by 1 / (e + 0.05)^2,
+// where e is how far each was off on average in the last kRemembered cases that have happened; before there are
+// kCasesMin of them all weigh the same. What is not known does not count.
 
 #include <array>
 #include <deque>
@@ -27,7 +27,7 @@ struct QueuePace {
   std::optional<double> drain_s{}, last_s{};
 };
 
-// `started` in the order of starts, all before `now_s`; `gpus` are asked for by those who wait.
+// `started` in the order of starts, all before `now_s`; `gpus` are asked for by the waiting jobs.
 QueuePace pace_of(std::span<const Started> started, double now_s, int gpus);
 
 class PaceMixer {
@@ -36,15 +36,15 @@ class PaceMixer {
 
   // A case that has happened.
   void learn(double simulated_s, const QueuePace& pace, double waited_s);
-  // The interval of a simulation, moved to where all three together see its middle.
-  // By how much a wait moves in logarithms with the middle of the simulated ones, and where it is then.
+  // The interval of a simulation, moved to the common estimate of its middle. By how much a wait moves in logarithms
+  // with the middle of the simulated ones, and where it is then.
   double shift(double simulated_middle_s, const QueuePace& pace) const;
   static double moved_s(double wait_s, double shift);
   Quantiles mixed(const Quantiles& simulated, const QueuePace& pace) const;
 
  private:
   static constexpr std::size_t kVoices = 3;
-  // How far each was off; nothing if it had nothing to say.
+  // The error of each; no value if it had no estimate.
   using Misses = std::array<std::optional<double>, kVoices>;
   double weight(std::size_t voice) const;
 

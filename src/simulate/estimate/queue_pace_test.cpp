@@ -1,4 +1,4 @@
-// What the pace of a queue says about waits.
+// Estimates of waits from the pace of a queue.
 
 #include "simulate/estimate/queue_pace.h"
 
@@ -29,7 +29,7 @@ TEST(PaceMixer, AllWeighTheSameAtFirst) {
 }
 
 // Simulations were exact and the queue off by a factor of e: weights of 1 / 0.05^2 and 1 / 1.05^2.
-TEST(PaceMixer, WhoWasRightIsBelieved) {
+TEST(PaceMixer, TheMostAccurateEstimateWeighsMost) {
   PaceMixer mixer;
   for (std::size_t n = 0; n < PaceMixer::kCasesMin; ++n) mixer.learn(240, {.drain_s = 300 * std::exp(1.0) - 60}, 240);
   const double ours = std::pow(0.05, -2), queue = std::pow(1.05, -2);

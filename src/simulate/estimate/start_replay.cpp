@@ -98,7 +98,7 @@ Result<StartCase> make_case(const Snapshot& snapshot, const JobTrace& job_trace,
   one.pace = snapshot.pace;
   std::vector<QueuedJob> by_mean = snapshot.jobs;
   for (std::size_t j = 0; j < by_mean.size(); ++j) {
-    // One that has run longer than the mean is about to end.
+    // A job that has run longer than the mean is assumed to end soon.
     by_mean[j].times = certain_run_time(std::max(by_mean[j].usual_s, by_mean[j].executed_s + 1));
   }
   ORRERY_TRY(const RunResult run, run_queue(by_mean, job_trace, setup, policy, 1 - 1e-9));

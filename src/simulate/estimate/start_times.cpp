@@ -13,10 +13,11 @@ namespace orrery::simulate {
 namespace {
 
 constexpr double kLeastSeconds = 1e-3;
-// Who runs keeps its GPUs: the policy sees those who wait when it has started these. It is now for the answers.
+// Running jobs keep their GPUs: the policy sees the waiting jobs only after these have started. The answers count from
+// now.
 constexpr TimeNs kSubmittedAt = 1;
 
-// The queue as a job trace: who runs comes first. `place` says which job is where.
+// The queue as a job trace: running jobs come first. `place` maps jobs to places.
 struct Forward {
   JobTrace job_trace;
   std::vector<std::size_t> place;
@@ -42,7 +43,7 @@ Forward make_forward(const std::vector<QueuedJob>& jobs, const JobTrace& like, c
   return forward;
 }
 
-// With one run time for every job, that `draw` gives.
+// With one run time for every job, given by `draw`.
 template <class Draw>
 Result<RunResult> run_with(Forward forward, const std::vector<QueuedJob>& jobs, const std::string& policy, Draw draw) {
   for (std::size_t i = 0; i < forward.place.size(); ++i) {

@@ -2,10 +2,10 @@
 // When jobs of a queue start and end: the cluster is simulated forward from now, many times, each time with other run
 // times that the jobs may have.
 // 1. Jobs that run now are there at once, with what is left of a run time drawn for them; those that wait follow in
-//    their order. All run times of one simulation are from one stretch of the past (duration_history.h).
+//    their order. All run times of one simulation are from one period of the past (duration_history.h).
 // 2. The policy is told the median of each job's possible run times, not the one that was drawn.
 // 3. Over all draws the quantiles of starts and ends are the answer.
-// Nobody is submitted later: under policies that let later jobs pass, starts are earlier here than they will be.
+// The forecast assumes no further submissions, so starts are too early under policies that let later jobs overtake.
 
 #include <functional>
 #include <vector>
@@ -16,7 +16,7 @@
 namespace orrery::simulate {
 
 struct QueuedJob {
-  TraceJob job;                           // work_ns is not looked at
+  TraceJob job;                           // work_ns is ignored
   double executed_s = 0;                  // above 0: it runs
   std::shared_ptr<const RunTimes> times;  // that it may have
   double usual_s = 0;                     // mean of past jobs, for estimates by means
@@ -33,7 +33,7 @@ struct StartEstimate {
   std::vector<double> starts_s{}, ends_s{};
 };
 
-// Another job whose end let one start.
+// Another job whose end allowed this one to start.
 struct WaitedFor {
   std::size_t job = 0;
   double share = 0;  // of the draws in which it was the last to end before

@@ -1,5 +1,5 @@
 #pragma once
-// Fields of a row by the name of their column, with messages that say what is wrong.
+// Fields of a row by the name of their column, with messages that state what is wrong.
 
 #include <optional>
 #include <string>
@@ -27,7 +27,7 @@ class Columns {
   mutable std::vector<bool> read_{};  // by column
 };
 
-// Collects the first thing that is wrong, so that a reader can ask for all fields and look once.
+// Keeps the first error, so that a reader can ask for all fields and check once.
 class RowReader {
  public:
   RowReader(const Columns& columns, const std::vector<std::string>& fields) : columns_(columns), fields_(fields) {}

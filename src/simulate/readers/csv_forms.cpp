@@ -174,7 +174,7 @@ bool read_tiresias_seconds(RowReader& row, const SpeedLookup&, RawJob& job) {
   return true;
 }
 
-// Pollux and Sia give application, batch and GPUs; how long that takes was measured.
+// Pollux and Sia give application, batch and GPUs; the time of these was measured.
 bool read_pollux(RowReader& row, const SpeedLookup& speeds, RawJob& job) {
   job.id = row.text("name");
   job.model = row.text("application");

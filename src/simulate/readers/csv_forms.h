@@ -21,7 +21,7 @@ struct CsvForm {
   std::string name;
   std::string summary;
   std::vector<std::string> columns;  // by which it is recognised
-  // Fills `job`; false: the row is no job for us. What is wrong is left in the row.
+  // Fills `job`; false: the row is no job for us. An error is left in the row.
   std::function<bool(RowReader& row, const SpeedLookup& speeds, RawJob& job)> read;
 };
 

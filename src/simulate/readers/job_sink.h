@@ -20,7 +20,7 @@ struct TypedDuration {
   double seconds = 0;
 };
 
-// A job as rows give it; times in seconds. What is not set is not said.
+// A job as rows give it; times in seconds. Fields that are not set are not known.
 struct RawJob {
   std::string id{};
   std::string model{};

@@ -51,7 +51,7 @@ std::string_view first_line(std::string_view text) {
   return trim(text.substr(0, std::min(text.find('\n'), text.size())));
 }
 
-// The form that is not CSV which a text looks like; nullptr if it may be CSV.
+// The form other than CSV that a text has; nullptr if it may be CSV.
 const TextForm* looks_like(std::string_view text) {
   const std::string_view line = first_line(text);
   if (line.starts_with('{')) return &kTextForms[2];

@@ -1,9 +1,9 @@
 #pragma once
-// Workloads from the files of others: traces of clusters and of simulators, accounting of Slurm, and our own forms.
+// Job traces from other systems: traces of clusters and of simulators, accounting of Slurm, and our own forms.
 // docs/reference/formats/job_trace.md describes each.
 //
-// A trace is somebody else's data: every row becomes a job or is counted as skipped, with its line and what was wrong.
-// Only a file whose form cannot be recognised, or without a single usable job, is refused as a whole.
+// A trace is external data: every row becomes a job or is counted as skipped, with its line and what was wrong. Only a
+// file whose form cannot be recognised, or without a single usable job, is refused as a whole.
 
 #include <string>
 #include <string_view>
@@ -31,7 +31,7 @@ struct JobTraceFile {
   std::vector<ReadProblem> predictions;  // the first kProblemsMax of them: what was missing
   bool out_of_order = false;             // submissions went backwards and were sorted
   std::vector<std::string> unread{};     // columns that its form has no use for
-  std::size_t ended = 0;  // of the rows that are no jobs: jobs that have left the queue that was asked for
+  std::size_t ended = 0;                 // of the rows that are no jobs: jobs that have left the given queue
 };
 
 inline constexpr std::size_t kProblemsMax = 1000;

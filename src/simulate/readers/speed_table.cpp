@@ -34,7 +34,7 @@ Result<SpeedTable> SpeedTable::parse(std::string_view json) {
       const auto key = parse_key(entry.key());
       if (!key || !entry.value().is_object() || !entry.value().contains("null")) continue;
       const auto& alone = entry.value()["null"];
-      // A speed of 0 says that the model does not run there.
+      // A speed of 0 means that the model does not run there.
       if (alone.is_number() && alone.get<double>() > 0) table.speeds_[device.key()][*key] = alone.get<double>();
     }
   }

@@ -31,8 +31,8 @@ class SpeedTable {
   bool empty() const { return speeds_.empty(); }
   // On every type of device that was measured; empty if none was.
   std::vector<TypedSpeed> steps_per_s(std::string_view model, int gpus) const;
-  // What was not measured, from what was: the model's speed on the nearest number of GPUs, times what that difference
-  // makes for other models on the type (the median of their ratios); without others, speed grows by (ratio of
+  // Estimates speeds that were not measured: the model's speed on the nearest number of GPUs, times the effect of that
+  // difference on other models on the type (the median of their ratios); without others, speed grows by (ratio of
   // GPUs)^0.9. Empty if the model was not measured at all.
   std::vector<TypedSpeed> predicted_steps_per_s(std::string_view model, int gpus) const;
   std::optional<double> run_s(std::string_view application, int batch, int gpus) const;

@@ -57,8 +57,8 @@ double gpus_in_tres(std::string_view tres) {
   return typed;
 }
 
-// What Slurm says a job does (man sacct, "JOB STATE CODES"); nothing for a word that is none of them. Where the column
-// is missing, dates tell.
+// The state of a job by Slurm's word (man sacct, "JOB STATE CODES"); no value for other words. Where the column is
+// missing, dates decide.
 std::optional<QueueState> sacct_state(const RowReader& row) {
   constexpr std::string_view kWaiting[] = {"PENDING",      "REQUEUED",     "REQUEUE_FED",
                                            "REQUEUE_HOLD", "SPECIAL_EXIT", "SUSPENDED"};
@@ -87,7 +87,7 @@ double sacct_limit_s(const RowReader& row) {
   return parse_elapsed_s(row.text("Timelimit")).value_or(0);
 }
 
-// How long it has run; nothing if the row does not say.
+// How long it has run; no value if the row does not say.
 std::optional<double> sacct_elapsed_s(const RowReader& row) {
   if (const auto elapsed = parse_elapsed_s(row.text("Elapsed"))) return elapsed;
   const auto start = parse_date_s(row.text("Start")), end = parse_date_s(row.text("End"));

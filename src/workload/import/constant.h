@@ -1,8 +1,8 @@
 #pragma once
 // Tensors whose content does not depend on the data: initializers, and what a file computes from them and from shapes.
 //
-// Numbers are known for small tensors only (kMostNumbers); of the others there is the shape. That is enough, because
-// shapes depend on small integer tensors, and of weights nothing but the shape matters.
+// Numbers are known for small tensors only (kMostNumbers); of the others only the shape is known. That is enough,
+// because shapes depend on small integer tensors, and only the shapes of weights matter.
 
 #include <cstdint>
 #include <optional>
@@ -49,7 +49,7 @@ struct SliceRange {
 };
 Result<SliceRange> slice_range(std::int64_t begin, std::int64_t end, std::int64_t step, std::int64_t size);
 
-// What is left of -1 and 0 in the target of a Reshape.
+// The dimensions of a Reshape, with -1 and 0 in the target replaced.
 Result<std::vector<std::int64_t>> reshape_dims(const std::vector<std::int64_t>& input, std::vector<std::int64_t> target,
                                                bool zero_is_zero);
 

@@ -44,7 +44,7 @@ std::string reference(const TrainingGraph& graph, Value value) {
 
 // --- reading ---
 
-// Takes fields out of an object; the first mistake is kept and what is left over is unknown.
+// Takes fields out of an object; the first mistake is kept, and fields that remain are unknown.
 class Reader {
  public:
   explicit Reader(const Json& object) : object_(object) {}

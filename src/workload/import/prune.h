@@ -5,7 +5,7 @@
 
 namespace orrery::workload::import {
 
-// Takes out views and copies nobody uses, what patterns left behind, and renumbers the others.
+// Removes views and copies that no operator uses, and what patterns left behind, and renumbers the others.
 void drop_unused_views(std::vector<Operator>& operators);
 
 }  // namespace orrery::workload::import

@@ -1,5 +1,5 @@
 #pragma once
-// How the zoo's files hand in what they hold. Each file defines one register function; zoo.cpp calls them all.
+// How the zoo's files register their models. Each file defines one register function; zoo.cpp calls them all.
 
 #include "workload/graph_builder.h"
 #include "workload/zoo/zoo.h"

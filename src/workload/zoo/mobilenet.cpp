@@ -76,7 +76,7 @@ constexpr V3Block kSmall[] = {
     {5, 576, 96, true, true, 1}, {5, 576, 96, true, true, 1},
 };
 
-// Channel counts at a width other than 1, on which torchvision and TIMM differ: TIMM scales only what goes in and out
+// Channel counts at a width other than 1, on which torchvision and TIMM differ: TIMM scales only the inputs and outputs
 // of blocks and keeps a narrow model's stem and last hidden layer.
 struct V3Widths {
   double width;

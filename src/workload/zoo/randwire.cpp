@@ -2,8 +2,7 @@
 //
 // 1. N nodes on a ring, each joined to its K/2 neighbours on either side.
 // 2. For i = 1 … K/2, going round the ring: with probability P the edge from a node to its i-th next node is replaced
-// by
-//    one to a random node, never to itself or where an edge is already.
+//    by one to a random node, never to itself or where an edge is already.
 // 3. Edges point from the lower to the higher number, so there is no cycle.
 // A node adds its inputs, weighted by learned numbers between 0 and 1, then applies ReLU, a separable 3×3 convolution
 // and batch norm. Nodes without inputs read the stage's input at stride 2; nodes without followers are averaged.
@@ -51,7 +50,7 @@ Wiring watts_strogatz(std::size_t nodes, std::size_t neighbours, double rewired,
   return inputs;
 }
 
-// ReLU, convolution, batch norm: the triplet everything here is made of.
+// ReLU, convolution, batch norm: the triplet of which everything here consists.
 Value triplet(GraphBuilder& g, Value x, const Conv& conv) {
   return g.batch_norm(g.conv(g.relu(x, false), "conv", conv), "bn");
 }

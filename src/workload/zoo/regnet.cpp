@@ -29,7 +29,7 @@ std::vector<Stage> stages_of(const OptionValues& p) {
     if (stages.empty() || stages.back().width != rounded) stages.push_back({rounded, 0, 0});
     ++stages.back().blocks;
   }
-  // Groups must divide the width: it gives way.
+  // Groups must divide the width, so the width is adjusted.
   for (Stage& stage : stages) {
     stage.group_width = std::min(p.integer("group"), stage.width);
     const auto group = static_cast<double>(stage.group_width);

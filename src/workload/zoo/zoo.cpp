@@ -109,7 +109,7 @@ const Zoo& the_zoo() {
   return kZoo;
 }
 
-// What a name of TIMM stands for in the zoo.
+// The model of the zoo that a name of TIMM means.
 std::optional<std::string> timm_model(std::string_view name) {
   name = without_timm_tag(name);
   if (auto model = timm_cnn_model(name)) return model;

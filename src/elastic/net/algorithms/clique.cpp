@@ -8,7 +8,7 @@ void to_all(const Plan& plan, Schedule& schedule) {
   for (int i = 1; i < plan.ranks; ++i) schedule.send((plan.rank + i) % plan.ranks);
 }
 
-// Slice `owner` of a reduction: everyone gives it to its owner, who gives the combination to those who want it.
+// Slice `owner` of a reduction: all ranks send it to its owner, which sends the combination to the ranks that want it.
 void reduce_slice(const Plan& plan, int owner, Schedule& schedule) {
   const Collective kind = plan.descriptor.collective;
   const int root = plan.descriptor.root;
@@ -24,7 +24,7 @@ void reduce_slice(const Plan& plan, int owner, Schedule& schedule) {
   if (wants) schedule.copy(owner);
 }
 
-// What rank `owner` has is given to those who want it.
+// Rank `owner` sends what it has to the ranks that want it.
 void publish(const Plan& plan, int owner, Schedule& schedule) {
   const bool to_root_only = plan.descriptor.collective == Collective::kGather;
   const int root = plan.descriptor.root;

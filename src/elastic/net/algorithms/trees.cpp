@@ -36,7 +36,7 @@ void over(const Plan& plan, std::span<const int> parents, Schedule& schedule) {
   });
 }
 
-// Turns a tree of rank 0 … n−1 so that everyone moves on by `by`.
+// Shifts every rank of a tree over 0 … n−1 by `by`.
 std::vector<int> turned(const std::vector<int>& parents, int by) {
   const auto ranks = static_cast<int>(parents.size());
   std::vector<int> result(parents.size());
@@ -54,7 +54,7 @@ int root_of(const std::vector<int>& parents) {
   return 0;
 }
 
-// The parent of `rank` in the tree whose in-order walk is 0, 1, 2, …: odd ranks are leaves.
+// The parent of `rank` in the tree whose in-order traversal is 0, 1, 2, …: odd ranks are leaves.
 int in_order_parent(int rank, int ranks) {
   if (rank == 0) return -1;
   const int bit = rank & -rank;

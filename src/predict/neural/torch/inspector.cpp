@@ -16,8 +16,8 @@ namespace {
 constexpr double kSlope = 0.01;          // of leaky ReLU
 constexpr double kAttentionSlope = 0.2;  // in front of attention
 
-// The nodes of a batch and how they are joined. Those of graphs with more layers come first, so that what a layer still
-// changes are leading rows.
+// The nodes of a batch and how they are joined. Those of graphs with more layers come first, so that the rows that a
+// layer still changes are leading ones.
 class Nodes {
  public:
   Nodes(const BatchTensors& batch, const NetworkOptions& options) {

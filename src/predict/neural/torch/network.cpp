@@ -46,7 +46,7 @@ class TorchNetwork final : public Network {
     first_ = at::zeros_like(flat_);
     second_ = at::zeros_like(flat_);
     draw(shapes);
-    // Every parameter is a leaf of its own that lies in the flat tensor, so that Adam is a handful of operations.
+    // Every parameter is a leaf of its own inside the flat tensor, so that Adam is a handful of operations.
     std::int64_t at = 0;
     for (const ParameterShape& shape : shapes) {
       const std::int64_t size = c10::multiply_integers(shape.sizes);

@@ -9,7 +9,7 @@
 namespace orrery::predict {
 
 // A symmetric sparse matrix by rows: row i has `weights` in `columns`, from first[i] to first[i + 1] − 1. Its leading
-// rows refer to no others when the nodes of a graph lie side by side, so a product may leave out the last graphs.
+// rows refer to no others when the nodes of a graph are contiguous, so a product may leave out the last graphs.
 struct SparseRows {
   at::Tensor first, columns;  // 64-bit integers; rows + 1, entries
   at::Tensor weights;         // entries

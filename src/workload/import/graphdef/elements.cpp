@@ -28,7 +28,7 @@ OperatorKind arithmetic_kind(std::string_view op) {
 
 }  // namespace
 
-// A ReLU overwrites its input where nobody else needs it.
+// A ReLU overwrites its input where no other node needs it.
 Status GraphDefTranslator::activation(const GraphDefNode& node) {
   ORRERY_TRY(Bound x, any_value_at(0));
   const OperatorKind kind = activation_kind(node.op);

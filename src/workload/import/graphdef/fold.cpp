@@ -16,6 +16,14 @@ using Inputs = std::span<const Constant* const>;
 using Folded = Result<std::optional<Constant>>;
 using Rule = Folded (*)(const GraphDefNode&, Inputs);
 
+// What is folded: only what graphs use to compute shapes, which is small vectors and numbers. A rule may decline in two
+// ways: nullopt means that there is no constant (the translator then treats the node as an operator or reports it), a
+// constant without numbers means that only its shape is known. Both are sound, because a consumer that needs the
+// numbers checks `known`; a wrong number would silently give a wrong graph, so rules cover only the cases that they
+// compute exactly. Numbers are doubles, exact for integers up to 2^53.
+//
+// Limits: no result has more than kGraphDefNumbersMax numbers, so a hostile file cannot make folding allocate more than
+// that per node. There is no recursion: the translator folds nodes in an order in which inputs come first.
 Constant with_numbers(Dims dims, DataType dtype, std::vector<double> numbers) {
   Constant c;
   c.dims = std::move(dims);
@@ -45,7 +53,7 @@ Folded fold_cast(const GraphDefNode& node, Inputs inputs) {
   return c;
 }
 
-// Scalars of equal type and vectors, put together in front.
+// Joins inputs of equal shape along a new first axis.
 Folded fold_pack(const GraphDefNode& node, Inputs inputs) {
   if (node.integer("axis", 0) != 0) return std::nullopt;
   std::vector<double> numbers;
@@ -174,7 +182,7 @@ double compute(std::string_view op, double a, double b, bool integral) {
   return integral ? std::trunc(a / b) : a / b;
 }
 
-// A number with a number or a vector, or two of equal shape.
+// A number with a number or a vector, or two of equal shape; any other broadcast gives the shape only.
 Folded fold_arithmetic(const GraphDefNode& node, Inputs inputs) {
   if (inputs.size() != 2) return Error::invalid(fmt::format("expected 2 inputs, got {}", inputs.size()));
   const Constant &a = *inputs[0], &b = *inputs[1];
@@ -273,6 +281,9 @@ std::optional<DataType> element_type_of(int type) {
   }
 }
 
+// The masks of a StridedSlice. `given` counts the ranges that use a dimension of the input; the dimensions that the
+// first ellipsis, or the end, leaves over are kept whole. kFar is beyond every size, and slice_range() clamps it. A
+// shrunk axis has one element and is left out of the result; index -1 would end at 0, hence kFar.
 Result<StridedRanges> strided_ranges(const GraphDefNode& node, Inputs inputs, std::span<const std::int64_t> dims) {
   const auto known = [&](std::size_t i) { return i < inputs.size() && inputs[i] != nullptr && inputs[i]->known; };
   if (!known(1) || !known(2) || !known(3))

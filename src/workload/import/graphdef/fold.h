@@ -1,5 +1,6 @@
 #pragma once
-// What a node of a GraphDef gives when all its inputs are constant: how graphs compute the shapes they reshape to.
+// The result of a node of a GraphDef whose inputs are all constant: graphs compute the shapes they reshape to in this
+// way.
 
 #include <optional>
 #include <span>
@@ -16,7 +17,7 @@ Result<std::optional<Constant>> fold_graphdef(const GraphDefNode& node, std::spa
 // A Const node, or the default of a placeholder.
 Result<Constant> constant_of(const GraphDefTensor& tensor);
 
-// Element types as we know them; 8 and 16 bit integers count as 32. Nothing for texts, resources and complex numbers.
+// Element types as we know them; 8 and 16 bit integers count as 32. No value for texts, resources and complex numbers.
 std::optional<DataType> element_type_of(int graphdef_type);
 
 // One range per dimension of the input, and which dimensions are left out of (-1) or new in (-2) the result.

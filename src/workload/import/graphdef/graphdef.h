@@ -1,10 +1,10 @@
 #pragma once
 // TensorFlow 1.x GraphDef: the nodes of a graph with their devices, inputs, known output shapes and the few attributes
-// that shapes depend on, as written.
+// on which shapes depend, as written.
 //
-// This is the graph as the framework holds it, gradients and optimizer included; what each node computes is not
+// This is the graph as the framework keeps it, gradients and optimizer included; what each node computes is not
 // interpreted here. The text form and the binary form of a graph give equal GraphDefs, under equal limits. Of a tensor
-// with more than kGraphDefNumbersMax elements only type and shape are kept, so frozen weights cost nothing.
+// with more than kGraphDefNumbersMax elements only type and shape are kept, so frozen weights need no memory.
 
 #include <cstdint>
 #include <map>
@@ -88,7 +88,7 @@ Result<GraphDef> parse_graphdef_binary(import::ByteSource& source);
 
 // Whether readers keep the attribute of this name; `_output_shapes` is kept as GraphDefNode::output_shapes.
 bool is_kept_attribute(std::string_view name);
-// "DT_FLOAT" → 1. Nothing for a word that is not a type.
+// "DT_FLOAT" → 1. No value for a word that is not a type.
 std::optional<int> graphdef_type(std::string_view word);
 // Fills `numbers` up to the elements of the shape (the last one counts for all that follow), or empties it if the
 // tensor is too large or its content is not known. `content` is the tensor's content as bytes, little-endian.
@@ -111,11 +111,11 @@ struct GraphDefPart {
   std::vector<std::pair<std::size_t, std::size_t>> edges;  // between these, distinct, the smaller end first, sorted
 };
 
-// Looks at the nodes whose device contains `device` ("GPU"). Fails on two nodes of one name; inputs from nodes that do
-// not exist are ignored, as they are where a graph was cut.
+// Examines the nodes whose device contains `device` ("GPU"). Fails on two nodes of one name; inputs from nodes that do
+// not exist are ignored, as in graphs that were cut.
 Result<GraphDefPart> largest_part(const GraphDef& graph, std::string_view device);
 
-// What such a part looks like in numbers.
+// The metrics of such a part.
 struct GraphDefFacts {
   std::size_t nodes_total = 0;
   std::size_t device_nodes = 0;

@@ -22,7 +22,7 @@ std::string describe(const GraphDefNode& node);
 // Refers to the graph, which must outlive it.
 class GraphDefIndex {
  public:
-  // Fails on two nodes of one name. Inputs that nobody makes are kept as such: a graph may have been cut.
+  // Fails on two nodes of one name. Inputs that no node makes are kept as such: a graph may have been cut.
   static Result<GraphDefIndex> make(const GraphDef& graph);
 
   const GraphDef& graph() const { return *graph_; }
@@ -34,7 +34,7 @@ class GraphDefIndex {
   std::int32_t find(std::string_view name) const;
 
   // The nodes of `wanted` in an order in which inputs come first, and otherwise as in the file. Fails on a cycle and on
-  // an input that nobody makes, and names the node. Linear in nodes and edges; does not recurse.
+  // an input that no node makes, and names the node. Linear in nodes and edges; does not recurse.
   Result<std::vector<std::int32_t>> sorted(const std::vector<bool>& wanted) const;
 
  private:

@@ -9,14 +9,13 @@
 //    framework makes for gradients (a part of the name, not the last, that is "gradients" or begins with "gradients_",
 //    or ends in "_grad"), or descends from a backward node.
 // 3. forward: what a backward node needs; the nodes that scopes of gradients are named after ("gradients/LOSS_grad/…"
-// is
-//    the gradient of LOSS), and what those need; the walk ends at inputs (is_graphdef_input), which are forward
+//    is the gradient of LOSS), and what those need; the walk ends at inputs (is_graphdef_input), which are forward
 //    themselves.
 // 4. update: the roots, and what they need beyond that: the learning rate, the optimizer's state.
 // 5. none: everything else: initialisers, savers, summaries, the input pipeline.
 // In a graph without backward nodes, forward is what its results need: the losses if it has operators that are
-// (is_graphdef_loss), otherwise the nodes whose output nobody uses, but for those that write, save, print or do
-// nothing. Nodes of a loop may need each other; that changes nothing here.
+// (is_graphdef_loss), otherwise the nodes whose output no node uses, except those that write, save, print or do
+// nothing. Nodes of a loop may need each other; the rule stays the same.
 
 #include <cstdint>
 #include <string>

@@ -71,7 +71,7 @@ class TextReader {
     return value;
   }
 
-  // Passes over the value of a field whose name was read.
+  // Skips the value of a field whose name was read.
   Status skip_value() {
     ORRERY_TRY(const bool is_message, opens_message());
     if (!is_message) return skip_scalar_or_list();
@@ -152,7 +152,7 @@ class TextReader {
     return error("text is never closed");
   }
 
-  // The byte that a backslash and what follows stand for; leaves the last character of it.
+  // The byte of an escape sequence; leaves the last character of it.
   char escaped() {
     const char c = text_[at_];
     if (is_digit(c, 8)) return number_escape(8, 3);

@@ -204,7 +204,7 @@ const std::unordered_map<std::string_view, GraphDefTranslator::Rule>& GraphDefTr
 // True if the node is a constant, a variable or an input.
 Result<bool> GraphDefTranslator::translate_source(const GraphDefNode& node) {
   if (is_graphdef_input(node.op)) {
-    // A number that is fed, such as a rate, is as good as a constant; others are made when somebody reads them.
+    // A number that is fed, such as a rate, is treated as a constant; others are made when a node reads them.
     const GraphDefShape shape = variable_shape(node);
     if (node.op.starts_with("Placeholder") && shape && shape->empty()) give(Constant{});
     return true;
@@ -239,7 +239,7 @@ Status GraphDefTranslator::variable(const GraphDefNode& node) {
   return {};
 }
 
-// Of a loss nothing more is computed: means, sums and weight decay are too small to count.
+// After a loss nothing more is computed: means, sums and weight decay are too small to count.
 bool GraphDefTranslator::absorb_loss(const GraphDefNode& node) {
   if (is_graphdef_loss(node.op)) return false;
   for (std::size_t i = 0; i < input_count(); ++i) {

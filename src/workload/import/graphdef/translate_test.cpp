@@ -175,7 +175,7 @@ TEST(GraphDefTranslate, TablesAreEmbeddings) {
 TEST(GraphDefTranslate, WhatCannotBeIsRefusedByName) {
   EXPECT_TRUE(says(error_of(with_input().node("Enter", "while/Enter", {"x"}).node("Relu", "y", {"while/Enter"})),
                    "node \"while/Enter\" (Enter): loops"));
-  EXPECT_TRUE(says(error_of(with_input().node("Relu", "y", {"nobody"})), "node \"y\" (Relu): an input is made by no"));
+  EXPECT_TRUE(says(error_of(with_input().node("Relu", "y", {"missing"})), "node \"y\" (Relu): an input is made by no"));
   EXPECT_TRUE(
       says(error_of(with_input().node("Add", "a", {"x", "b"}).node("Relu", "b", {"a"}).node("Relu", "c", {"b"})),
            "is in a cycle"));

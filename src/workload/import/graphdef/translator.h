@@ -2,8 +2,8 @@
 // The translator behind translate_graphdef(), shared by the files with its rules. Not for use elsewhere.
 //
 // Every output of a node that the result needs is one of: a constant (weights, shapes and what is computed of them), a
-// value of the graph that is made, or a loss, of which nothing more is computed. Rules read inputs with constant_at()
-// and value_at() and end with give().
+// value of the graph that is made, or a loss, after which nothing more is computed. Rules read inputs with
+// constant_at() and value_at() and end with give().
 
 #include <string>
 #include <unordered_map>
@@ -45,7 +45,7 @@ class GraphDefTranslator {
     std::int64_t before[2] = {0, 0}, after[2] = {0, 0};  // what does not fit into a symmetric padding
   };
 
-  // --- graphdef_translate.cpp: the walk
+  // --- translate.cpp: the walk
   void find_wanted();
   void count_uses(const std::vector<std::int32_t>& order);
   Status refuse_control_flow() const;
@@ -60,7 +60,7 @@ class GraphDefTranslator {
   Result1 emit_input(const GraphDefNode& node, int output);
   Result<Dims> stated_dims(const GraphDefShape& shape, std::string_view what) const;
 
-  // --- graphdef_values.cpp: inputs, outputs and layout
+  // --- values.cpp: inputs, outputs and layout
   std::size_t input_count() const;
   const Slot* slot_at(std::size_t input) const;
   const Constant* constant_at(std::size_t input) const;
@@ -72,7 +72,7 @@ class GraphDefTranslator {
   Result1 parameter(const Constant& weight);
   Result1 fixed(const Constant& constant, const std::string& name);
   std::vector<Bound> values();                // of the inputs that are values
-  bool is_only_use(std::size_t input) const;  // of this node's input: nobody else reads it
+  bool is_only_use(std::size_t input) const;  // of this node's input: no other node reads it
   void give(const Bound& bound, std::size_t output = 0);
   void give(Constant constant, std::size_t output = 0);
   void give_loss();
@@ -98,7 +98,7 @@ class GraphDefTranslator {
   Status give_other(std::vector<Bound> inputs, Dims dims, DataType dtype);
   Status own(const Constant& weight);
 
-  // --- graphdef_products.cpp
+  // --- products.cpp
   Status conv(const GraphDefNode& node);
   Status conv_transpose(const GraphDefNode& node);
   Status bias_add(const GraphDefNode& node);
@@ -115,7 +115,7 @@ class GraphDefTranslator {
   Result1 product(const Bound& a, const Bound& b);
   Result<bool> merge_bias(std::size_t x_input, const Constant& bias);
 
-  // --- graphdef_elements.cpp
+  // --- elements.cpp
   Status activation(const GraphDefNode& node);
   Status softmax(const GraphDefNode& node);
   Status arithmetic(const GraphDefNode& node);
@@ -136,7 +136,7 @@ class GraphDefTranslator {
   Result1 combined(OperatorKind kind, Bound a, Bound b);
   Result1 parameter_like(const Constant& weight, const Bound& x);
 
-  // --- graphdef_views.cpp
+  // --- views.cpp
   Status identity(const GraphDefNode& node);
   Status cast(const GraphDefNode& node);
   Status reshape(const GraphDefNode& node);

@@ -218,7 +218,7 @@ Dims GraphDefTranslator::file_dims(const Bound& x) const {
   return x.channels_first ? Dims{dims[0], dims[2], dims[3], dims[1]} : dims;
 }
 
-// Notes who owns a weight. An error if it is another operator's already: only linear layers can share.
+// Records the owner of a weight. An error if it is another operator's already: only linear layers can share.
 Status GraphDefTranslator::own(const Constant& weight) {
   const auto next = static_cast<std::int32_t>(operators_.size());
   const auto [owner, is_new] = owners_.emplace(weight.source, next);

@@ -38,7 +38,7 @@ Status GraphDefTranslator::cast(const GraphDefNode& node) {
   return give_other({x}, dims_of(x), to);
 }
 
-// A view in either order: only the number of elements matters to what it costs.
+// A view in either order: its cost depends only on the number of elements.
 Status GraphDefTranslator::reshape(const GraphDefNode&) {
   ORRERY_TRY(const Bound x, any_value_at(0));
   ORRERY_TRY(const Dims target, integers_at(1, "the new shape"));
@@ -57,7 +57,7 @@ Status GraphDefTranslator::reshape(const GraphDefNode&) {
 Status GraphDefTranslator::transpose(const GraphDefNode&) {
   ORRERY_TRY(const Dims listed, integers_at(1, "the order"));
   ORRERY_TRY(const Bound x, any_value_at(0));
-  // To and from [n, c, h, w] is what `channels_first` says.
+  // To and from [n, c, h, w], as `channels_first` says.
   if (x.channels_first && listed == Dims{0, 3, 1, 2}) {
     give(Bound{x.value, x.batch, false});
     return {};
@@ -209,7 +209,7 @@ Status GraphDefTranslator::split(const GraphDefNode& node) {
   return split_into(x, axis, Dims(static_cast<std::size_t>(parts), shape_of(x)[axis] / parts));
 }
 
-// At most one size may be -1: what is left.
+// At most one size may be -1: the remaining elements.
 Status GraphDefTranslator::split_into(const Bound& x, int axis, const Dims& sizes) {
   std::int64_t left = shape_of(x)[axis];
   for (const std::int64_t size : sizes) left -= std::clamp<std::int64_t>(size, 0, kMaxElements);
@@ -243,7 +243,7 @@ Status GraphDefTranslator::pad(const GraphDefNode&) {
   return {};
 }
 
-// begin and size, which is -1 for what is left.
+// begin and size, which is -1 for the rest.
 Status GraphDefTranslator::slice(const GraphDefNode&) {
   ORRERY_TRY(Bound x, value_at(0));
   ORRERY_TRY(const Dims begin, integers_at(1, "begin"));

@@ -30,6 +30,16 @@ Result<const Constant*> required_known(Inputs inputs, std::size_t index) {
   return c;
 }
 
+// What is folded: files compute shapes with ordinary operators (Shape, Gather, Concat, Reshape…), so these operators
+// are computed on constants. Every result has a shape; it has numbers only if all inputs have, and if there are at most
+// budget_ of them. A result without numbers is always sound: a consumer that needs them gets an error from
+// required_known(). A wrong number would silently give a wrong graph, so an operator without an exact rule (Softmax,
+// Erf, CumSum…) gives the shape only, and a type without any rule gives no constant at all. Numbers are doubles, exact
+// for integers up to 2^53.
+//
+// Limits: the caller's budget over the whole file and kMostNumbers per tensor bound time and memory, so a hostile file
+// of a few bytes (Expand to 2^40) costs nothing. Ranks and element counts are checked on every result (one()) before
+// anything multiplies them further. Nothing recurses: nodes are folded in sorted order.
 class Folder {
  public:
   Folder(const OnnxNode& node, std::int64_t opset, Inputs inputs, std::size_t budget)
@@ -84,7 +94,8 @@ class Folder {
     return results;
   }
 
-  // A constant of these dimensions that descends from the inputs, its numbers not known.
+  // A constant of these dimensions that descends from the inputs, its numbers not known. Whether it descends from
+  // weights is kept even where numbers are known: the translator must tell parameters from shapes.
   Constant unknown(Dims dims, DataType dtype) const {
     Constant c;
     c.dims = std::move(dims);
@@ -245,7 +256,9 @@ class Folder {
     return c;
   }
 
-  // The numbers of input 0 at places given by, for each dimension of the result, a first place and a stride.
+  // The numbers of input 0 at places that are linear in the indices of the result: `first`, plus a stride per
+  // dimension. Slice, Split, Transpose and Expand are all of this form. A stride of 0 repeats, a negative one reverses;
+  // the callers guarantee that every place is inside the input.
   Result<Constant> strided(Dims dims, std::int64_t first, const Dims& strides) const {
     Constant c = unknown(std::move(dims), inputs_[0]->dtype);
     if (!inputs_[0]->known || c.elements() > static_cast<std::int64_t>(budget_)) return c;
@@ -376,7 +389,8 @@ class Folder {
     return c;
   }
 
-  // Where number i of a result of dimensions `out` comes from in an operand that is broadcast.
+  // The index in a broadcast operand of number i of a result of dimensions `out`. Dimensions of 1 have no stride, which
+  // repeats them.
   static std::size_t broadcast_index(std::size_t i, const Dims& out, const Dims& from) {
     std::size_t at = 0, stride = 1;
     for (std::size_t d = out.size(); d-- > 0; i /= static_cast<std::size_t>(out[d])) {
@@ -436,6 +450,8 @@ class Folder {
     return std::find(std::begin(kTypes), std::end(kTypes), node_.type) != std::end(kTypes);
   }
 
+  // Division by 0 of integers gives 0 instead of an exception: the result is meaningless in any case, but must not end
+  // the program.
   double apply(double a, double b, bool integral) const {
     const std::string& type = node_.type;
     if (type == "Add") return a + b;

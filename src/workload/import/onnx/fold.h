@@ -1,5 +1,5 @@
 #pragma once
-// What a node gives when all its inputs are constant: how files compute the shapes they reshape to.
+// The result of a node whose inputs are all constant: files compute the shapes they reshape to in this way.
 
 #include <span>
 
@@ -7,12 +7,12 @@
 
 namespace orrery::workload::import {
 
-// One constant per output; nothing if there is no rule for the node. An optional input that is left out is nullptr.
-// At most `budget` numbers are computed; a larger result keeps its shape only.
+// One constant per output; empty if there is no rule for the node. An optional input that is left out is nullptr. At
+// most `budget` numbers are computed; a larger result keeps its shape only.
 Result<std::vector<Constant>> fold(const OnnxNode& node, std::int64_t opset, std::span<const Constant* const> inputs,
                                    std::size_t budget);
 
-// The axes, starts, … of a node: an attribute in old opsets, input `index` in new ones. Nothing if it is left out.
+// The axes, starts, … of a node: an attribute in old opsets, input `index` in new ones. No value if it is left out.
 Result<std::optional<std::vector<std::int64_t>>> list_of(const OnnxNode& node, std::string_view attribute,
                                                          std::span<const Constant* const> inputs, std::size_t index);
 

@@ -77,7 +77,7 @@ class Finder {
     return at < node(index).inputs.size() ? node(index).inputs[at] : kNoTensor;
   }
 
-  // The only user of what `from` makes, if it is of this type; `from` is then inside the pattern. Casts are passed.
+  // The only user of what `from` makes, if it is of this type; `from` is then inside the pattern. Casts are skipped.
   std::int32_t follow(std::int32_t from, std::string_view type) {
     if (from < 0) return -1;
     inside_.push_back(from);
@@ -117,7 +117,7 @@ class Finder {
     return from;
   }
 
-  // The node of this type that makes `id`, if nobody but the pattern uses it.
+  // The node of this type that makes `id`, if only the pattern uses it.
   std::int32_t made_by(TensorId id, std::string_view type) const {
     const std::int32_t index = uses_.maker(id);
     return index >= 0 && node(index).type == type && uses_.only_user(id) >= 0 ? index : -1;

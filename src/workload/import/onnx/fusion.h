@@ -1,7 +1,8 @@
 #pragma once
-// Patterns that exporters write out in small operators, and what they are: a layer norm of nine nodes, a GELU of five.
+// Patterns that exporters write as small operators, and the operators they stand for: a layer norm of nine nodes, a
+// GELU of five.
 //
-// A pattern is taken only if what happens inside it stays inside: nobody else uses its intermediate results.
+// A pattern is taken only if no node outside of it uses its intermediate results.
 
 #include <array>
 #include <span>
@@ -20,7 +21,7 @@ struct Fused {
   TensorId grouped = kNoTensor;  // kGroupNorm: a tensor [batch, groups, …]
 };
 
-// Who makes and who uses each tensor.
+// Which nodes make and use each tensor.
 class OnnxUses {
  public:
   explicit OnnxUses(const OnnxModel& model);

@@ -219,7 +219,7 @@ class Reader {
           a.i = static_cast<std::int64_t>(part.number_value);
           break;
         case 4:
-          // A long text is some other tool's data; no operator we know reads one.
+          // A long text is another tool's data; no operator we know reads one.
           if (part.type == WireType::kBytes && part.length <= kOnnxLimits.text) {
             ORRERY_TRY(a.s, text(part));
           }

@@ -66,7 +66,7 @@ struct OnnxDimension {
 };
 
 struct OnnxType {
-  int element = 0;  // TensorProto.DataType; 0: not said
+  int element = 0;  // TensorProto.DataType; 0: not given
   std::optional<std::vector<OnnxDimension>> dims;
 };
 
@@ -76,7 +76,7 @@ struct OnnxModel {
   std::deque<std::string> names;          // of tensors
   std::vector<TensorId> inputs, outputs;  // of the graph; initializers are left out of the inputs
   std::unordered_map<TensorId, Constant> initializers;
-  std::unordered_map<TensorId, OnnxType> types;  // of inputs, outputs and whatever the file says
+  std::unordered_map<TensorId, OnnxType> types;  // of inputs, outputs and all others that the file names
 
   const std::string& name(TensorId id) const { return names[static_cast<std::size_t>(id)]; }
 };
@@ -84,8 +84,8 @@ struct OnnxModel {
 // Reads and checks the structure: versions, references, names given twice. The order of nodes is the file's.
 Result<OnnxModel> read_onnx_model(ByteSource& source);
 
-// Puts nodes so that each comes after those it depends on, keeping the file's order where it is one. A cycle and an
-// input nobody makes are errors that name the node.
+// Sorts nodes so that each comes after those it depends on, keeping the file's order where it is one. A cycle and an
+// input that no node makes are errors that name the node.
 Status sort_nodes(OnnxModel& model);
 
 // `node 12 "/layer1/conv/Conv" (Conv)`.

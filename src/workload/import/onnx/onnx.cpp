@@ -15,7 +15,7 @@ Result<TrainingGraph> read(import::ByteSource& source, const std::string& name) 
     if (graph) {
       if (auto single = graph->with_batch(1)) return single;
     }
-    // The file may say the batch is open and yet have reshapes to batch 1.
+    // The file may declare the batch open and yet have reshapes to batch 1.
   }
   ORRERY_TRY(TrainingGraph graph, import::translate(model, name, 1));
   if (graph.batch() == 1) return graph;

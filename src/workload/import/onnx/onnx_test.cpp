@@ -121,7 +121,7 @@ TEST(Onnx, RecognisesLayerNormAndGeluWrittenOut) {
   EXPECT_EQ(graph->parameter_count(), 16);
 }
 
-TEST(Onnx, APatternSomebodyLooksIntoIsLeftAsItIs) {
+TEST(Onnx, APatternWhoseInsideIsUsedIsLeftAsItIs) {
   OnnxWriter file;
   file.input("g", {2, 8}).node("Sigmoid", {"g"}, {"gate"}).node("Mul", {"g", "gate"}, {"m"});
   file.node("Add", {"m", "gate"}, {"y"}).output("y");
@@ -196,8 +196,8 @@ TEST(Onnx, ErrorsNameTheNodeAndTheField) {
   EXPECT_TRUE(says(error_of(OnnxWriter(18)), "opset 18; 7 to 17 can be read"));
   EXPECT_TRUE(says(error_of(OnnxWriter()), "the graph has no input"));
   const auto with_x = [] { return OnnxWriter().input("x", {2, 8}); };
-  EXPECT_TRUE(says(error_of(with_x().node("Relu", {"nobody"}, {"y"}).output("y")),
-                   "node 0 \"n_y\" (Relu): input \"nobody\" is made by no node"));
+  EXPECT_TRUE(says(error_of(with_x().node("Relu", {"missing"}, {"y"}).output("y")),
+                   "node 0 \"n_y\" (Relu): input \"missing\" is made by no node"));
   EXPECT_TRUE(says(error_of(with_x().node("Relu", {"x"}, {"y"}).node("Tanh", {"x"}, {"y"}).output("y")),
                    "node 1 \"n_y\" (Tanh): output \"y\" is made twice"));
   EXPECT_TRUE(says(error_of(with_x().node("Add", {"x", "b"}, {"a"}).node("Relu", {"a"}, {"b"}).output("b")), "cycle"));

@@ -63,7 +63,7 @@ Result<bool> OnnxTranslator::fold_constant(const OnnxNode& node) {
     }
     bind_constant(node.outputs[i], std::move(results[i]));
   }
-  // Constants without a rule stay unset: an error only if somebody needs them.
+  // Constants without a rule stay unset: an error only if a node needs them.
   return true;
 }
 

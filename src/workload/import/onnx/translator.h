@@ -140,7 +140,7 @@ class OnnxTranslator {
   Status translate_fused(const OnnxNode& node, const Fused& fused);
 
   // Products (products.cpp)
-  // Notes who owns a weight. An error if it is another operator's already: only linear layers can share.
+  // Records the owner of a weight. An error if it is another operator's already: only linear layers can share.
   Status own(const Constant& weight, const OnnxNode& node);
 
   // The lists of a window, for one or two spatial dimensions.
@@ -212,7 +212,7 @@ class OnnxTranslator {
   Status expand(const OnnxNode& node);
   Status tile(const OnnxNode& node);
 
-  // Two slices of one value, put together the other way round.
+  // Two slices of one value, concatenated in reverse order.
   const Operator* rolled_source(const std::vector<OnnxValue>& parts, int axis, Value& source) const;
   Status concat(const OnnxNode& node);
   Status pad(const OnnxNode& node);
