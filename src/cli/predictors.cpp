@@ -30,8 +30,20 @@ OptionRecord predictor_option() {
       .in("PREDICTOR");
 }
 
+OptionRecord fact_option() {
+  return text_option("fact", "", "columns of a regression that Orrery does not know of a run, or knows otherwise")
+      .list()
+      .in("NAME=VALUE");
+}
+
 Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const OptionValues& options) {
-  return named_predictor(env, options.text("with"));
+  const auto is_fact = [](const OptionRecord& record) { return record.name == "fact"; };
+  if (std::none_of(options.records().begin(), options.records().end(), is_fact)) {
+    return named_predictor(env, options.text("with"));
+  }
+  auto facts = predict::parse_facts(options.texts("fact"));
+  if (!facts) return std::move(facts).error().with_context("--fact");
+  return named_predictor(env, options.text("with"), *facts);
 }
 
 Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const std::string& choice,
@@ -64,6 +76,11 @@ Result<predict::MeasuredModel> steps_of_machine(std::string_view machine) {
 Result<predict::JobUseModel> job_use_model(env::Env env, const std::string& choice) {
   if (choice != "auto") {
     ORRERY_TRY(const std::string bytes, env.files.read(choice, predict::kModelMax));
+    const auto file = predict::model_file(bytes);
+    if (file && file->kind != predict::ModelKind::kJobs) {
+      return Error::unsupported(
+          fmt::format("{}: {}, not a model of jobs; {} reads it", choice, file->noun, file->used_by));
+    }
     auto model = predict::parse_job_use(bytes);
     if (!model) return std::move(model).error().with_context(choice);
     return model;
