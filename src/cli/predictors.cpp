@@ -31,7 +31,7 @@ OptionRecord predictor_option() {
 }
 
 OptionRecord fact_option() {
-  return text_option("fact", "", "columns of a regression that Orrery does not know of a run, or knows otherwise")
+  return text_option("fact", "", "a regression takes these columns from here instead of from the run")
       .list()
       .in("NAME=VALUE");
 }
