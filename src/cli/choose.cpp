@@ -176,7 +176,7 @@ Status print_answer(Context& context, const RunRequest& request, const Answer& a
 // What others would have chosen: a second opinion costs nothing but its line.
 Status print_others(Context& context, const RunRequest& request, const OfferList& list,
                     const plan::ChoiceSpace& space) {
-  const std::vector<std::string> names = request.options.texts("with");
+  const std::vector<std::string> names = request.options.text("predictor");
   for (std::size_t i = 1; i < names.size(); ++i) {
     ORRERY_TRY(const Answer other, answer_with(context, request, list, space, names[i]));
     context.print(fmt::format("{} would choose {}\n", names[i],
@@ -190,7 +190,7 @@ Status run_choose(Context& context, const Arguments& arguments) {
   const OptionValues& options = request.options;
   ORRERY_TRY(const plan::ChoiceSpace space, space_of(request));
   ORRERY_TRY(const OfferList list, load_offers(context, options));
-  ORRERY_TRY(const Answer answer, answer_with(context, request, list, space, options.texts("with").front()));
+  ORRERY_TRY(const Answer answer, answer_with(context, request, list, space, options.text("predictor").front()));
   ORRERY_TRY_VOID(print_answer(context, request, answer, list));
   if (for_people(options)) ORRERY_TRY_VOID(print_others(context, request, list, space));
   if (!options.text("plot").empty()) {

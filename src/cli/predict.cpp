@@ -119,9 +119,13 @@ void print_for_people(Context& context, const std::vector<RunPoint>& points, con
 }
 
 Result<std::unique_ptr<predict::Predictor>> make_predictor(env::Env env, const OptionValues& options) {
+<<<<<<< HEAD
   auto facts = predict::parse_facts(options.texts("fact"));
   if (!facts) return std::move(facts).error().with_context("--fact");
   ORRERY_TRY(auto predictor, named_predictor(env, options.text("predictor"), *facts));
+=======
+  ORRERY_TRY(auto predictor, chosen_predictor(env, options));
+>>>>>>> features
   if (options.text("observed").empty()) return predictor;
   ORRERY_TRY(auto observations, predict::read_observations(env.files, options.text("observed")));
   return std::make_unique<predict::ObservedPredictor>(std::move(predictor), std::move(observations));
@@ -197,11 +201,7 @@ Command predict_command() {
       64,
       "predict time, memory and cost of training, or the resources it uses",
       join(join(join(join(placement_options(), training_options()), resource_question_options()),
-                {predictor_option(),
-                 text_option("fact", "",
-                             "columns of a regression that Orrery does not know of a run, or knows otherwise")
-                     .list()
-                     .in("NAME=VALUE"),
+                {predictor_option(), fact_option(),
                  text_option("observed", "", "correct by runs that `orrery observe` kept").in("FILE"),
                  flag_option("explain", "where the time and the memory go"),
                  integer_option("top", 10, "operators to list with --explain").bounds(1, 100000),

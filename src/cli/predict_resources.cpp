@@ -126,7 +126,7 @@ Table fitted_table(const std::vector<AnsweredRun>& runs) {
                {"unit", "unit"},
                {"in_domain", "in domain"}});
   for (const AnsweredRun& run : runs) {
-    for (const predict::PredictedFigure& figure : run.resources.figures) {
+    for (const predict::PredictedMetric& figure : run.resources.figures) {
       table.add({run.point.model, run.point.run.graph.batch(), figure.label.name, figure.value, figure.low, figure.high,
                  figure.label.unit, run.resources.in_domain});
     }
@@ -207,6 +207,7 @@ Status predict_resources(Context& context, const Arguments& arguments) {
 }
 
 std::vector<OptionRecord> resource_question_options() {
+<<<<<<< HEAD
   return {flag_option("resources",
                       "predict bursts and idling of GPU, memory and network instead of times, by a network that "
                       "`orrery fit --form driple` made or that Driple published (--predictor FILE)"),
@@ -220,6 +221,22 @@ std::vector<OptionRecord> resource_question_options() {
           text_option("maxima", "",
                       "the largest value of each figure in the training of published weights, separated by commas")
               .in("NUMBERS")};
+=======
+  return {
+      flag_option("resources",
+                  "predict bursts and idling of GPU, memory and network instead of times, by a network that "
+                  "`orrery fit --form driple` made or that Driple published (--predictor FILE)"),
+      text_option("frequencies", "", "the CSV lists operators and their shares in a corpus; published weights need it")
+          .in("FILE"),
+      text_option("node-device", "GPU", "published weights look at nodes of a GraphDef whose device contains this")
+          .in("TEXT"),
+      integer_option("groups", 100, "published weights see the nodes of a GraphDef merged into so many groups")
+          .bounds(1, 10'000),
+      integer_option("group-seed", 42, "the seed decides which nodes a group has").bounds(0, 1e15),
+      text_option("maxima", "",
+                  "these are the largest values of the twelve figures in the training of published weights")
+          .in("NUMBERS")};
+>>>>>>> features
 }
 
 }  // namespace orrery::cli

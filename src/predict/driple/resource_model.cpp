@@ -111,9 +111,9 @@ double ResourceModel::error() const {
   return sum;
 }
 
-std::vector<FigureLabel> driple_labels(const std::array<std::string_view, kResources>& resources,
+std::vector<MetricLabel> driple_labels(const std::array<std::string_view, kResources>& resources,
                                        const std::array<std::string_view, kResources>& units) {
-  std::vector<FigureLabel> labels;
+  std::vector<MetricLabel> labels;
   for (std::size_t i = 0; i < kResources; ++i) {
     labels.push_back({fmt::format("{} idle", resources[i]), "s"});
     labels.push_back({fmt::format("{} burst", resources[i]), "s"});
@@ -192,10 +192,6 @@ std::string to_bytes(const ResourceModel& model) {
   return seal(kKind, body.bytes());
 }
 
-bool is_resource_model(std::string_view bytes) {
-  return bytes.starts_with(std::string(kKind.name) + "\n");
-}
-
 Result<ResourceModel> parse_resource_model(std::string_view bytes) {
   ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
   ByteReader in(body);
@@ -206,7 +202,7 @@ Result<ResourceModel> parse_resource_model(std::string_view bytes) {
   model.form = static_cast<GraphForm>(form);
   ORRERY_TRY(const std::size_t metrics, in.count(24, kMetricsMax));
   for (std::size_t i = 0; i < metrics; ++i) {
-    FigureLabel& label = model.metrics.emplace_back();
+    MetricLabel& label = model.metrics.emplace_back();
     ORRERY_TRY(label.name, in.text(kTextMax));
     ORRERY_TRY(label.unit, in.text(kTextMax));
     ORRERY_TRY(model.errors.emplace_back(), in.f64());
@@ -269,7 +265,7 @@ Result<ResourcePrediction> FittedResources::predict(const workload::TrainingRun&
     const Interval interval =
         model_.smallest[i] > 0 ? model_.intervals.interval(std::max(model_.smallest[i], value), model_.metrics[i].name)
                                : Interval{value, value};
-    PredictedFigure metric{model_.metrics[i], value, std::min(value, interval.low), std::max(value, interval.high)};
+    PredictedMetric metric{model_.metrics[i], value, std::min(value, interval.low), std::max(value, interval.high)};
     if (!prediction.in_domain && model_.smallest[i] > 0) {
       metric.low = std::min(metric.low, value * kFormulaLow);
       metric.high = std::max(metric.high, value * kFormulaHigh);

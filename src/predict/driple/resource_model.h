@@ -20,9 +20,9 @@ namespace orrery::predict {
 enum class GraphForm : std::uint8_t { kTraining, kForward };
 
 // A metric by its name and unit: "GPU burst" in "s", "peak memory" in "MiB".
-struct FigureLabel {
+struct MetricLabel {
   std::string name, unit;
-  friend bool operator==(const FigureLabel&, const FigureLabel&) = default;
+  friend bool operator==(const MetricLabel&, const MetricLabel&) = default;
 };
 
 struct NamedExample {
@@ -35,7 +35,7 @@ using NamedExamples = std::vector<std::unique_ptr<const NamedExample>>;
 struct ResourceSet {
   std::string measured;  // what and where, for people
   GraphForm form = GraphForm::kTraining;
-  std::vector<FigureLabel> metrics;
+  std::vector<MetricLabel> metrics;
   OpFrequencies frequencies;
   NamedExamples examples;
 };
@@ -43,7 +43,7 @@ struct ResourceSet {
 struct ResourceModel {
   std::string measured;
   GraphForm form = GraphForm::kTraining;
-  std::vector<FigureLabel> metrics;
+  std::vector<MetricLabel> metrics;
   OpFrequencies frequencies;
   std::uint64_t seed = 1, runs = 0, left_out = 0, steps = 0;
   std::vector<double> errors;  // of each metric: root of the mean squared error over the range, of runs left out
@@ -60,21 +60,20 @@ struct ResourceModel {
   double error() const;  // mean of errors
 };
 
-// Without `validation` (a training that is kept in a checkpoint cannot be watched) the second part is learned from too.
+// A training that is kept in a checkpoint cannot be watched: then the second part is learned from too.
 Result<ResourceModel> fit_resources(const ResourceSet& set, const ResourceNetworkOptions& options,
                                     const TrainingWatch& watch = {});
 
 std::string to_bytes(const ResourceModel& model);
-bool is_resource_model(std::string_view bytes);
 // Any bytes give a model or an error.
 Result<ResourceModel> parse_resource_model(std::string_view bytes);
 
-struct PredictedFigure {
-  FigureLabel label;
+struct PredictedMetric {
+  MetricLabel label;
   double value = 0, low = 0, high = 0;
 };
 struct ResourcePrediction {
-  std::vector<PredictedFigure> metrics;
+  std::vector<PredictedMetric> metrics;
   bool in_domain = false;
   std::vector<std::string> notes;
   std::size_t nodes = 0;
@@ -99,7 +98,7 @@ class FittedResources {
 BuiltGraph resource_graph(const workload::TrainingRun& run, GraphForm form, const OpFrequencies& frequencies);
 
 // The names of Driple's twelve metrics of four resources, in its order: idle, burst, amount of each.
-std::vector<FigureLabel> driple_labels(const std::array<std::string_view, kResources>& resources,
+std::vector<MetricLabel> driple_labels(const std::array<std::string_view, kResources>& resources,
                                        const std::array<std::string_view, kResources>& units);
 
 }  // namespace orrery::predict

@@ -36,15 +36,15 @@ ResourceNetworkOptions quick(std::uint64_t steps) {
 TEST(ResourceModel, PredictsFiguresOfItsKindAndKnowsWhatIsNot) {
   const ResourceSet set = parse_resource_table(table_text(), "t.csv", std::nullopt).value();
   ASSERT_EQ(set.metrics.size(), 2U);
-  EXPECT_EQ(set.metrics[0], (FigureLabel{"cpu burst", "s"}));
-  EXPECT_EQ(set.metrics[1], (FigureLabel{"memory", ""}));
+  EXPECT_EQ(set.metrics[0], (MetricLabel{"cpu burst", "s"}));
+  EXPECT_EQ(set.metrics[1], (MetricLabel{"memory", ""}));
   ResourceModel model = fit_resources(set, quick(400)).value();
   EXPECT_LT(model.errors[0], 0.35);
   const std::string bytes = to_bytes(model);
   const FittedResources fitted = FittedResources::make(std::move(model)).value();
   const ResourcePrediction known = fitted.predict(run_of("lenet", 8)).value();
   EXPECT_TRUE(known.in_domain);
-  for (const PredictedFigure& metric : known.metrics) {
+  for (const PredictedMetric& metric : known.metrics) {
     EXPECT_LE(metric.low, metric.value);
     EXPECT_GE(metric.high, metric.value);
   }
