@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/table.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/fit_forms.h"
 #include "cli/network_options.h"
@@ -134,8 +135,16 @@ Status check_source(env::Files& files, const std::string& source, const std::str
   return {};
 }
 
+// What was learned in minutes must not be lost for a folder that does not exist.
+Status check_out(env::Files& files, const std::string& out) {
+  const std::size_t slash = out.rfind('/');
+  if (slash == std::string::npos || slash == 0 || files.exists(out.substr(0, slash))) return {};
+  return Error::not_found(fmt::format("--out: there is no folder {}", quote(out.substr(0, slash))));
+}
+
 Status run_fit(Context& context, const Arguments& arguments) {
   env::Files& files = context.env.files;
+  ORRERY_TRY_VOID(check_out(files, arguments.options.text("out")));
   const std::string& source = arguments.words[0];
   const std::string& asked = arguments.options.text("form");
   const std::string form = asked == "auto" ? form_of(files, source) : asked;
@@ -149,33 +158,40 @@ Status run_fit(Context& context, const Arguments& arguments) {
 }
 
 std::vector<OptionRecord> fit_options() {
-  return {
-      text_option("out", "orrery.model", "the model to write").in("FILE"),
-      choice_option("form", "auto",
-                    {"auto", "measured", "launches", "operators", "jobs", "ets-network", "regression", "driple"},
-                    "what to learn; auto: what the source is (a data set: measured, launch traces: launches)"),
-      text_option("device", "",
-                  "the GPU to learn, of a folder of traces; of a regression, the device that was measured")
-          .in("NAME"),
-      integer_option("seed", 1, "of every random choice; a regression has its own").bounds(0, 1'000'000'000),
-      integer_option("threads", 2, "to learn with; networks are trained by one").bounds(1, 1024),
-      integer_option("steps", 0, "of the training of a network; 0: 2000 of ets-network, 3000 of driple").bounds(0, 1e9),
-      optional_duration("time-limit", "the training of a network ends after this time; its file is written"),
-      text_option("keep", "",
-                  "folder for the checkpoint of a network's training; a training that was killed goes on from there")
-          .in("DIR"),
-      choice_option("time-of", "step", {"step", "run"}, "what the target of a regression is the time of"),
-      choice_option("unit", "auto", {"auto", "s", "ms", "us", "min", "h"},
-                    "of the target of a regression; auto: its name says it, as step_ms does"),
-      text_option("model", "", "the model that the table of a regression measured; others are then out of domain")
-          .in("NAME"),
-      text_option("frequencies", "",
-                  "CSV of operators and their shares in a corpus, for driple; without it, those of the graphs")
-          .in("FILE"),
-      text_option("setting", "",
-                  "learn driple from jobs of a set that have these values only: form, mode, servers, workers, rate")
-          .list()
-          .in("FIELD=VALUE")};
+  return {text_option("out", "orrery.model", "the command writes the model into this file").in("FILE"),
+          choice_option("form", "auto",
+                        {"auto", "measured", "launches", "operators", "jobs", "ets-network", "regression", "driple"},
+                        "the form says what is learned; auto takes it from the source (measured from a data set, "
+                        "launches from traces)"),
+          text_option(
+              "device", "",
+              "the name says which GPU of a folder of traces is learned, or which device a regression's table measured")
+              .in("NAME"),
+          integer_option("seed", 1, "the seed decides every random choice; a regression has its own in its file")
+              .bounds(0, 1'000'000'000),
+          integer_option("threads", 2, "so many threads learn; a network is trained by one").bounds(1, 1024),
+          integer_option(
+              "steps", 0,
+              "the training of a network takes so many steps; 0 stands for 2000 of ets-network and 3000 of driple")
+              .bounds(0, 1e9),
+          optional_duration("time-limit", "the training of a network ends after this time, and its file is written"),
+          text_option("keep", "",
+                      "the folder keeps the checkpoint of a network's training, and a killed training goes on from it")
+              .in("DIR"),
+          choice_option("time-of", "step", {"step", "run"},
+                        "the target of a regression is the time of a step or of a whole run"),
+          choice_option("unit", "auto", {"auto", "s", "ms", "us", "min", "h"},
+                        "the target of a regression has this unit; auto reads it from the name, as in step_ms"),
+          text_option("model", "", "the table of a regression measured this model; others are then outside the domain")
+              .in("NAME"),
+          text_option("frequencies", "",
+                      "the CSV lists operators and their shares for driple; without it the shares come from the graphs")
+              .in("FILE"),
+          text_option(
+              "setting", "",
+              "driple learns only from jobs of a set that have these values of form, mode, servers, workers or rate")
+              .list()
+              .in("FIELD=VALUE")};
 }
 
 }  // namespace

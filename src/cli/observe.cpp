@@ -106,7 +106,7 @@ Command observe_command() {
           "keep the measured time of a run beside its prediction, and correct later predictions by it",
           join(join(join(placement_options(), training_options()),
                     {optional_duration("measured", "what one iteration took: 82ms, 1.4s").bounds(1e-9, 1e9),
-                     predictor_option(),
+                     predictor_option(), fact_option(),
                      text_option("losses", "", "keep the curve of these losses with the run: CSV of step and loss")
                          .in("LOSSES.csv"),
                      integer_option("seed", 1, "seed of the refits that the interval of the losses comes from")

@@ -119,9 +119,7 @@ void print_for_people(Context& context, const std::vector<RunPoint>& points, con
 }
 
 Result<std::unique_ptr<predict::Predictor>> make_predictor(env::Env env, const OptionValues& options) {
-  auto facts = predict::parse_facts(options.texts("fact"));
-  if (!facts) return std::move(facts).error().with_context("--fact");
-  ORRERY_TRY(auto predictor, named_predictor(env, options.text("predictor"), *facts));
+  ORRERY_TRY(auto predictor, chosen_predictor(env, options));
   if (options.text("observed").empty()) return predictor;
   ORRERY_TRY(auto observations, predict::read_observations(env.files, options.text("observed")));
   return std::make_unique<predict::ObservedPredictor>(std::move(predictor), std::move(observations));
@@ -190,38 +188,39 @@ Status run_predict(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command predict_command() {
-  return {
-      "predict",
-      "MODEL…",
-      1,
-      64,
-      "predict time, memory and cost of training, or the resources it uses",
-      join(join(join(join(placement_options(), training_options()), resource_question_options()),
-                {predictor_option(),
-                 text_option("fact", "",
-                             "columns of a regression that Orrery does not know of a run, or knows otherwise")
-                     .list()
-                     .in("NAME=VALUE"),
-                 text_option("observed", "", "correct predictions by the runs that `orrery observe` recorded in this file").in("FILE"),
-                 flag_option("explain", "show where the time and the memory go"),
-                 integer_option("top", 10, "operators that --explain lists").bounds(1, 100000),
-                 text_option("plot", "", "draw the throughput as SVG").in("FILE"),
-                 text_option("trace", "", "write the predicted operators of one iteration as an execution trace, in the format of `orrery profile`").in("FILE"),
-                 text_option("timeline", "", "draw the timeline of one iteration as SVG, operator by operator").in("FILE")}),
-           table_options()),
-      {"orrery predict resnet50 --device V100 --batch 64 --explain",
-       "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
-       "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
-       "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
-       "orrery predict resnet18 --device CPU --batch 8 --predictor cpu.model",
-       "orrery predict resnet50 --device V100 --batch 128 --observed observed.jsonl",
-       "orrery predict resnet18 --device T4 --batch 32 --predictor t4-ets.model",
-       "orrery predict resnet50 --device V100 --count 4 --predictor step.model --fact disk=384,threads=8",
-       "orrery predict resnet18 --batch 8 --resources --predictor resources.model",
-       "orrery predict graph.pbtxt --resources --predictor pre-train.pkl --frequencies node_frequency.csv",
-       "orrery predict resnet18 --device T4 --batch 32 --trace predicted.trace.json",
-       "orrery predict job.yaml --device H100"},
-      run_predict};
+  return {"predict",
+          "MODEL…",
+          1,
+          64,
+          "predict time, memory and cost of training, or the resources it uses",
+          join(join(join(join(placement_options(), training_options()), resource_question_options()),
+                    {predictor_option(), fact_option(),
+                     text_option("observed", "",
+                                 "correct predictions by the runs that `orrery observe` recorded in this file")
+                         .in("FILE"),
+                     flag_option("explain", "show where the time and the memory go"),
+                     integer_option("top", 10, "operators that --explain lists").bounds(1, 100000),
+                     text_option("plot", "", "draw the throughput as SVG").in("FILE"),
+                     text_option("trace", "",
+                                 "write the predicted operators of one iteration as an execution trace, in the format "
+                                 "of `orrery profile`")
+                         .in("FILE"),
+                     text_option("timeline", "", "draw the timeline of one iteration as SVG, operator by operator")
+                         .in("FILE")}),
+               table_options()),
+          {"orrery predict resnet50 --device V100 --batch 64 --explain",
+           "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
+           "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
+           "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
+           "orrery predict resnet18 --device CPU --batch 8 --predictor cpu.model",
+           "orrery predict resnet50 --device V100 --batch 128 --observed observed.jsonl",
+           "orrery predict resnet18 --device T4 --batch 32 --predictor t4-ets.model",
+           "orrery predict resnet50 --device V100 --count 4 --predictor step.model --fact disk=384,threads=8",
+           "orrery predict resnet18 --batch 8 --resources --predictor resources.model",
+           "orrery predict graph.pbtxt --resources --predictor pre-train.pkl --frequencies node_frequency.csv",
+           "orrery predict resnet18 --device T4 --batch 32 --trace predicted.trace.json",
+           "orrery predict job.yaml --device H100"},
+          run_predict};
 }
 
 }  // namespace orrery::cli

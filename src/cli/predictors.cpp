@@ -30,8 +30,20 @@ OptionRecord predictor_option() {
       .in("PREDICTOR");
 }
 
+OptionRecord fact_option() {
+  return text_option("fact", "", "a regression takes these columns from here instead of from the run")
+      .list()
+      .in("NAME=VALUE");
+}
+
 Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const OptionValues& options) {
-  return named_predictor(env, options.text("predictor"));
+  const auto is_fact = [](const OptionRecord& record) { return record.name == "fact"; };
+  if (std::none_of(options.records().begin(), options.records().end(), is_fact)) {
+    return named_predictor(env, options.text("predictor"));
+  }
+  auto facts = predict::parse_facts(options.texts("fact"));
+  if (!facts) return std::move(facts).error().with_context("--fact");
+  return named_predictor(env, options.text("predictor"), *facts);
 }
 
 Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const std::string& choice,
@@ -65,6 +77,11 @@ Result<predict::MeasuredModel> steps_of_machine(std::string_view machine) {
 Result<predict::JobUtilisationModel> job_utilisation_model(env::Env env, const std::string& choice) {
   if (choice != "auto") {
     ORRERY_TRY(const std::string bytes, env.files.read(choice, predict::kModelMax));
+    const auto file = predict::model_file(bytes);
+    if (file && file->kind != predict::ModelKind::kJobs) {
+      return Error::unsupported(
+          fmt::format("{}: {}, not a model of jobs; {} reads it", choice, file->noun, file->used_by));
+    }
     auto model = predict::parse_job_utilisation(bytes);
     if (!model) return std::move(model).error().with_context(choice);
     return model;

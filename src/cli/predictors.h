@@ -10,9 +10,10 @@
 
 namespace orrery::cli {
 
-// --predictor.
+// --predictor, and --fact, which goes with it.
 OptionRecord predictor_option();
-// The predictor of --predictor.
+OptionRecord fact_option();
+// The predictor of --predictor, with the facts of --fact where the command has that option.
 Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const OptionValues& options);
 // The one that --predictor calls so. `facts` are for a regression.
 Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const std::string& choice,

@@ -193,7 +193,7 @@ Command whatif_command() {
                      optional_number("noise-scale",
                                      "gradient noise scale in samples; it says how much larger batches are worth")
                          .bounds(0, 1e12),
-                     predictor_option()}),
+                     predictor_option(), fact_option()}),
                table_options()),
           {"orrery whatif resnet50 --device V100 --batch 64 --to-device A100,H100 --to-count 2,4,8 --to-batch 128",
            "orrery whatif gpt2 --device A100 --count 16 --per-machine 4 --batch 4 --to-network 25G,200G --json",

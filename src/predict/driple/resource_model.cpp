@@ -192,10 +192,6 @@ std::string to_bytes(const ResourceModel& model) {
   return seal(kKind, body.bytes());
 }
 
-bool is_resource_model(std::string_view bytes) {
-  return bytes.starts_with(std::string(kKind.name) + "\n");
-}
-
 Result<ResourceModel> parse_resource_model(std::string_view bytes) {
   ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
   ByteReader in(body);

@@ -60,12 +60,11 @@ struct ResourceModel {
   double error() const;  // mean of errors
 };
 
-// Without `validation` (a training that is kept in a checkpoint cannot be watched) the second part is learned from too.
+// A training that is kept in a checkpoint cannot be watched: then the second part is learned from too.
 Result<ResourceModel> fit_resources(const ResourceSet& set, const ResourceNetworkOptions& options,
                                     const TrainingWatch& watch = {});
 
 std::string to_bytes(const ResourceModel& model);
-bool is_resource_model(std::string_view bytes);
 // Any bytes give a model or an error.
 Result<ResourceModel> parse_resource_model(std::string_view bytes);
 

@@ -152,10 +152,6 @@ std::string to_bytes(const EtsNetworkModel& model) {
   return seal(kKind, body.bytes());
 }
 
-bool is_ets_network(std::string_view bytes) {
-  return bytes.starts_with(std::string(kKind.name) + "\n");
-}
-
 Result<EtsNetworkModel> parse_ets_network(std::string_view bytes) {
   ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
   ByteReader in(body);

@@ -43,7 +43,6 @@ Result<EtsNetworkModel> fit_ets_network(const EtsLessons& lessons, const Sequenc
                                         const TrainingWatch& watch = {});
 
 std::string to_bytes(const EtsNetworkModel& model);
-bool is_ets_network(std::string_view bytes);
 // Any bytes give a model or an error.
 Result<EtsNetworkModel> parse_ets_network(std::string_view bytes);
 

@@ -77,7 +77,6 @@ TEST(EtsNetworkModel, PredictsWhatIsLikeItsLessonsAndKnowsWhatIsNot) {
 
 TEST(EtsNetworkModel, AFileThatIsCutOrDamagedIsRefused) {
   const std::string bytes = to_bytes(fit_ets_network(lessons(), quick(2)).value());
-  EXPECT_TRUE(is_ets_network(bytes));
   for (std::size_t size = 0; size < bytes.size(); size += 97) EXPECT_FALSE(parse_ets_network(bytes.substr(0, size)));
   std::string damaged = bytes;
   damaged[bytes.size() / 2] = static_cast<char>(damaged[bytes.size() / 2] ^ 1);

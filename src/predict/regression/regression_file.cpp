@@ -139,10 +139,6 @@ std::string to_bytes(const RegressionModel& model) {
   return seal(kKind, body.bytes());
 }
 
-bool is_regression(std::string_view bytes) {
-  return bytes.starts_with(std::string(kKind.name) + "\n");
-}
-
 Result<RegressionModel> parse_regression(std::string_view bytes) {
   ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
   ByteReader in(body);

@@ -67,7 +67,6 @@ Result<RegressionModel> fit_regression(const Campaign& campaign, const Prepared&
                                        const CampaignProgress& progress = {});
 
 std::string to_bytes(const RegressionModel& model);
-bool is_regression(std::string_view bytes);
 // Any bytes give a model or an error.
 Result<RegressionModel> parse_regression(std::string_view bytes);
 
