@@ -72,9 +72,9 @@ def check_prediction(orrery, path):
     return run.stderr.strip() or "predicted"
 
 
-def check_figures(orrery, path, folder):
+def check_resources(orrery, path, folder):
     """The published network answers in shares near 0 to 1 for a graph in a hundred groups, and in units if they are known."""
-    command = [orrery, "graphdef", "figures", path, "--weights", str(folder / "pre-train.pkl"), "--frequencies",
+    command = [orrery, "predict", path, "--resources", "--predictor", str(folder / "pre-train.pkl"), "--frequencies",
                str(folder / "node_frequency.csv"), "--json"]
     rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert [row["resource"] for row in rows] == ["GPU memory", "GPU", "network receive", "network transmit"], rows
@@ -101,7 +101,7 @@ def main():
             command = [orrery, "graphdef", "show", file.name, "--json", "--frequencies", str(frequencies)]
             ours = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
             prediction = check_prediction(orrery, file.name)
-            check_figures(orrery, file.name, folder / "official")
+            check_resources(orrery, file.name, folder / "official")
         check_phases(ours, text.decode())
         for theirs, mine in NAMES.items():
             assert ours[mine] == facts[theirs], (graph, theirs, ours[mine], facts[theirs])

@@ -19,9 +19,10 @@ namespace {
 std::vector<OptionRecord> training_options() {
   return join(
       join(sequence_records(), resource_records()),
-      {integer_option("steps", 0, "of each training of a network; 0: the suite's own number, for driple none")
+      {integer_option("steps", 0,
+                      "steps of each training of a network; 0: the number of the suite (for driple no training)")
            .bounds(0, 1e9),
-       optional_duration("time-limit", "of each training of a network"),
+       optional_duration("time-limit", "longest time of each training of a network"),
        text_option("keep", "", "folder for what trainings leave: those that were killed go on from there").in("DIR"),
        flag_option("baselines", "also fit and score what others published, on the same data; slow")});
 }

@@ -38,7 +38,7 @@ Command experiment_gandiva_command() {
           0,
           "what Gandiva's paper shows: turns, packing, moves, growth, a crowded cluster",
           join({integer_option("seeds", 5, "draws of the jobs of the crowded cluster").bounds(1, 1000),
-                integer_option("jobs", 3000, "of each draw").bounds(2, 100'000),
+                integer_option("jobs", 3000, "jobs of each draw").bounds(2, 100'000),
                 number_option("load", 3, "GPU time asked for, of what there is while jobs come").bounds(0.01, 100),
                 text_option("pairs", "", "folder of measured pairs (default: lucid_colocation of the data)").in("DIR"),
                 integer_option("threads", 2, "simulations to run in parallel").bounds(1, 256)},

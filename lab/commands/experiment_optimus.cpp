@@ -32,7 +32,7 @@ Command experiment_optimus_command() {
           0,
           "Optimus against DRF and Tetris, as published: gains, errors, restarts",
           join({integer_option("seeds", 10, "draws of the jobs").bounds(1, 1000),
-                integer_option("jobs", 100, "of each draw").bounds(2, 10'000),
+                integer_option("jobs", 100, "jobs of each draw").bounds(2, 10'000),
                 number_option("load", 1, "GPU time asked for, of what there is while jobs come").bounds(0.01, 100),
                 duration_option("restart", "30s", "without work after a suspension, move or change of GPUs"),
                 integer_option("threads", 2, "simulations to run in parallel").bounds(1, 256)},

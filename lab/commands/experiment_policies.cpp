@@ -89,24 +89,24 @@ Status run_policies(Context& context, const Arguments& arguments) {
 }  // namespace
 
 Command experiment_policies_command() {
-  return {
-      "experiment policies",
-      "",
-      0,
-      0,
-      "every policy on every real trace with two loads: who is best, and where ours stands",
-      join(
-          {text_option("policy", kPublished, "policies to compare with").list(40),
-           text_option("ours", "flow", "the policy that is compared"),
-           text_option("trace", "", "only these traces").list(40),
-           integer_option("jobs", 1000, "of each trace, from its start").bounds(2, 1'000'000),
-           duration_option("restart", "30s", "without work after a suspension, move or change of GPUs"),
-           number_option("prediction-error", 0, "of run times, sigma of its logarithm, for all policies").bounds(0, 10),
-           flag_option("all", "a row for every policy"),
-           integer_option("threads", 2, "simulations to run in parallel").bounds(1, 256)},
-          table_options()),
-      {"orrery-lab experiment policies", "orrery-lab experiment policies --prediction-error 0.5 --all --csv"},
-      run_policies};
+  return {"experiment policies",
+          "",
+          0,
+          0,
+          "every policy on every real trace with two loads: which policy is best, and where ours stands",
+          join({text_option("policy", kPublished, "policies to compare with").list(40),
+                text_option("ours", "flow", "the policy that is compared"),
+                text_option("trace", "", "only these traces").list(40),
+                integer_option("jobs", 1000, "jobs to take from the start of each trace").bounds(2, 1'000'000),
+                duration_option("restart", "30s", "without work after a suspension, move or change of GPUs"),
+                number_option("prediction-error", 0,
+                              "error of run times for all policies: standard deviation of its logarithm")
+                    .bounds(0, 10),
+                flag_option("all", "a row for every policy"),
+                integer_option("threads", 2, "simulations to run in parallel").bounds(1, 256)},
+               table_options()),
+          {"orrery-lab experiment policies", "orrery-lab experiment policies --prediction-error 0.5 --all --csv"},
+          run_policies};
 }
 
 }  // namespace orrery::lab

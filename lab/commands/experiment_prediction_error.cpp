@@ -37,7 +37,7 @@ Command experiment_prediction_error_command() {
           join({integer_option("seeds", 10, "draws of the errors").bounds(1, 1000),
                 integer_option("batch-jobs", 400, "PAI jobs").bounds(2, 5000),
                 integer_option("trace-jobs", 1000, "Philly jobs").bounds(2, 100'000),
-                number_option("load", 1.1, "of the Philly jobs").bounds(0.01, 100),
+                number_option("load", 1.1, "load of the Philly jobs").bounds(0.01, 100),
                 integer_option("threads", 2, "simulations to run in parallel").bounds(1, 256)},
                report_options()),
           {"orrery-lab experiment prediction-error", "orrery-lab experiment prediction-error --seeds 3 --json"},

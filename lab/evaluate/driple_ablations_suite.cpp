@@ -202,7 +202,7 @@ Status study(const Plan& plan, const ResourceRuns& runs, const std::string& what
   return {};
 }
 
-std::string metric_of(const SuiteReport& report) {
+std::string figure_of(const SuiteReport& report) {
   plot::BarPlot bars{.heading = {.title = "Error of Driple's network with other parts"},
                      .y = {.title = "RMSE / range, mean of all figures", .from_zero = true},
                      .series = {{.name = "mean of three seeds"}},

@@ -163,13 +163,13 @@ class Worker:
     def allgather_async(self, own: Any, everyone: Any, name: str = "allgather") -> Handle:
         """The elements of all ranks one after another; all give equally many."""
         self._check_together()
-        mine, room = tensor_of(own), tensor_of(everyone)
-        if room.type != mine.type or room.count != mine.count * self.size:
-            raise Error(f"space for {room.count} elements; {self.size} ranks have {mine.count * self.size}")
+        mine, space = tensor_of(own), tensor_of(everyone)
+        if space.type != mine.type or space.count != mine.count * self.size:
+            raise Error(f"space for {space.count} elements; {self.size} ranks have {mine.count * self.size}")
         ticket = Ticket()
         self._check(
             self._library.all_gather(
-                self._own_handle(), name.encode(), mine.address, mine.count, mine.type, room.address, ctypes.byref(ticket)
+                self._own_handle(), name.encode(), mine.address, mine.count, mine.type, space.address, ctypes.byref(ticket)
             )
         )
         return self._keep(Handle(self, ticket, (own, everyone)))

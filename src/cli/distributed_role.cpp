@@ -20,7 +20,7 @@ std::vector<OptionRecord> distributed_options() {
           integer_option("workers", 2, "workers").bounds(1, 64),
           choice_option("mode", "sync", {"sync", "async"},
                         "sync: servers wait for all workers; async: they apply each gradient on arrival"),
-          integer_option("steps", 10, "of each worker").bounds(1, 1e6),
+          integer_option("steps", 10, "steps of each worker").bounds(1, 1e6),
           integer_option("batch", 8, "samples per step on each worker").bounds(1, 1 << 20),
           number_option("learning-rate", 1e-3, "learning rate of plain SGD").bounds(0, 1e3),
           integer_option("seed", 1, "seed of the initial parameters; each worker adds its rank to seed its data")
@@ -157,7 +157,7 @@ Command distributed_role_command() {
       "run one process of a data-parallel job (started by `orrery distributed`)",
       join({choice_option("role", "worker", {"worker", "server"}, "what it does"),
             integer_option("rank", 0, "rank of this process within its role").bounds(0, 63),
-            text_option("address", "127.0.0.1", "of this process").in("HOST"),
+            text_option("address", "127.0.0.1", "address of this process").in("HOST"),
             text_option("peers", "", "addresses on which the servers listen").in("HOST:PORT").list(),
             text_option("folder", "", "folder through which the processes of an all-reduce find each other").in("DIR")},
            distributed_options()),

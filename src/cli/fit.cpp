@@ -158,40 +158,38 @@ Status run_fit(Context& context, const Arguments& arguments) {
 }
 
 std::vector<OptionRecord> fit_options() {
-  return {text_option("out", "orrery.model", "the command writes the model into this file").in("FILE"),
-          choice_option("form", "auto",
-                        {"auto", "measured", "launches", "operators", "jobs", "ets-network", "regression", "driple"},
-                        "the form says what is learned; auto takes it from the source (measured from a data set, "
-                        "launches from traces)"),
-          text_option(
-              "device", "",
-              "the name says which GPU of a folder of traces is learned, or which device a regression's table measured")
-              .in("NAME"),
-          integer_option("seed", 1, "the seed decides every random choice; a regression has its own in its file")
-              .bounds(0, 1'000'000'000),
-          integer_option("threads", 2, "so many threads learn; a network is trained by one").bounds(1, 1024),
-          integer_option(
-              "steps", 0,
-              "the training of a network takes so many steps; 0 stands for 2000 of ets-network and 3000 of driple")
-              .bounds(0, 1e9),
-          optional_duration("time-limit", "the training of a network ends after this time, and its file is written"),
-          text_option("keep", "",
-                      "the folder keeps the checkpoint of a network's training, and a killed training goes on from it")
-              .in("DIR"),
-          choice_option("time-of", "step", {"step", "run"},
-                        "the target of a regression is the time of a step or of a whole run"),
-          choice_option("unit", "auto", {"auto", "s", "ms", "us", "min", "h"},
-                        "the target of a regression has this unit; auto reads it from the name, as in step_ms"),
-          text_option("model", "", "the table of a regression measured this model; others are then outside the domain")
-              .in("NAME"),
-          text_option("frequencies", "",
-                      "the CSV lists operators and their shares for driple; without it the shares come from the graphs")
-              .in("FILE"),
-          text_option(
-              "setting", "",
-              "driple learns only from jobs of a set that have these values of form, mode, servers, workers or rate")
-              .list()
-              .in("FIELD=VALUE")};
+  return {
+      text_option("out", "orrery.model", "model file to write").in("FILE"),
+      choice_option("form", "auto",
+                    {"auto", "measured", "launches", "operators", "jobs", "ets-network", "regression", "driple"},
+                    "the form says what is learned; auto takes it from the source (measured from a data set, "
+                    "launches from traces)"),
+      text_option(
+          "device", "",
+          "the GPU of a folder of traces to learn, or the device that the table of a regression was measured on")
+          .in("NAME"),
+      integer_option("seed", 1, "seed of every random choice; a regression has its own seed in its file")
+          .bounds(0, 1'000'000'000),
+      integer_option("threads", 2, "threads that fit the model; a network is trained by one").bounds(1, 1024),
+      integer_option("steps", 0, "steps of the training of a network; 0: 2000 for ets-network, 3000 for driple")
+          .bounds(0, 1e9),
+      optional_duration("time-limit", "the training of a network ends after this time, and its file is written"),
+      text_option("keep", "", "folder for the checkpoint of a network's training; a killed training continues from it")
+          .in("DIR"),
+      choice_option("time-of", "step", {"step", "run"},
+                    "the target of a regression is the time of a step or of a whole run"),
+      choice_option("unit", "auto", {"auto", "s", "ms", "us", "min", "h"},
+                    "the target of a regression has this unit; auto reads it from the name, as in step_ms"),
+      text_option("model", "", "the table of a regression measured this model; others are then outside the domain")
+          .in("NAME"),
+      text_option("frequencies", "",
+                  "the CSV lists operators and their shares for driple; without it the shares come from the graphs")
+          .in("FILE"),
+      text_option(
+          "setting", "",
+          "driple learns only from jobs of a set that have these values of form, mode, servers, workers or rate")
+          .list()
+          .in("FIELD=VALUE")};
 }
 
 }  // namespace

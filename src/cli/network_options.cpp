@@ -39,28 +39,30 @@ auto named(const Values& values, const std::string& name) {
 std::vector<OptionRecord> sequence_records() {
   const predict::SequenceOptions form;
   return {
-      choice_option("structure", std::string(to_string(form.structure)), names_of(kStructures), "of the ETS network"),
-      integer_option("layers", form.layers, "of the ETS network").bounds(1, 16),
+      choice_option("structure", std::string(to_string(form.structure)), names_of(kStructures),
+                    "structure of the ETS network"),
+      integer_option("layers", form.layers, "layers of the ETS network").bounds(1, 16),
       integer_option("width", form.width, "operators in a window of the ETS network").bounds(1, 256),
-      integer_option("stride", form.stride, "operators from window to window").bounds(1, 256),
-      choice_option("loss", std::string(to_string(form.loss)), names_of(kLosses), "that the ETS network minimises"),
-      flag_option("falling-rate", "let the learning rate of the ETS network fall to 0 instead of keeping it")};
+      integer_option("stride", form.stride, "operators between the starts of two windows").bounds(1, 256),
+      choice_option("loss", std::string(to_string(form.loss)), names_of(kLosses),
+                    "loss that the ETS network minimises"),
+      flag_option("falling-rate", "let the learning rate of the ETS network fall to 0 (default: it stays constant)")};
 }
 
 std::vector<OptionRecord> resource_records() {
   const predict::ResourceNetworkOptions resource;
-  return {
-      choice_option("graph-layer", std::string(to_string(resource.graph_layer)), names_of(kGraphLayers),
-                    "of the Driple network"),
-      choice_option("readout", std::string(to_string(resource.readout)), names_of(kReadouts), "of the Driple network"),
-      choice_option("depth", std::string(to_string(resource.depth)), names_of(kDepths),
-                    "graph layers of the Driple network, from the nodes of a graph"),
-      choice_option("grouping", std::string(to_string(resource.grouping.grouping)), names_of(kGroupings),
-                    "of nodes before the Driple network reads them"),
-      integer_option("groups", static_cast<std::int64_t>(resource.grouping.groups), "of uniform grouping")
-          .bounds(1, 1e4),
-      choice_option("group-rule", std::string(to_string(resource.grouping.rule)), names_of(kGroupRules),
-                    "of proportional grouping: groups from the nodes of a batch of graphs")};
+  return {choice_option("graph-layer", std::string(to_string(resource.graph_layer)), names_of(kGraphLayers),
+                        "graph layer of the Driple network"),
+          choice_option("readout", std::string(to_string(resource.readout)), names_of(kReadouts),
+                        "readout of the Driple network"),
+          choice_option("depth", std::string(to_string(resource.depth)), names_of(kDepths),
+                        "number of graph layers of the Driple network, as a function of the nodes of a graph"),
+          choice_option("grouping", std::string(to_string(resource.grouping.grouping)), names_of(kGroupings),
+                        "how nodes are merged before the Driple network reads them"),
+          integer_option("groups", static_cast<std::int64_t>(resource.grouping.groups), "groups of uniform grouping")
+              .bounds(1, 1e4),
+          choice_option("group-rule", std::string(to_string(resource.grouping.rule)), names_of(kGroupRules),
+                        "number of groups of proportional grouping, as a function of the nodes of a batch of graphs")};
 }
 
 predict::SequenceOptions sequence_options(const OptionValues& options) {

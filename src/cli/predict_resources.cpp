@@ -207,20 +207,19 @@ Status predict_resources(Context& context, const Arguments& arguments) {
 }
 
 std::vector<OptionRecord> resource_question_options() {
-  return {
-      flag_option("resources",
-                  "predict bursts and idling of GPU, memory and network instead of times, by a network that "
-                  "`orrery fit --form driple` made or that Driple published (--predictor FILE)"),
-      text_option("frequencies", "", "the CSV lists operators and their shares in a corpus; published weights need it")
-          .in("FILE"),
-      text_option("node-device", "GPU", "published weights look at nodes of a GraphDef whose device contains this")
-          .in("TEXT"),
-      integer_option("groups", 100, "published weights see the nodes of a GraphDef merged into so many groups")
-          .bounds(1, 10'000),
-      integer_option("group-seed", 42, "the seed decides which nodes a group has").bounds(0, 1e15),
-      text_option("maxima", "",
-                  "these are the largest values of the twelve figures in the training of published weights")
-          .in("NUMBERS")};
+  return {flag_option("resources",
+                      "predict bursts and idling of GPU, memory and network instead of times, by a network that "
+                      "`orrery fit --form driple` made or that Driple published (--predictor FILE)"),
+          text_option("frequencies", "", "CSV of operators and their shares in a corpus; published weights need it")
+              .in("FILE"),
+          text_option("node-device", "GPU", "published weights look at nodes of a GraphDef whose device contains this")
+              .in("TEXT"),
+          integer_option("groups", 100, "groups that the nodes of a GraphDef are merged into for published weights")
+              .bounds(1, 10'000),
+          integer_option("group-seed", 42, "seed of the groups").bounds(0, 1e15),
+          text_option("maxima", "",
+                      "largest values of the twelve metrics in the training of published weights, separated by commas")
+              .in("NUMBERS")};
 }
 
 }  // namespace orrery::cli

@@ -179,7 +179,7 @@ Command profile_command() {
             optional_integer("threads", "threads inside operators (default: all cores)").bounds(1, 1024),
             flag_option("gpu", "run on the first CUDA device"),
             text_option("data", "synthetic", "input data: synthetic, fashion-mnist, or a text file").in("DATA"),
-            number_option("learning-rate", 1e-3, "of the optimizer").bounds(0, 1e3),
+            number_option("learning-rate", 1e-3, "learning rate of the optimizer").bounds(0, 1e3),
             integer_option("seed", 1, "seed of the initial parameters and the synthetic data").bounds(0, 1e15),
             integer_option("top", 15, "operators to list").bounds(1, 1e6),
             text_option("trace", "", "write the trace: .pftrace for ui.perfetto.dev, .json for Chrome, or .trace.json")

@@ -351,8 +351,8 @@ Command train_command() {
            integer_option("micro-batch", 16,
                           "samples of one forward pass: the smallest part of a step that a worker can have")
                .bounds(1, 4096),
-           number_option("learning-rate", 0.02, "of SGD").bounds(0, 1e3),
-           number_option("momentum", 0.9, "of SGD").bounds(0, 1),
+           number_option("learning-rate", 0.02, "learning rate of SGD").bounds(0, 1e3),
+           number_option("momentum", 0.9, "momentum of SGD").bounds(0, 1),
            text_option("strategy", "synchronous",
                        "how workers synchronise: synchronous, local, pair, server or server-async; NAME:STEPS,… "
                        "switches after that many steps")

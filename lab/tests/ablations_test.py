@@ -1,6 +1,6 @@
-"""`orrery evaluate ets-ablations` trains every cell once, reports it under every axis, and draws a figure per axis.
+"""`orrery-lab evaluate ets-ablations` trains every cell once, reports it under every axis, and draws a figure per axis.
 
-usage: ablations_test.py PATH_OF_ORRERY
+usage: ablations_test.py PATH_OF_ORRERY_LAB
 
 Works on synthetic launch traces with so few steps that nothing is learned: what the figures say is not looked at.
 """
@@ -25,17 +25,17 @@ THE_SAME = [["structure: bilstm", "layers: 4", "stride: 3", "loss: l1", "departu
              "departure: constant learning rate"], ["width: 12", "stride: 6"]]
 
 
-def evaluate(orrery, folder, *more):
-    command = [orrery, "evaluate", "ets-ablations", "--train", str(folder), "--steps", "2", "--json", *more]
+def evaluate(lab, folder, *more):
+    command = [lab, "evaluate", "ets-ablations", "--train", str(folder), "--steps", "2", "--json", *more]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def main():
-    orrery = sys.argv[1]
+    lab = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         write_traces(folder)
-        done = evaluate(orrery, folder, "--out", str(folder / "figure.svg"))
+        done = evaluate(lab, folder, "--out", str(folder / "figure.svg"))
         assert done.returncode == 0, done.stderr
         report = json.loads(done.stdout)
         rows = {row["group"]: row for row in report["groups"]}
@@ -50,9 +50,9 @@ def main():
         for axis in AXES:
             svg = (folder / f"figure-{axis}.svg").read_text()
             assert svg.startswith("<svg") and axis in svg
-        refused = evaluate(orrery, folder, "--test", str(folder))
+        refused = evaluate(lab, folder, "--test", str(folder))
         assert refused.returncode == 2 and "--test" in refused.stderr
-        refused = evaluate(orrery, folder, "--stride", "13")
+        refused = evaluate(lab, folder, "--stride", "13")
         assert refused.returncode == 2 and "stride" in refused.stderr
     print(f"{len(expected)} groups of {trained} trainings")
 

@@ -1,6 +1,6 @@
-"""Predictions on devices and models that were left out keep within their bars.
+"""Predictions on devices and models that were left out keep within their targets.
 
-usage: suite_evaluation_test.py PATH_OF_ORRERY SOURCE_DIR SUITE
+usage: suite_evaluation_test.py PATH_OF_ORRERY_LAB SOURCE_DIR SUITE
 
 The measurements are not part of the product: ORRERY_DATA, or `shared` beside the source tree. Skipped without them.
 """
@@ -16,11 +16,11 @@ FOLDERS = {"operators": "neusight", "layers": "justus_layers", "llm": "neusight"
            "kineto": "kineto_traces", "scaling": "sched_pollux_sia", "ps-workers": "driple",
            "polimi": "polimi_gpu_training", "driple": "driple", "transfer": "justus_layers"}
 
-# What is compared with the bar, where it is not the mean error.
+# What is compared with the target, where it is not the mean error.
 KEYS = {"driple": "nrmse_range"}
 
 # suite: {group: largest error}; a little above what is reached.
-BARS = {
+TARGETS = {
     "operators": {
         # At or below the published figures with seed 1; the split of bmm is a tie (13.6 to 14.2 % over seeds).
         "bmm": 0.138, "linear": 0.139, "elementwise": 0.105, "softmax": 0.139, "layer norm": 0.13,
@@ -52,26 +52,26 @@ COVERAGE = {"operators": (0.65, 0.92), "llm": (0.7, 0.92), "layers": (0.72, 0.90
 
 
 def main():
-    orrery, source, suite = sys.argv[1:]
+    lab, source, suite = sys.argv[1:]
     folder = pathlib.Path(os.environ.get("ORRERY_DATA", pathlib.Path(source).parent / "shared"))
     if suite in FOLDERS and not (folder / "data" / FOLDERS[suite]).is_dir():
         print(f"skipped: no measurements in {folder}; set ORRERY_DATA to the folder that holds data/")
         sys.exit(SKIPPED)
-    done = subprocess.run([orrery, "evaluate", suite, "--json"], env={**os.environ, "ORRERY_DATA": str(folder)},
+    done = subprocess.run([lab, "evaluate", suite, "--json"], env={**os.environ, "ORRERY_DATA": str(folder)},
                           capture_output=True, text=True, check=False, cwd=source)
     if done.returncode != 0:
         sys.exit(done.stderr)
     groups = {group["group"]: group for group in json.loads(done.stdout)["groups"]}
     wrong = []
-    for name, bar in BARS[suite].items():
+    for name, target in TARGETS[suite].items():
         error = groups[name][KEYS.get(suite, "mre")]
-        print(f"{name}: {error:.1%}, bar {bar:.1%}")
-        if error > bar:
+        print(f"{name}: {error:.1%}, target {target:.1%}")
+        if error > target:
             wrong.append(name)
-    for name, bar in MEDIANS.get(suite, {}).items():
+    for name, target in MEDIANS.get(suite, {}).items():
         error = groups[name]["median"]
-        print(f"{name}: median {error:.1%}, bar {bar:.1%}")
-        if error > bar:
+        print(f"{name}: median {error:.1%}, target {target:.1%}")
+        if error > target:
             wrong.append(f"median of {name}")
     if suite in COVERAGE:
         low, high = COVERAGE[suite]
@@ -80,7 +80,7 @@ def main():
         if not low <= coverage <= high:
             wrong.append("coverage")
     if wrong:
-        sys.exit("beyond the bar: " + ", ".join(wrong))
+        sys.exit("beyond the target: " + ", ".join(wrong))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The memory model keeps its promise on measured peaks: mean error at most 15 %, at most 20 % under-estimates.
 
-usage: memory_evaluation_test.py PATH_OF_ORRERY SOURCE_DIR
+usage: memory_evaluation_test.py PATH_OF_ORRERY_LAB SOURCE_DIR
 
 The measurements are not part of the product: ORRERY_DATA, or `shared` beside the source tree. Skipped without them.
 """
@@ -18,13 +18,13 @@ LEAST_CASES = 500
 
 
 def main():
-    orrery, source = sys.argv[1:]
+    lab, source = sys.argv[1:]
     folder = pathlib.Path(os.environ.get("ORRERY_DATA", pathlib.Path(source).parent / "shared"))
     if not (folder / "data" / "driple" / "timm_memory").is_dir():
         print(f"skipped: no measurements in {folder}; set ORRERY_DATA to the folder that holds data/")
         sys.exit(SKIPPED)
     done = subprocess.run(
-        [orrery, "evaluate", "memory", "--json"],
+        [lab, "evaluate", "memory", "--json"],
         env={**os.environ, "ORRERY_DATA": str(folder)},
         capture_output=True, text=True, check=False,
     )

@@ -1,8 +1,8 @@
 """A training that is killed goes on from its checkpoint and ends with the very model it would have had.
 
-usage: training_kill_test.py PATH_OF_ORRERY
+usage: training_kill_test.py PATH_OF_ORRERY_LAB
 
-Works on synthetic launch traces. `orrery evaluate ets-faithful` is killed (SIGKILL) once its checkpoint has been written,
+Works on synthetic launch traces. `orrery-lab evaluate ets-faithful` is killed (SIGKILL) once its checkpoint has been written,
 run again to its end, and compared with a run that nobody killed. Then the finished model is read instead of trained,
 and a damaged model, or one of other options, is refused by name.
 """
@@ -20,8 +20,8 @@ STEPS = 300
 
 
 class Trainer:
-    def __init__(self, orrery, folder):
-        self.command = [orrery, "evaluate", "ets-faithful", "--train", str(folder), "--layers", "2", "--json"]
+    def __init__(self, lab, folder):
+        self.command = [lab, "evaluate", "ets-faithful", "--train", str(folder), "--layers", "2", "--json"]
 
     def start(self, keep, steps=STEPS):
         return subprocess.Popen([*self.command, "--steps", str(steps), "--keep", str(keep)], stdout=subprocess.PIPE,

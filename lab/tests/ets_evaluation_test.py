@@ -1,9 +1,9 @@
 """Iterations on a GPU are predicted within a few percent, on a few families of published launch traces of one GPU, and
 a model that is asked about a family it never saw is no surer than the formulas.
 
-usage: ets_evaluation_test.py PATH_OF_ORRERY SOURCE_DIR
+usage: ets_evaluation_test.py PATH_OF_ORRERY_LAB SOURCE_DIR
 
-The whole evaluation (`orrery evaluate ets-p1`) takes minutes; this one takes four families of one GPU. The traces are not
+The whole evaluation (`orrery-lab evaluate ets-p1`) takes minutes; this one takes four families of one GPU. The traces are not
 part of the product: ORRERY_DATA, or `shared` beside the source tree. Skipped without them.
 """
 
@@ -31,8 +31,8 @@ def take_families(source, target, families):
     (target / "index.csv").write_text("\n".join([lines[0], *kept]) + "\n")
 
 
-def evaluate(orrery, suite, folder):
-    done = subprocess.run([orrery, "evaluate", suite, "--train", folder, "--json"], capture_output=True, text=True,
+def evaluate(lab, suite, folder):
+    done = subprocess.run([lab, "evaluate", suite, "--train", folder, "--json"], capture_output=True, text=True,
                           check=False)
     if done.returncode != 0:
         sys.exit(done.stderr)
@@ -41,8 +41,8 @@ def evaluate(orrery, suite, folder):
     return row
 
 
-def run(orrery, *words):
-    done = subprocess.run([orrery, *words], capture_output=True, text=True, check=False)
+def run(program, *words):
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(done.stderr)
     return done.stdout
@@ -71,16 +71,17 @@ def leave_family_out(orrery, data, family, model, folder):
 
 
 def main():
-    orrery, source = sys.argv[1:]
+    lab, source = sys.argv[1:]
+    orrery = str(pathlib.Path(lab).with_name("orrery"))
     data = pathlib.Path(os.environ.get("ORRERY_DATA", pathlib.Path(source).parent / "shared")) / "data" / "ets_traces"
     if not data.is_dir():
         print(f"skipped: no launch traces in {data}; set ORRERY_DATA to the folder that holds data/")
         sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory() as folder:
         take_families(data, pathlib.Path(folder), FAMILIES)
-        seen = evaluate(orrery, "ets-p1", folder)
-        unseen = evaluate(orrery, "ets-p2", folder)
-        graph = json.loads(run(orrery, "evaluate", "ets-graph", "--train", folder, "--json"))["groups"]
+        seen = evaluate(lab, "ets-p1", folder)
+        unseen = evaluate(lab, "ets-p2", folder)
+        graph = json.loads(run(lab, "evaluate", "ets-graph", "--train", folder, "--json"))["groups"]
         for family, model in LEFT_OUT.items():
             leave_family_out(orrery, data, family, model, folder)
     assert seen["cases"] >= 250
