@@ -1,5 +1,5 @@
 #pragma once
-// Workload files and clusters of command lines, as `simulate` and `workload` share them.
+// Job traces and clusters of command lines, as `simulate` and `jobtrace` share them.
 
 #include "cli/command.h"
 #include "schedule/cluster_view.h"

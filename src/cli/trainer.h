@@ -60,9 +60,9 @@ class Trainer {
   // if this is rank 0.
   void set_strategy(Strategy strategy);
 
-  // Joins the job, or founds it. Waits until it is needed if it is a standby.
+  // Joins the job, or is one of its initial workers. A standby worker waits until it is needed.
   Status join(const env::Variables& variables);
-  // Until the goal is reached or this process is no worker any more.
+  // Until the goal is reached or this process is no longer a worker.
   using AfterStep = std::function<Status(const TrainedStep&)>;
   // What the policies agreed on, and what was refused; reported on the worker that lets it take effect.
   using Adapted = std::function<void(const elastic::Agreement&)>;
