@@ -25,11 +25,11 @@
 #include "base/result.h"
 #include "env/env.h"
 #include "env/files.h"
+#include "lab/reference/reference.h"
 #include "schedule/placement/optimus_placement.h"
 #include "schedule/policies/allox.h"
 #include "simulate/data_file.h"
 #include "simulate/generate.h"
-#include "lab/reference/reference.h"
 #include "simulate/readers/reader.h"
 #include "simulate/runner.h"
 
@@ -163,7 +163,7 @@ class Bench {
 
   Status published_runs() {
     const lab::ReferenceInput input{env_.files, [] { return now(); }, shared_ + "/oracles/sched_pollux_sim",
-                                      "",         shared_ + "/data",    ""};
+                                    "",         shared_ + "/data",    ""};
     ORRERY_TRY(const lab::ReferenceReport report, lab::run_reference(input));
     double seconds = 0;
     int runs = 0;

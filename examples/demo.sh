@@ -40,7 +40,7 @@ run() {
 
 story "ResNet-50 on ImageNet"
 
-caption "90 generations on one device: how long, does it fit, what does it cost? low and high hold the truth in four of five
+caption "90 epochs on one device: how long, does it fit, what does it cost? low and high hold the truth in four of five
 runs. Whole machines are paid for: the price list has the H100 in machines of eight only."
 run predict resnet50 --device K80,P100,V100,T4,A100,H100 --batch 64 --epochs 90 --dataset-size 1281167
 
@@ -55,7 +55,7 @@ caption "How large can the batch be? The estimate is what a monitor of the devic
 run memory resnet50 --device K80,T4,V100,A100,H100 --batch 64 \
   --columns device,memory_bytes,memory_low_bytes,memory_high_bytes,device_memory_bytes,fits,largest_batch
 
-caption "Which machine to rent for the 90 generations? Only offers that no other beats in both time and cost are shown."
+caption "Which machine to rent for the 90 epochs? Only offers that no other beats in both time and cost are shown."
 run compare resnet50 --epochs 90 --dataset-size 1281167 --batch 64 --plot "$pictures/resnet50_offers.svg" \
   --columns provider,instance,device,devices,price_usd_per_h,price_date,samples_per_s,total_s,cost_usd,cost_low_usd,cost_high_usd
 
@@ -102,7 +102,7 @@ run run -n 3 --elastic 1:4 --standby 2 --name "$job" --events "$events" -- "$orr
 training=$!
 await '"event":"joined"' '"worker":3'
 sleep 2
-victim=$("$orrery" jobs "$job" --csv --columns worker,process | sed -n 's/^2,\([0-9]*\).*/\1/p')
+victim=$("$orrery" ps "$job" --csv --columns worker,process | sed -n 's/^2,\([0-9]*\).*/\1/p')
 printf '%s$ kill -9 %s%s\n' "$BOLD" "$victim" "$PLAIN"
 kill -9 "$victim"
 await '"event":"resized"' '"size":2'

@@ -64,7 +64,7 @@ class CheckLayersTest(unittest.TestCase):
         for path, header, message in [
             ("predict/planted.cpp", "torch/torch.h", "torch belongs only to profile and predict/neural"),
             ("cli/planted.cpp", "boost/beast/http.hpp", "Boost.Beast belongs only to api"),
-            ("observe/planted.cpp", "sqlite3.h", "SQLite belongs only to control"),
+            ("plan/planted.cpp", "sqlite3.h", "SQLite belongs only to control"),
             ("schedule/planted.cpp", "coin/CbcModel.hpp", "CBC belongs only to plan"),
         ]:
             with self.subTest(header):

@@ -71,7 +71,7 @@ TEST_F(DripleSuite, ChoosesAModelAndReportsItsErrors) {
   EXPECT_LT(all["nrmse_max_train"].get<double>(), 1.1 * all["nrmse_range"].get<double>());
   EXPECT_GT(all["coverage80"].get<double>(), 0.6);
   EXPECT_NE(report->notes[1].find("network"), std::string::npos) << report->notes[1];
-  EXPECT_EQ(report->metrics.size(), 1U);
+  EXPECT_EQ(report->figures.size(), 1U);
 }
 
 TEST_F(DripleSuite, ScoresATestFolderAndKeepsTheNetwork) {

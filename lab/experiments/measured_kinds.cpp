@@ -8,8 +8,6 @@
 
 namespace orrery::lab {
 
-using PolimiRun;
-
 namespace {
 
 double median(std::vector<double> values) {

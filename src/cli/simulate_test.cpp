@@ -350,19 +350,6 @@ TEST_F(SimulateTest, MistakesAreNamed) {
   EXPECT_NE(call("simulate jobs.csv --cluster nothing").errors.find("32x8"), std::string::npos);
   EXPECT_NE(call("simulate missing.csv").exit_code, kDone);
   EXPECT_NE(call("simulate").exit_code, kDone);
-  EXPECT_NE(call("simulate jobs.csv --oracle somewhere").exit_code, kDone);
-}
-
-TEST_F(SimulateTest, AnOracleThatIsNotMetFails) {
-  ASSERT_TRUE(sim_.files.make_directory("o").has_value());
-  write("o/t.csv", "job_id,num_gpu,submit_time_s,duration_s\n0,1,0,10\n");
-  write("o/t.summary.json", "{\"gpus\": 2}");
-  write("o/t.expected_end_times.csv", "job_id,fifo\n0,10\n");
-  EXPECT_EQ(call("simulate --oracle o").exit_code, kDone);
-  write("o/t.expected_end_times.csv", "job_id,fifo\n0,11\n");
-  const Outcome outcome = call("simulate --oracle o --json");
-  EXPECT_NE(outcome.exit_code, kDone);
-  EXPECT_EQ(nlohmann::json::parse(outcome.output)["failed"], 2);
 }
 
 TEST_F(SimulateTest, FailuresCostTime) {
