@@ -189,9 +189,10 @@ TEST(CliTest, ResourcesOfAGraphDefNeedWeightsSharesAndTwelveMaxima) {
   EXPECT_EQ(error(" --predictor w --frequencies f --maxima 1,2"),
             "orrery predict: --maxima: expected 12 numbers above 0, got \"1,2\"\n");
   EXPECT_NE(error(" --predictor w --frequencies f").find("w"), std::string::npos);
-  EXPECT_EQ(error(" --predictor m"),
-            "orrery predict: m: a model of jobs, which does not predict resources; orrery distributed predict --with "
-            "FILE reads it\n");
+  EXPECT_EQ(
+      error(" --predictor m"),
+      "orrery predict: m: a model of jobs, which does not predict resources; orrery distributed predict --predictor "
+      "FILE reads it\n");
 }
 
 TEST(CliTest, AModelFileOfAnotherKindIsNamed) {
