@@ -20,7 +20,8 @@ cli::Command commands_command() {
 }
 
 const std::vector<cli::Command>& lab_commands() {
-  static const std::vector<cli::Command> kCommands = {reference_command(),
+  static const std::vector<cli::Command> kCommands = {evaluate_command(),
+                                                      reference_command(),
                                                       experiment_fragmentation_command(),
                                                       experiment_policies_command(),
                                                       experiment_optimus_command(),

@@ -8,7 +8,7 @@ namespace orrery::cli {
 // --resources, --frequencies, --groups, --group-seed, --node-device, --maxima.
 std::vector<OptionRecord> resource_question_options();
 
-// With --resources: by the file of --with, which `orrery fit --form driple` made, or for a TensorFlow 1.x GraphDef by
+// With --resources: by the file of --predictor, which `orrery fit --form driple` made, or for a TensorFlow 1.x GraphDef by
 // the weights that Driple published.
 Status predict_resources(Context& context, const Arguments& arguments);
 

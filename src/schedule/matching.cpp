@@ -11,8 +11,29 @@ namespace orrery::schedule {
 
 namespace {
 
-// Numbers 1 to n are vertices, those above are blossoms; 0 is nobody. Every vertex or blossom that is not inside
-// another is a root; roots are outer (even distance from a free one), inner, or not reached.
+// The primal-dual method. The matching is grown by one pair at a time while a dual solution proves that no heavier
+// matching of that size exists.
+//
+// Numbers 1 to n are vertices, larger ones are blossoms, 0 stands for none. A blossom is an odd ring of vertices and
+// smaller blossoms, its parts, that are treated as one vertex. A vertex or blossom that is not part of another one is a
+// root.
+//
+// Duals. Every vertex u has a label y(u) >= 0 and every blossom B a label z(B) >= 0; z is 0 for a new one. `distance`
+// of an edge (u, v) is y(u) + y(v) - 2 w(u, v): twice weights keep every label whole. Between two roots it is the
+// reduced cost, never negative; an edge is tight if it is 0. (Inside a blossom z is left out of `distance`, so there it
+// may be negative; such edges are never looked at.) These conditions hold after every change and, with the last one,
+// prove the result best (complementary slackness):
+//   - every matched edge and every edge along the ring of a blossom is tight;
+//   - a blossom with z > 0 has all its parts but one matched inside it;
+//   - all free vertices have the same label, which is the least of all. When it reaches 0, a free vertex costs nothing,
+//     and the matching is the heaviest (relax() returns false).
+//
+// Search. From every free root an alternating tree grows over tight edges. A root is outer if its distance from the
+// root of its tree is even, inner if it is odd, else not reached. `parent` of an inner root is the vertex, inside an
+// outer root, from which it was reached; the parent of an outer root is its partner.
+//
+// LEMON's MaxWeightedMatching finds matchings of the same weight, but others among equally heavy ones. Muri's decisions
+// follow these ties, and the reference results of its traces are held to them, so this one stays.
 class Blossoms {
  public:
   explicit Blossoms(const std::vector<std::vector<std::int64_t>>& weights)
@@ -80,6 +101,8 @@ class Blossoms {
 
   std::int64_t distance(const Edge& e) { return label(e.u) + label(e.v) - 2 * edge(e.u, e.v).weight; }
 
+  // slack(x): the vertex of an outer root from which the edge to root x has the least distance; 0: there is none. So
+  // the next edge that becomes tight is found in O(n).
   void update_slack(int u, int x) {
     if (slack(x) == 0 || distance(edge(u, x)) < distance(edge(slack(x), x))) slack(x) = u;
   }
@@ -91,6 +114,7 @@ class Blossoms {
     }
   }
 
+  // All vertices inside x are to be looked at from now on.
   void push(int x) {
     if (x <= n_) {
       queue_.push_back(x);
@@ -105,7 +129,9 @@ class Blossoms {
     for (const int part : inside(x)) set_root(part, b);
   }
 
-  // The place of `part` in the ring of b, turned so that the way to it is even.
+  // The place of `part` in the ring of b, which starts at the base: the part that is matched outside b, or free. The
+  // ring is read backwards where needed, so that the path from the base to `part` has an even number of edges: along
+  // it, matched and free edges can be exchanged.
   int turned(int b, int part) {
     std::vector<int>& ring = inside(b);
     const auto place = std::find(ring.begin(), ring.end(), part) - ring.begin();
@@ -114,6 +140,9 @@ class Blossoms {
     return static_cast<int>(ring.size()) - static_cast<int>(place);
   }
 
+  // Matches root u over its tight edge to root v. In a blossom the part that holds the end of that edge becomes the
+  // base, and the edges between the old base and it change from free to matched and back: exactly one part stays
+  // unmatched inside, as before.
   void set_match(int u, int v) {
     match(u) = edge(u, v).v;
     if (u <= n_) return;
@@ -124,6 +153,8 @@ class Blossoms {
     std::rotate(inside(u).begin(), inside(u).begin() + place, inside(u).end());
   }
 
+  // Exchanges matched and free edges from u, an outer root that gets v as its partner, up to the free root of its tree.
+  // All edges on the path are tight, so the conditions above still hold.
   void augment(int u, int v) {
     while (true) {
       const int next = root(match(u));
@@ -135,6 +166,8 @@ class Blossoms {
     }
   }
 
+  // The first root that the paths of two outer roots to their free roots share; 0: they are in different trees. Both
+  // paths are walked in turn, so it takes no longer than the blossom has parts.
   int common_ancestor(int u, int v) {
     ++time_;
     while (u != 0 || v != 0) {
@@ -149,6 +182,9 @@ class Blossoms {
     return 0;
   }
 
+  // A tight edge between two outer roots u, v of one tree closes an odd ring through their ancestor, which becomes the
+  // base. Its inner parts become outer: they can now be reached over an even number of edges. The edge of the blossom
+  // to another root is that of its parts with the least distance.
   void add_blossom(int u, int ancestor, int v) {
     int b = n_ + 1;
     while (b <= last_ && root(b) != 0) ++b;
@@ -189,6 +225,9 @@ class Blossoms {
     set_slack(b);
   }
 
+  // An inner blossom whose label fell to 0 must be opened, as a lower one would break z >= 0. The parts on the even
+  // side between the entry, where the tree reaches b, and the base stay in the tree, alternately inner and outer; the
+  // others are not reached any more. They are matched to each other in pairs, over tight edges.
   void expand_blossom(int b) {
     for (const int part : inside(b)) set_root(part, part);
     const int entry = owner(b, edge(b, parent(b)).u), place = turned(b, entry);
@@ -211,7 +250,9 @@ class Blossoms {
     root(b) = 0;
   }
 
-  // An edge without slack; true if the matching grew.
+  // A tight edge from an outer root. To a root that is not reached (it has a partner, else it would be outer): the tree
+  // grows by it and its partner. To an outer root of another tree: the matching grows. To one of the same tree: a
+  // blossom. Whether the matching grew.
   bool found(const Edge& e) {
     const int u = root(e.u), v = root(e.v);
     if (state(v) == kUnreached) {
@@ -233,7 +274,8 @@ class Blossoms {
     return false;
   }
 
-  // One more pair, if that is worth it.
+  // One more pair; false if none makes the matching heavier. O(n^2): at most n blossoms are made and n opened, the
+  // labels change at most O(n) times, each in O(n), and every vertex is looked at once as outer.
   bool grow() {
     std::fill(state_.begin(), state_.end(), kUnreached);
     std::fill(slack_.begin(), slack_.end(), 0);
@@ -270,7 +312,12 @@ class Blossoms {
     }
   }
 
-  // Changes labels by the least that makes an edge tight or a blossom open; false: a free vertex is worth nothing more.
+  // Lowers the labels of outer vertices and raises those of inner ones by the same step, which keeps tight every edge
+  // inside a tree; blossoms change by twice as much the other way. The step is the largest that keeps all conditions:
+  // until an edge to an unreached root becomes tight, one between two outer roots (both ends move, hence half), or an
+  // inner blossom's label reaches 0. It is whole: labels of outer vertices all have the parity of the free ones' label,
+  // so distances between them are even. False if the free vertices' label would reach 0 first: the matching is the
+  // heaviest.
   bool relax() {
     std::int64_t step = std::numeric_limits<std::int64_t>::max();
     for (int b = n_ + 1; b <= last_; ++b) {

@@ -1,5 +1,5 @@
 #pragma once
-// The matching with the largest sum of weights in any graph: nobody has two partners, and some may have none.
+// The matching with the largest sum of weights in any graph: no vertex has two partners, and some may have none.
 //
 // Edmonds' blossoms with Galil's bookkeeping of dual variables, O(n^3). Weights are whole and at least 0; an edge of
 // weight 0 is none. Sources: Edmonds (1965); Galil, "Efficient Algorithms for Finding Maximum Matching in Graphs"
