@@ -1,7 +1,7 @@
 """A training whose model is exact, for tests of the Python package: python_program.py STEPS STEP_S LOG_FOLDER [WHAT]
 
 The model is a sum over samples and a chain over steps: whatever happens to workers, it must be that of one process after
-as many steps. Each worker appends "step membership size sum chain" to LOG_FOLDER/WORKER for every step it commits.
+as many steps. Each worker appends "step generation size sum chain" to LOG_FOLDER/WORKER for every step it commits.
 WHAT is a policy below, or a way to end.
 """
 
@@ -63,7 +63,7 @@ def main():
     def commit(step):
         model[0] += aside[0]
         model[1] = (31 * model[1] + step + aside[0]) % 1_000_003
-        print(step, seen["membership"], seen["size"], *model, file=file, flush=True)
+        print(step, seen["generation"], seen["size"], *model, file=file, flush=True)
 
     worker = orrery.init(samples=1009, batch=24, seed=7, commit=commit, state=model)
     file = open(log / str(worker.id), "a")
@@ -72,7 +72,7 @@ def main():
     with hook:
         while orrery.step() < steps and not orrery.ended():
             with hook.step():
-                seen.update(membership=worker.membership, size=orrery.size())
+                seen.update(generation=worker.generation, size=orrery.size())
                 aside[0] = sum(orrery.own_samples())
                 time.sleep(step_s)
                 orrery.allreduce(aside, name="sum")

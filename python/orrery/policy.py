@@ -109,7 +109,7 @@ class Hook:
     def step(self) -> Iterator[None]:
         """One step, with the policies before and after it."""
         worker = self._worker
-        committed, passes = worker.step, worker.epoch
+        committed, epoch = worker.step, worker.epoch
         revoked = False
         try:
             self._ask(Moment.BEFORE_STEP)
@@ -125,7 +125,7 @@ class Hook:
         if self.outcome == Outcome.COMMITTED:
             with contextlib.suppress(MembershipChanged):  # the next step notices
                 self._ask(Moment.AFTER_STEP)
-        if worker.epoch > passes:
+        if worker.epoch > epoch:
             self._ask_apart(Moment.AFTER_EPOCH)
             self._ask_apart(Moment.BEFORE_EPOCH)
 
