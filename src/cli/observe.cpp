@@ -79,7 +79,7 @@ Status run_observe(Context& context, const Arguments& arguments) {
       fmt::format("{}, batch {}, {} devices", point.model, point.run.graph.batch(), point.placement.devices),
       prediction.iteration.value.value(),
       options.duration("measured").value(),
-      std::move(losses)};
+      losses};
   ORRERY_TRY_VOID(predict::append_observation(context.env.files, path, last));
   all.push_back(last);
   std::size_t runs = 0;

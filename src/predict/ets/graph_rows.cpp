@@ -1,6 +1,7 @@
 #include "predict/ets/graph_rows.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 #include "workload/cost.h"
