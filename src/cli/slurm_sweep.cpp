@@ -7,22 +7,16 @@
 #include "cli/job_traces.h"
 #include "cli/simulate_setup.h"
 #include "env/files.h"
-#include "env/processes.h"
 #include "profile/distributed/launch.h"
+#include "slurm/sbatch.h"
 
 namespace orrery::cli {
 
 namespace {
 
-constexpr std::size_t kTasksMax = 1000;  // Slurm's own limit is 1001 unless it is raised
-constexpr Seconds kPatience(3600);       // between looks at sbatch, which waits for the array
-constexpr std::string_view kPart = "part-";
+using slurm::shell_quoted;
 
-std::string shell_quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
+constexpr std::string_view kPart = "part-";
 
 // The options that decide the result of a run, as they were given.
 std::string setup_words(const OptionValues& options) {
@@ -75,25 +69,17 @@ Status adopt_parts(Context& context, const std::string& folder, const simulate::
 }
 
 Status submit(Context& context, const Array& array, const OptionValues& options) {
-  env::ProcessSpec spec;
-  spec.argv = {
-      "sbatch", "--wait", "--parsable", "--job-name", "orrery-sweep", "--output", array.folder + "/log-%a.txt"};
-  spec.argv.push_back(fmt::format("--array=0-{}", array.tasks - 1));
+  slurm::JobArray job{.name = "orrery-sweep",
+                      .script = array.folder + "/task.sh",
+                      .output = array.folder + "/log-%a.txt",
+                      .tasks = array.tasks,
+                      .words = {}};
   for (const std::string& word : split(options.has("sbatch") ? options.text("sbatch") : "", ' ')) {
-    if (!word.empty()) spec.argv.push_back(word);
+    if (!word.empty()) job.words.push_back(word);
   }
-  spec.argv.push_back(array.folder + "/task.sh");
-  spec.output = env::Output::kCapture;
-  auto process = context.env.processes.spawn(spec);
-  if (!process) return std::move(process).error().with_context("sbatch, which --slurm needs");
-  for (;;) {
-    ORRERY_TRY(const auto exit, (*process)->wait(kPatience));
-    if (!exit) continue;
-    if (exit->ok()) return {};
-    const std::string said(trim((*process)->standard_error()));
-    return Error::infeasible(fmt::format("the Slurm array failed ({}){}{}; its tasks printed into {}/log-*.txt",
-                                         to_string(*exit), said.empty() ? "" : ": ", said, array.folder));
-  }
+  Status ended = slurm::run_array(job, context.env.processes);
+  if (ended) return ended;
+  return std::move(ended).error().with_context(fmt::format("--slurm (tasks print into {}/log-*.txt)", array.folder));
 }
 
 }  // namespace
@@ -105,7 +91,7 @@ Status run_on_slurm(Context& context, const std::string& trace, const OptionValu
   ORRERY_TRY_VOID(adopt_parts(context, array.folder, sweep));
   ORRERY_TRY(const std::vector<simulate::SweepRun> runs, simulate::missing_runs(sweep, context.env.files));
   if (runs.empty()) return {};
-  array.runs_per_task = (runs.size() + kTasksMax - 1) / kTasksMax;
+  array.runs_per_task = (runs.size() + slurm::kArrayTasksMax - 1) / slurm::kArrayTasksMax;
   array.tasks = (runs.size() + array.runs_per_task - 1) / array.runs_per_task;
   ORRERY_TRY_VOID(write_array(context, array, trace, options, runs));
   const Status ended = submit(context, array, options);
