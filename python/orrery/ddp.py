@@ -307,17 +307,17 @@ class ProcessGroup(dist.ProcessGroup):
         flat = own.detach().reshape(-1).contiguous()
         size = flat.numel() * flat.element_size()
         staging = crew.staging.of(size, torch.int8)
-        everyone = crew.gathered.of(size * self.size(), torch.int8)
+        all_ranks = crew.gathered.of(size * self.size(), torch.int8)
 
         def exchange() -> None:
             staging.copy_(flat.view(torch.int8))
-            crew.worker.allgather_async(staging, everyone[: size * crew.took_part], _NAME).wait()
+            crew.worker.allgather_async(staging, all_ranks[: size * crew.took_part], _NAME).wait()
 
         self._together(exchange)
         self._need(operation, list(range(self.size())))
         with torch.no_grad():
             for rank in range(self.size()):
-                put(rank, everyone[rank * size : (rank + 1) * size].view(own.dtype).view(own.shape))
+                put(rank, all_ranks[rank * size : (rank + 1) * size].view(own.dtype).view(own.shape))
 
 
 # DistributedDataParallel divides by the job size, and takes buffers from rank 0. Here it averages over the survivors,

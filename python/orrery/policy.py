@@ -145,12 +145,12 @@ class Hook:
         mine = Proposal(count=len(self._wanted), strategy=self._strategy.encode()[:NAME_MAX])
         for setting, (name, value) in zip(mine.settings, sorted(self._wanted.items())):
             setting.name, setting.value = name.encode(), value
-        everyone = self._worker.allgather_bytes(bytes(mine), "orrery proposals")
+        all_ranks = self._worker.allgather_bytes(bytes(mine), "orrery proposals")
         self._forget()
         ranks = self._worker.size
         agreed = Proposal()
         try:
-            proposals = (Proposal * ranks).from_buffer(everyone)
+            proposals = (Proposal * ranks).from_buffer(all_ranks)
             self._library.check(self._library.merge(proposals, ranks, ctypes.byref(agreed)))
         except Error as error:
             for reason in str(error).splitlines():

@@ -101,10 +101,10 @@ class Optimizer:
             worker.allreduce_async(bucket, "sum", f"orrery gradients {number}")
             for number, bucket in enumerate(self._buckets)
         ]
-        everyone = worker.allgather_bytes(bytes(mine), "orrery statistics")
+        all_ranks = worker.allgather_bytes(bytes(mine), "orrery statistics")
         for handle in handles:
             handle.wait()
-        ranks = list((_Statistics * worker.size).from_buffer_copy(everyone))
+        ranks = list((_Statistics * worker.size).from_buffer_copy(all_ranks))
         self._check_beginning(ranks)
         self._split_time(mine.compute_s, ranks, time.monotonic() - communication)
         # Of the membership in which the step was computed: at its commit there may be another already.

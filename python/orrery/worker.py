@@ -155,15 +155,15 @@ class Worker:
 
     def allgather_bytes(self, own: Any, name: str = "allgather") -> bytearray:
         """The bytes of all ranks one after another; all give equally many."""
-        mine, everyone = bytearray(own), bytearray(len(own) * self.size)
-        arrays = [memoryview(memory).cast("b") for memory in (mine, everyone)]
+        mine, all_ranks = bytearray(own), bytearray(len(own) * self.size)
+        arrays = [memoryview(memory).cast("b") for memory in (mine, all_ranks)]
         self.allgather_async(*arrays, name).wait()
-        return everyone
+        return all_ranks
 
-    def allgather_async(self, own: Any, everyone: Any, name: str = "allgather") -> Handle:
+    def allgather_async(self, own: Any, all_ranks: Any, name: str = "allgather") -> Handle:
         """The elements of all ranks one after another; all give equally many."""
         self._check_together()
-        mine, space = tensor_of(own), tensor_of(everyone)
+        mine, space = tensor_of(own), tensor_of(all_ranks)
         if space.type != mine.type or space.count != mine.count * self.size:
             raise Error(f"space for {space.count} elements; {self.size} ranks have {mine.count * self.size}")
         ticket = Ticket()
@@ -172,7 +172,7 @@ class Worker:
                 self._own_handle(), name.encode(), mine.address, mine.count, mine.type, space.address, ctypes.byref(ticket)
             )
         )
-        return self._keep(Handle(self, ticket, (own, everyone)))
+        return self._keep(Handle(self, ticket, (own, all_ranks)))
 
     def barrier(self, name: str = "barrier") -> None:
         ticket = Ticket()

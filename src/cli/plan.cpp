@@ -105,7 +105,7 @@ std::string report_text(const Instance& instance, Objective objective, const Pla
                std::int64_t{type.gpus - node.used_gpus()}, joined(jobs)});
   }
   text += table.to_text();
-  text += waiting.empty() ? "\nnobody waits\n" : fmt::format("\nwaiting: {}\n", joined(waiting));
+  text += waiting.empty() ? "\nno job waits\n" : fmt::format("\nwaiting: {}\n", joined(waiting));
   return text;
 }
 

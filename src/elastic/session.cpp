@@ -135,7 +135,7 @@ Result<bool> Session::advance_queued() {
       return std::move(moved).error();
     }
     any = any || *moved;
-    if (!operation.has_ended() && (*moved || operation.wants_room())) queue(operation);
+    if (!operation.has_ended() && (*moved || operation.wants_space())) queue(operation);
   }
   being_done_.clear();
   return any;

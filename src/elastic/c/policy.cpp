@@ -89,19 +89,19 @@ double orrery_noise_scale(const orrery_noise* noise) {
 }
 
 orrery_status orrery_merge(const orrery_proposal* by_rank, size_t ranks, orrery_proposal* agreed) {
-  std::vector<elastic::Voice> voices;
+  std::vector<elastic::NamedProposal> proposals;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    voices.push_back({fmt::format("rank {}", rank), proposal_of(by_rank[rank])});
+    proposals.push_back({fmt::format("rank {}", rank), proposal_of(by_rank[rank])});
   }
-  elastic::Agreement agreement = elastic::merge(voices);
+  elastic::Agreement agreement = elastic::merge(proposals);
   if (!hand_over(agreement.agreed, agreed)) agreement.refused.emplace_back("too many values at a time");
   if (agreement.refused.empty()) return ORRERY_OK;
   return failed(Error::invalid(fmt::format("{}", fmt::join(agreement.refused, "\n"))));
 }
 
 orrery_status orrery_apply(orrery_worker* worker, const orrery_proposal* agreed) {
-  const elastic::Voice voice{"proposal", proposal_of(*agreed)};
-  const elastic::Agreement agreement = elastic::merge({&voice, 1});
+  const elastic::NamedProposal named{"proposal", proposal_of(*agreed)};
+  const elastic::Agreement agreement = elastic::merge({&named, 1});
   if (!agreement.refused.empty()) return failed(Error::invalid(agreement.refused.front()));
   elastic::apply(agreement.agreed, *worker->worker);
   return ORRERY_OK;

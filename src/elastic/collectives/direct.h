@@ -31,7 +31,7 @@ class Direct {
   // Does the next part of the work, at most some hundred microseconds of it. Returns whether anything was done.
   bool advance(Endpoint& endpoint, const Frame& name, const Staged::Probe& probe);
   // Whether advance() did nothing only because there is no space for a frame.
-  bool wants_room() const { return !told_; }
+  bool wants_space() const { return !told_; }
   bool complete() const { return told_ && (done_ & awaited_) == awaited_; }
 
  private:

@@ -12,7 +12,7 @@ namespace orrery::elastic {
 Operation::Operation(int rank, int ranks)
     : rank_(rank),
       ranks_(ranks),
-      everyone_(ranks == kSlotsMax ? ~0ULL : (1ULL << ranks) - 1),
+      all_ranks_(ranks == kSlotsMax ? ~0ULL : (1ULL << ranks) - 1),
       places_(static_cast<std::size_t>(ranks)),
       payloads_(static_cast<std::size_t>(ranks)) {
   static_assert(kSlotsMax == 64);
@@ -74,9 +74,9 @@ Status Operation::announced(int from, const Frame& frame, std::span<const std::b
   return {};
 }
 
-bool Operation::wants_room() const {
+bool Operation::wants_space() const {
   if (ended_) return false;
-  return staged_.wants_blocks() || (mode_ == Mode::kDirect && direct_.wants_room());
+  return staged_.wants_blocks() || (mode_ == Mode::kDirect && direct_.wants_space());
 }
 
 void Operation::arrived(const Staged::Piece& piece, Endpoint& endpoint) {

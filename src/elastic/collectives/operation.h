@@ -43,10 +43,10 @@ class Operation {
   const OperationKey& key() const { return key_; }
   bool is_started() const { return mine_.has_value(); }
   bool has_announced(int rank) const { return (announced_ >> rank & 1) != 0; }
-  bool all_announced() const { return announced_ == everyone_; }
+  bool all_announced() const { return announced_ == all_ranks_; }
   bool has_ended() const { return ended_; }
   // Whether it waits for blocks or space that other ranks have to give back.
-  bool wants_room() const;
+  bool wants_space() const;
   // Gives back the blocks of other ranks that it holds without need.
   void relieve(Endpoint& endpoint) { staged_.relieve(endpoint); }
   // Why it failed, if it did; `name` is for the message.
@@ -69,7 +69,7 @@ class Operation {
   Frame frame() const;
 
   int rank_, ranks_;
-  std::uint64_t everyone_;  // bits by rank
+  std::uint64_t all_ranks_;  // bits by rank
   OperationKey key_{};
 
   std::optional<Descriptor> mine_{};

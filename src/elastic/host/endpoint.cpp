@@ -178,7 +178,7 @@ Result<int> Endpoint::receive(const Take& take) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
   for (; heard != 0; heard &= heard - 1) {
-    ring_bell(segment_, slot_of(std::countr_zero(heard)), Sleep::kForFramesOrRoom);
+    ring_bell(segment_, slot_of(std::countr_zero(heard)), Sleep::kForFramesOrSpace);
   }
   return taken;
 }
@@ -201,7 +201,7 @@ void Endpoint::lend(std::uint32_t index, int readers) {
 void Endpoint::release(int from, std::uint32_t index) {
   if (segment_.control(slot_of(from)).loans[index].readers.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  ring_bell(segment_, slot_of(from), Sleep::kForFramesOrRoom);
+  ring_bell(segment_, slot_of(from), Sleep::kForFramesOrSpace);
 }
 
 std::uint64_t Endpoint::place_of(const void* data, std::uint64_t bytes) const {
@@ -219,14 +219,14 @@ Peer Endpoint::peer(int rank) const {
   return life == Life::kAlive && here ? Peer::kHere : Peer::kLeft;
 }
 
-void Endpoint::rest(std::uint32_t looks, bool wants_room, const std::function<bool()>& look) {
+void Endpoint::rest(std::uint32_t looks, bool wants_space, const std::function<bool()>& look) {
   if (!backoff_.is_over(looks)) return backoff_.spend(looks);
   SlotControl& mine = segment_.control(slot());
   const std::uint32_t seen = mine.bell.load(std::memory_order_acquire);
-  const Sleep reason = wants_room ? Sleep::kForFramesOrRoom : Sleep::kForFrames;
+  const Sleep reason = wants_space ? Sleep::kForFramesOrSpace : Sleep::kForFrames;
   mine.sleeping.store(static_cast<std::uint32_t>(reason), std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  bool everyone_lives = true;
+  bool all_alive = true;
   std::array<FutexWait, kSlotsMax + 1> waits;
   std::size_t count = 0;
   waits[count++] = {reinterpret_cast<const std::uint32_t*>(&mine.bell), seen};
@@ -235,9 +235,9 @@ void Endpoint::rest(std::uint32_t looks, bool wants_room, const std::function<bo
     const FutexWait end = wait_for_end(segment_, worker);
     // Read after the word: an event that ends the worker now changes the word from the value that we sleep on.
     if (life_of(segment_, worker) == Life::kAlive) waits[count++] = end;
-    everyone_lives = everyone_lives && life_of(segment_, worker) != Life::kDead;
+    all_alive = all_alive && life_of(segment_, worker) != Life::kDead;
   }
-  if (everyone_lives && !look()) futex_wait_any(std::span(waits).first(count), kSleepMax);
+  if (all_alive && !look()) futex_wait_any(std::span(waits).first(count), kSleepMax);
   mine.sleeping.store(0, std::memory_order_relaxed);
 }
 

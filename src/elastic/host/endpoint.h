@@ -72,9 +72,9 @@ class Endpoint {
 
   // Whether rest() would sleep.
   bool would_sleep(std::uint32_t looks) const { return backoff_.is_over(looks); }
-  // Waits a moment after `looks` looks without news. `wants_room`: also wakes up when others have read or released.
+  // Waits a moment after `looks` looks without news. `wants_space`: also wakes up when others have read or released.
   // `look` is called once more before sleeping and returns whether there is news.
-  void rest(std::uint32_t looks, bool wants_room, const std::function<bool()>& look);
+  void rest(std::uint32_t looks, bool wants_space, const std::function<bool()>& look);
 
  private:
   Endpoint(SlotLease& lease, const EndpointOptions& options, int rank);

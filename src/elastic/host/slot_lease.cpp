@@ -77,7 +77,7 @@ void revoke(Segment& segment, std::uint64_t generation) {
 
 void ring_bell(Segment& segment, int slot, Sleep news) {
   SlotControl& control = segment.control(slot);
-  const auto wanted = news == Sleep::kForFrames ? Sleep::kForFrames : Sleep::kForFramesOrRoom;
+  const auto wanted = news == Sleep::kForFrames ? Sleep::kForFrames : Sleep::kForFramesOrSpace;
   if (control.sleeping.load(std::memory_order_seq_cst) < static_cast<std::uint32_t>(wanted)) return;
   // Of several processes that bring news, only one has to make the call.
   if (control.sleeping.exchange(0, std::memory_order_acq_rel) == 0) return;

@@ -54,7 +54,7 @@ inline bool is_revoked(Segment& segment, std::uint64_t generation) {
 }
 
 // Wakes the owner of a slot if it sleeps and waits for such news. Call it after making the news visible.
-enum class Sleep : std::uint32_t { kAwake, kForFrames, kForFramesOrRoom };
+enum class Sleep : std::uint32_t { kAwake, kForFrames, kForFramesOrSpace };
 void ring_bell(Segment& segment, int slot, Sleep news);
 
 }  // namespace orrery::elastic

@@ -380,10 +380,10 @@ void MembershipProtocol::on(WorkerId from, const Refuse& message) {
 void MembershipProtocol::commit_if_decided() {
   if (!attempt_ || !attempt_->proposal || !is_quorum(attempt_->accepted)) return;
   const Membership membership = *attempt_->proposal;
-  std::set<WorkerId> everyone;
-  for (const WorkerRecord& worker : membership_.workers) everyone.insert(worker.id);
-  for (const WorkerRecord& worker : membership.workers) everyone.insert(worker.id);
-  for (const WorkerId id : everyone) send(id, Commit{membership});
+  std::set<WorkerId> recipients;
+  for (const WorkerRecord& worker : membership_.workers) recipients.insert(worker.id);
+  for (const WorkerRecord& worker : membership.workers) recipients.insert(worker.id);
+  for (const WorkerId id : recipients) send(id, Commit{membership});
   install(membership);
 }
 

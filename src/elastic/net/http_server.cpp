@@ -46,7 +46,7 @@ void HttpServer::let_in() {
   while (pending_.size() < kPendingMax) {
     auto socket = accept_or_drop(listener_.get(), drop_oldest);
     if (!socket || !*socket) return;
-    pending_.push_back({.socket = std::move(**socket), .until = clock_.monotonic() + kVisitMax});
+    pending_.push_back({.socket = std::move(**socket), .until = clock_.monotonic() + kRequestMax});
   }
 }
 

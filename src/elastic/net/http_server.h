@@ -1,6 +1,6 @@
 #pragma once
 // Answers HTTP requests (http.h) beside other work: it never waits and has no threads. It holds a bounded number of
-// connections; one that has not sent its request and read the answer within `kVisitMax` is closed.
+// connections; one that has not sent its request and read the answer within `kRequestMax` is closed.
 
 #include <functional>
 #include <vector>
@@ -16,7 +16,7 @@ namespace orrery::elastic::net {
 class HttpServer {
  public:
   static constexpr std::size_t kPendingMax = 32;
-  static constexpr Seconds kVisitMax{5};
+  static constexpr Seconds kRequestMax{5};
 
   static Result<std::unique_ptr<HttpServer>> listen(const env::Address& address, env::Clock& clock);
 

@@ -45,7 +45,7 @@ class Operation final : public FrameOwner, private Executor::Outlet {
   const OperationKey& key() const { return key_; }
   bool is_started() const { return mine_.has_value(); }
   bool has_announced(int rank) const { return (announced_ >> rank & 1) != 0; }
-  bool all_announced() const { return announced_ == everyone(); }
+  bool all_announced() const { return announced_ == all_ranks(); }
   bool has_ended() const { return ended_; }
   // Whether frames of it are still in queues.
   bool is_sending() const { return frames_ > 0; }
@@ -68,7 +68,7 @@ class Operation final : public FrameOwner, private Executor::Outlet {
     Block block{};
   };
 
-  std::uint64_t everyone() const { return mesh_.size() == 64 ? ~0ULL : (1ULL << mesh_.size()) - 1; }
+  std::uint64_t all_ranks() const { return mesh_.size() == 64 ? ~0ULL : (1ULL << mesh_.size()) - 1; }
   bool is_running() const { return mine_ && all_announced() && !other_; }
   FrameHeader header(FrameKind kind, std::uint32_t part) const;
   void compare(int from, const Announcement& announcement);

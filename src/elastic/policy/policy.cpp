@@ -41,19 +41,19 @@ Result<Proposal> ask(Policy& policy, Moment moment, const Observation& observati
 }
 
 Agreement PolicySet::ask(Moment moment, const Observation& observation) {
-  std::vector<Voice> voices;
+  std::vector<NamedProposal> proposals;
   std::vector<std::string> refused;
   for (auto at = policies_.begin(); at != policies_.end();) {
     Result<Proposal> proposal = elastic::ask(**at, moment, observation);
     if (proposal) {
-      voices.push_back({(*at)->name(), std::move(*proposal)});
+      proposals.push_back({(*at)->name(), std::move(*proposal)});
       ++at;
     } else {
       refused.push_back(proposal.error().message() + "; it is not asked again");
       at = policies_.erase(at);
     }
   }
-  Agreement agreement = merge(voices, observation.strategies);
+  Agreement agreement = merge(proposals, observation.strategies);
   agreement.refused.insert(agreement.refused.begin(), refused.begin(), refused.end());
   return agreement;
 }

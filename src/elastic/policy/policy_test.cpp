@@ -35,19 +35,19 @@ Observation noisy(double noise_scale, double batch, double workers = 1) {
 }
 
 TEST(Merge, TakesWhatAllThatProposeAgreeOn) {
-  const Voice voices[] = {{"rank 0", with(kBatchValue, 128)},
-                          {"rank 1", {}},
-                          {"rank 2", {{{kBatchValue, 128}, {kWorkersValue, 3}}, "synchronous"}}};
-  const Agreement agreement = merge(voices);
+  const NamedProposal proposals[] = {{"rank 0", with(kBatchValue, 128)},
+                                     {"rank 1", {}},
+                                     {"rank 2", {{{kBatchValue, 128}, {kWorkersValue, 3}}, "synchronous"}}};
+  const Agreement agreement = merge(proposals);
   EXPECT_TRUE(agreement.refused.empty());
   EXPECT_EQ(agreement.agreed, (Proposal{{{kBatchValue, 128}, {kWorkersValue, 3}}, "synchronous"}));
   EXPECT_TRUE(merge({}).agreed.empty());
 }
 
 TEST(Merge, RefusesWhatRanksDisagreeOnAndNothingElse) {
-  const Voice voices[] = {{"rank 0", {{{kBatchValue, 128}, {kWorkersValue, 3}}, {}}},
-                          {"rank 1", {{{kBatchValue, 256}, {kWorkersValue, 3}}, {}}}};
-  const Agreement agreement = merge(voices);
+  const NamedProposal proposals[] = {{"rank 0", {{{kBatchValue, 128}, {kWorkersValue, 3}}, {}}},
+                                     {"rank 1", {{{kBatchValue, 256}, {kWorkersValue, 3}}, {}}}};
+  const Agreement agreement = merge(proposals);
   EXPECT_EQ(agreement.agreed, with(kWorkersValue, 3));
   ASSERT_EQ(agreement.refused.size(), 1U);
   EXPECT_EQ(agreement.refused[0], "batch: rank 0 says 128, rank 1 says 256");
@@ -55,8 +55,8 @@ TEST(Merge, RefusesWhatRanksDisagreeOnAndNothingElse) {
 
 TEST(Merge, RefusesNonsenseWithTheReason) {
   const auto reason = [](const Proposal& proposal) {
-    const Voice voice{"p", proposal};
-    const Agreement agreement = merge(std::span(&voice, 1));
+    const NamedProposal named{"p", proposal};
+    const Agreement agreement = merge(std::span(&named, 1));
     EXPECT_TRUE(agreement.agreed.empty());
     return agreement.refused.empty() ? "" : agreement.refused[0];
   };
@@ -288,9 +288,9 @@ TEST(PolicySet, StrategiesAreRefusedUnlessTheProgramOffersThem) {
 }
 
 TEST(Merge, RefusesStrategiesThatContradictEachOther) {
-  const Voice voices[] = {{"a", {{}, "pair"}}, {"b", {{}, "synchronous"}}};
+  const NamedProposal proposals[] = {{"a", {{}, "pair"}}, {"b", {{}, "synchronous"}}};
   const std::string offered[] = {"synchronous", "pair"};
-  const Agreement agreement = merge(voices, offered);
+  const Agreement agreement = merge(proposals, offered);
   EXPECT_TRUE(agreement.agreed.empty());
   EXPECT_EQ(agreement.refused, std::vector<std::string>{"strategy: a says pair, b says synchronous"});
 }

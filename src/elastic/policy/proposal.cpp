@@ -21,12 +21,12 @@ Status check_range(const std::string& name, double value, double low, double hig
 template <class T>
 class Poll {
  public:
-  void add(const std::string& who, const T& said) {
+  void add(const std::string& proposer, const T& said) {
     if (!first_) {
       first_ = said;
-      who_ = who;
+      proposer_ = proposer;
     } else if (*first_ != said && reason_.empty()) {
-      reason_ = fmt::format("{} says {}, {} says {}", who_, *first_, who, said);
+      reason_ = fmt::format("{} says {}, {} says {}", proposer_, *first_, proposer, said);
     }
   }
   const std::optional<T>& first() const { return first_; }
@@ -34,7 +34,7 @@ class Poll {
 
  private:
   std::optional<T> first_;
-  std::string who_, reason_;
+  std::string proposer_, reason_;
 };
 
 }  // namespace
@@ -62,21 +62,21 @@ Status check_strategy(const std::string& name, Strategies offered) {
   return Error::invalid(fmt::format("unknown strategy {}; there is {}", quote(name), names));
 }
 
-Agreement merge(std::span<const Voice> voices, Strategies offered) {
+Agreement merge(std::span<const NamedProposal> proposals, Strategies offered) {
   Agreement agreement;
   std::map<std::string, Poll<double>> values;
   Poll<std::string> strategy;
-  const auto refuse = [&](const std::string& who, const Status& status) {
-    agreement.refused.push_back(fmt::format("{}: {}", who, status.error().message()));
+  const auto refuse = [&](const std::string& proposer, const Status& status) {
+    agreement.refused.push_back(fmt::format("{}: {}", proposer, status.error().message()));
   };
-  for (const Voice& voice : voices) {
-    for (const auto& [name, value] : voice.proposal.values) {
+  for (const NamedProposal& named : proposals) {
+    for (const auto& [name, value] : named.proposal.values) {
       const Status sound = check_value(name, value);
-      sound ? values[name].add(voice.who, value) : refuse(voice.who, sound);
+      sound ? values[name].add(named.proposer, value) : refuse(named.proposer, sound);
     }
-    if (voice.proposal.strategy.empty()) continue;
-    const Status sound = check_strategy(voice.proposal.strategy, offered);
-    sound ? strategy.add(voice.who, voice.proposal.strategy) : refuse(voice.who, sound);
+    if (named.proposal.strategy.empty()) continue;
+    const Status sound = check_strategy(named.proposal.strategy, offered);
+    sound ? strategy.add(named.proposer, named.proposal.strategy) : refuse(named.proposer, sound);
   }
   for (const auto& [name, poll] : values) {
     if (poll.reason().empty()) {

@@ -39,8 +39,8 @@ struct Proposal {
 };
 
 // A proposer: a policy or a rank.
-struct Voice {
-  std::string who;
+struct NamedProposal {
+  std::string proposer;
   Proposal proposal;
 };
 
@@ -53,6 +53,6 @@ Status check_value(const std::string& name, double value);
 using Strategies = std::span<const std::string>;
 Status check_strategy(const std::string& name, Strategies offered);
 // `offered`: strategies that the program supports; empty: synchronous steps only.
-Agreement merge(std::span<const Voice> voices, Strategies offered = {});
+Agreement merge(std::span<const NamedProposal> proposals, Strategies offered = {});
 
 }  // namespace orrery::elastic
