@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/fields.h"
 #include "base/text.h"
 
 namespace orrery {
@@ -155,6 +156,11 @@ OptionRecord OptionRecord::required() && {
   return std::move(*this);
 }
 
+OptionRecord OptionRecord::word() && {
+  is_word = true;
+  return std::move(*this);
+}
+
 OptionRecord OptionRecord::or_letter(char short_name) && {
   letter = short_name;
   return std::move(*this);
@@ -210,7 +216,8 @@ OptionRecord group_option(std::string name, std::vector<OptionRecord> fields, st
   return make(std::move(name), OptionType::kGroup, "", std::move(help)).or_fields(std::move(fields));
 }
 
-OptionValues::OptionValues(std::span<const OptionRecord> records) : records_(records.begin(), records.end()) {
+OptionValues::OptionValues(std::span<const OptionRecord> records, FieldNames names)
+    : records_(records.begin(), records.end()), names_(std::move(names)) {
   for (const OptionRecord& record : records_) {
     if (record.default_value.empty()) continue;
     values_[record.name].parts =
@@ -239,7 +246,7 @@ Status OptionValues::set_values(std::string_view name, std::vector<std::string> 
   ORRERY_CHECK(!values.empty() && (record->is_list || values.size() == 1));
   for (const std::string& value : values) {
     const Status status = check_option(*record, value);
-    if (!status) return Error::invalid(fmt::format("{}: {}", record->name, status.error().message()));
+    if (!status) return names_.error(record->name, status.error().message());
   }
   values_[record->name] = {std::move(values), true};
   return {};
@@ -247,9 +254,20 @@ Status OptionValues::set_values(std::string_view name, std::vector<std::string> 
 
 Status OptionValues::check_required() const {
   for (const OptionRecord& record : records_) {
-    if (record.is_required && !has(record.name)) return Error::invalid(fmt::format("{}: is required", record.name));
+    if (record.is_required && !has(record.name)) return names_.error(record.name, "is required");
   }
   return {};
+}
+
+const OptionValues::Value* OptionValues::find_value(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+OptionValues OptionValues::with_names(FieldNames names) const {
+  OptionValues copy = *this;
+  copy.names_ = std::move(names);
+  return copy;
 }
 
 bool OptionValues::given(std::string_view name) const {
@@ -272,6 +290,22 @@ const OptionValues::Value& OptionValues::value(std::string_view name) const {
   const auto found = values_.find(name);
   ORRERY_CHECK(found != values_.end());
   return found->second;
+}
+
+bool flag_value(const std::string& text) {
+  return text == "true";
+}
+
+std::int64_t integer_value(const std::string& text) {
+  return *parse_number<std::int64_t>(text);
+}
+
+double number_value(const std::string& text) {
+  return *parse_number<double>(text);
+}
+
+Seconds duration_value(const std::string& text) {
+  return *parse_duration(text);
 }
 
 bool OptionValues::flag(std::string_view name) const {

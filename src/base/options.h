@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/field_names.h"
 #include "base/result.h"
 #include "base/units.h"
 
@@ -38,6 +39,7 @@ struct OptionRecord {
   bool is_list = false;       // comma-separated
   std::size_t items_max = 0;  // of a list; 0: any number
   bool is_required = false;
+  bool is_word = false;              // written without its name on command lines, in the order of the records
   char letter = 0;                   // stands for the name on command lines: -n; 0: none
   std::vector<OptionRecord> fields;  // of a group; of another type: what may be written instead of one value
 
@@ -45,6 +47,7 @@ struct OptionRecord {
   OptionRecord in(std::string unit_name) &&;
   OptionRecord list(std::size_t most = 0) &&;
   OptionRecord required() &&;
+  OptionRecord word() &&;
   OptionRecord or_letter(char short_name) &&;
   OptionRecord or_fields(std::vector<OptionRecord> records) &&;
 };
@@ -76,12 +79,17 @@ std::string duration_text(Seconds time);
 // errors; everything that comes from users goes through set(), which checks type, bounds and choices.
 class OptionValues {
  public:
-  explicit OptionValues(std::span<const OptionRecord> records);
+  struct Value {
+    std::vector<std::string> parts;
+    bool given = false;
+  };
+
+  explicit OptionValues(std::span<const OptionRecord> records, FieldNames names = {});
 
   Status set(std::string_view name, std::string_view text);
   // The same with the values apart, taken as they are; several only for a list.
   Status set_values(std::string_view name, std::vector<std::string> values);
-  // Fails if a required option has no value.
+  // Fails if a required option has no value. Errors of these three name the option as the source spells it.
   Status check_required() const;
 
   bool given(std::string_view name) const;  // set by the user, not by default
@@ -98,19 +106,27 @@ class OptionValues {
   std::string display(std::string_view name) const;
 
   const std::vector<OptionRecord>& records() const { return records_; }
+  // Null if there is no record of that name, or it has no value.
+  const Value* find_value(std::string_view name) const;
+  // How the source of these values spells their names.
+  const FieldNames& names() const { return names_; }
+  OptionValues with_names(FieldNames names) const;
 
  private:
-  struct Value {
-    std::vector<std::string> parts;
-    bool given = false;
-  };
   Result<const OptionRecord*> find(std::string_view name) const;
   const OptionRecord& record(std::string_view name) const;
   const Value& value(std::string_view name) const;
 
   std::vector<OptionRecord> records_;
+  FieldNames names_;
   std::map<std::string, Value, std::less<>> values_;
 };
+
+// The words after the name of a command, against its records: --name VALUE, --name=VALUE, -n VALUE, --flag, and the
+// records that are words themselves. An unknown option is named with its nearest match.
+Result<OptionValues> read_words(std::span<const OptionRecord> records, std::span<const std::string> words);
+// "MODEL…", "JOB [WORKERS]": how the records that are words are written.
+std::string words_text(std::span<const OptionRecord> records);
 
 // One line per option: name, value placeholder, help, unit, bounds, default.
 std::string help_text(std::span<const OptionRecord> records, std::string_view name_prefix = "--");

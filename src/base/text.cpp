@@ -114,6 +114,12 @@ std::string to_lower(std::string_view text) {
   return lower;
 }
 
+std::string to_upper(std::string_view text) {
+  std::string upper(text);
+  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return upper;
+}
+
 std::optional<double> parse_number(std::string_view text) {
   text = trim(text);
   double number = 0;

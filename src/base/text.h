@@ -21,6 +21,7 @@ std::string format_number(double value, int significant_digits);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view text);
+std::string to_upper(std::string_view text);
 
 // The finite number that all of `text` spells, spaces around it aside.
 std::optional<double> parse_number(std::string_view text);

@@ -139,7 +139,9 @@ class TreeBuilder : public YAML::EventHandler {
   std::size_t count_ = 0;
 };
 
+// Without a file, the document is the body of a request, whose lines its author does not see.
 Error at(std::string_view file, std::size_t line, std::string_view message) {
+  if (file.empty()) return Error::invalid(std::string(message));
   return Error::invalid(fmt::format("{}:{}: {}", file, line, message));
 }
 
@@ -190,6 +192,10 @@ std::string YamlFields::path(std::string_view key) const {
 Error YamlFields::error(std::string_view key, std::string_view message) const {
   const YamlEntry* entry = find(key);
   return at(file_, entry == nullptr ? map_->line : entry->line, fmt::format("{}: {}", path(key), message));
+}
+
+Error YamlFields::error_at(const YamlValue& value, std::string_view path, std::string_view message) const {
+  return at(file_, value.line, fmt::format("{}: {}", path, message));
 }
 
 Result<const std::string*> YamlFields::scalar(std::string_view key, std::string_view expected) {

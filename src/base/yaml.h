@@ -69,6 +69,8 @@ class YamlFields {
 
   // An error at a field (at the map if it is not there).
   Error error(std::string_view key, std::string_view message) const;
+  // An error at a value inside a field.
+  Error error_at(const YamlValue& value, std::string_view path, std::string_view message) const;
   const std::string& file() const { return file_; }
   std::string path(std::string_view key) const;
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_tree.h"
 #include "base/text.h"
 
 namespace orrery {
@@ -35,11 +36,11 @@ Status check_scalar(const OptionRecord& record, const YamlValue& value) {
 
 // Every record is asked for first, so that an unknown field is compared with all of them.
 Status check_names(YamlFields& fields, std::span<const OptionRecord> records) {
-  for (const OptionRecord& record : records) fields.any(record.name);
+  for (const OptionRecord& record : records) fields.any(key_of(record.name));
   ORRERY_TRY_VOID(fields.check_unknown());
   for (const OptionRecord& record : records) {
-    if (record.is_required && fields.any(record.name) == nullptr) {
-      return fields.error(record.name, fmt::format("missing; expected {}", record.help));
+    if (record.is_required && fields.any(key_of(record.name)) == nullptr) {
+      return fields.error(key_of(record.name), fmt::format("missing; expected {}", record.help));
     }
   }
   return {};
@@ -53,7 +54,7 @@ Result<YamlOptions> YamlOptions::read(const YamlValue& map, std::span<const Opti
   ORRERY_TRY_VOID(check_names(fields, records));
   YamlOptions options(records);
   for (const OptionRecord& record : records) {
-    const YamlValue* value = fields.any(record.name);
+    const YamlValue* value = fields.any(key_of(record.name));
     if (value == nullptr) continue;
     ORRERY_TRY_VOID(options.read_field(record, *value, fields));
   }
@@ -64,20 +65,21 @@ Status YamlOptions::read_field(const OptionRecord& record, const YamlValue& valu
   if (record.is_list) return read_list(record, value, fields);
   const bool is_group = record.type == OptionType::kGroup;
   if (is_group || (!record.fields.empty() && value.kind == YamlValue::Kind::kMap)) {
-    return read_group(record, value, fields.file(), fields.path(record.name));
+    return read_group(record, value, fields.file(), fields.path(key_of(record.name)));
   }
   const Status status = check_scalar(record, value);
-  if (!status) return fields.error(record.name, status.error().message());
+  if (!status) return fields.error(key_of(record.name), status.error().message());
   return values_.set_values(record.name, {value.scalar});
 }
 
 Status YamlOptions::read_list(const OptionRecord& record, const YamlValue& list, const YamlFields& fields) {
-  if (list.kind != YamlValue::Kind::kList) return fields.error(record.name, "expected a list (- …)");
-  if (list.items.empty()) return fields.error(record.name, "expected at least one item");
+  if (list.kind != YamlValue::Kind::kList) return fields.error(key_of(record.name), "expected a list (- …)");
+  if (list.items.empty()) return fields.error(key_of(record.name), "expected at least one item");
   if (record.items_max > 0 && list.items.size() > record.items_max) {
-    return fields.error(record.name, fmt::format("{} items; expected at most {}", list.items.size(), record.items_max));
+    return fields.error(key_of(record.name),
+                        fmt::format("{} items; expected at most {}", list.items.size(), record.items_max));
   }
-  const std::string path = fields.path(record.name);
+  const std::string path = fields.path(key_of(record.name));
   std::vector<std::string> scalars;
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     const YamlValue& item = list.items[i];
@@ -88,8 +90,7 @@ Status YamlOptions::read_list(const OptionRecord& record, const YamlValue& list,
     }
     const Status status = check_scalar(record, item);
     if (!status) {
-      return Error::invalid(
-          fmt::format("{}:{}: {}: {}", fields.file(), item.line, item_path, status.error().message()));
+      return fields.error_at(item, item_path, status.error().message());
     }
     scalars.push_back(item.scalar);
   }
@@ -111,6 +112,18 @@ const YamlOptions* YamlOptions::group(std::string_view name) const {
 std::span<const YamlOptions> YamlOptions::groups(std::string_view name) const {
   const auto found = groups_.find(name);
   return found == groups_.end() ? std::span<const YamlOptions>() : std::span<const YamlOptions>(found->second);
+}
+
+Result<OptionValues> read_yaml(std::span<const OptionRecord> records, std::string_view text, const std::string& file) {
+  ORRERY_TRY(const YamlValue root, parse_yaml(text, file));
+  ORRERY_TRY(const YamlOptions options, YamlOptions::read(root, records, file));
+  return options.values().with_names(FieldNames::of_yaml(YamlPlaces(root, file)));
+}
+
+Result<OptionValues> read_json(std::span<const OptionRecord> records, std::string_view text) {
+  ORRERY_TRY(const YamlValue root, parse_json(text));
+  ORRERY_TRY(const YamlOptions options, YamlOptions::read(root, records, ""));
+  return options.values();
 }
 
 }  // namespace orrery

@@ -40,4 +40,8 @@ class YamlOptions {
   std::map<std::string, std::vector<YamlOptions>, std::less<>> groups_;
 };
 
+// The fields of a whole document that has no groups.
+Result<OptionValues> read_yaml(std::span<const OptionRecord> records, std::string_view text, const std::string& file);
+Result<OptionValues> read_json(std::span<const OptionRecord> records, std::string_view text);
+
 }  // namespace orrery

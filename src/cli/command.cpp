@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/terminal.h"
@@ -50,60 +49,14 @@ std::vector<OptionRecord> join(std::vector<OptionRecord> first, std::vector<Opti
   return first;
 }
 
-namespace {
-
-// By "--name" or "-n".
-const OptionRecord* find_record(const Command& command, std::string_view word) {
-  for (const OptionRecord& record : command.options) {
-    if (word.starts_with("--") && word.substr(2) == record.name) return &record;
-    if (word.size() == 2 && record.letter != 0 && word[1] == record.letter) return &record;
-  }
-  return nullptr;
-}
-
-Error unknown_option(const Command& command, std::string_view name) {
-  std::vector<std::string> names;
-  for (const OptionRecord& record : command.options) names.push_back("--" + record.name);
-  return Error::invalid(fmt::format("unknown option \"{}\"{}", name, did_you_mean(name, names)));
-}
-
-}  // namespace
-
 Result<Arguments> parse_arguments(const Command& command, const std::vector<std::string>& words) {
-  Arguments arguments{{}, OptionValues(command.options)};
-  bool only_words = false;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (only_words || word.size() < 2 || word[0] != '-') {
-      arguments.words.push_back(word);
-      continue;
-    }
-    if (word == "--") {
-      only_words = true;
-      continue;
-    }
-    const std::size_t equals = word.find('=');
-    const std::string head = word.substr(0, equals);
-    const OptionRecord* record = find_record(command, head);
-    if (record == nullptr) return unknown_option(command, head);
-    std::string value = "true";
-    if (equals != std::string::npos)
-      value = word.substr(equals + 1);
-    else if (record->type != OptionType::kFlag) {
-      if (i + 1 == words.size()) return Error::invalid(fmt::format("{} needs a value", head));
-      value = words[++i];
-    }
-    Status status = arguments.options.set(record->name, value);
-    if (!status) return Error::invalid("--" + status.error().message());
-  }
-  if (arguments.words.size() < command.words_min) {
-    return Error::invalid(fmt::format("expected {}", command.words));
-  }
-  if (arguments.words.size() > command.words_max) {
-    return Error::invalid(fmt::format("unexpected \"{}\"", arguments.words[command.words_max]));
-  }
-  ORRERY_TRY_VOID(arguments.options.check_required());
-  return arguments;
+  static constexpr const char* kWords = "words";
+  std::vector<OptionRecord> records = command.options;
+  if (command.words_max > 0) records.push_back(text_option(kWords, "", "").word().list(command.words_max));
+  ORRERY_TRY(OptionValues values, read_words(records, words));
+  std::vector<std::string> plain = command.words_max > 0 ? values.texts(kWords) : std::vector<std::string>();
+  if (plain.size() < command.words_min) return Error::invalid(fmt::format("expected {}", command.words));
+  return Arguments{std::move(plain), std::move(values)};
 }
 
 std::string command_help(std::string_view program, const Command& command) {
