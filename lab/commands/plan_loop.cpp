@@ -6,12 +6,12 @@
 #include "base/plot/plots.h"
 #include "base/text.h"
 #include "cli/planners.h"
-#include "cli/predictors.h"
 #include "env/files.h"
 #include "lab/commands/commands.h"
 #include "lab/experiments/measured_kinds.h"
 #include "lab/experiments/rent_experiment.h"
 #include "lab/lab.h"
+#include "service/predictors.h"
 
 namespace orrery::lab {
 
@@ -127,7 +127,8 @@ std::string verdict(const std::vector<Setting>& settings) {
 Result<std::vector<KindTimes>> kind_times(Context& context, const LoopOptions& how, const OptionValues& options) {
   const plan::Market market = published_market(how.nodes.front(), how.in_house);
   if (!options.text("measured").empty()) return measured_times(market, context.env.files, options.text("measured"));
-  ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
+  ORRERY_TRY(const service::PredictorFields chosen, service::predictor_fields().read(options));
+  ORRERY_TRY(const auto predictor, service::make_predictor(context.env, chosen, options.names()));
   return predicted_times(market, *predictor);
 }
 
@@ -168,7 +169,8 @@ Status run_prototype(Context& context, const Arguments& arguments) {
   if (options.text("errors") == "predicted") how.errors = PrototypeErrors::kPredicted;
   how.milp.horizon_s = options.duration("horizon").value();
   how.milp.planner = planner_options(context, options);
-  ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
+  ORRERY_TRY(const service::PredictorFields chosen, service::predictor_fields().read(options));
+  ORRERY_TRY(const auto predictor, service::make_predictor(context.env, chosen, options.names()));
   Progress progress("renting", static_cast<std::int64_t>(how.seeds), progress_options(context.env, "seeds"));
   ORRERY_TRY(const auto rows, prototype_experiment(how, *predictor, context.env, [&] { progress.advance(1); }));
   progress.finish();
@@ -217,7 +219,7 @@ Command plan_loop_command() {
                  duration_option("horizon", "30m", "plan again after this long without an event").bounds(1, 1e7),
                  integer_option("tries", 1000, "changes tried in each search for a good order").bounds(0, 1'000'000),
                  text_option("measured", "", "times of jobs from tables of measured runs, not predicted").in("DIR"),
-                 predictor_option(), text_option("plot", "", "write an SVG picture of the costs").in("FILE")},
+                 service::predictor_option(), text_option("plot", "", "write an SVG picture of the costs").in("FILE")},
                 planner_option_records("10s")),
            table_options()),
       {"orrery-lab plan loop --nodes 2 --gap 30 --instances 1 --heuristic",
@@ -237,7 +239,7 @@ Command plan_prototype_command() {
                      choice_option("errors", "measured", {"measured", "predicted"},
                                    "as wrong as predictions were on measured runs, or as their own intervals say"),
                      duration_option("horizon", "30m", "plan again after this long without an event").bounds(1, 1e7),
-                     predictor_option()},
+                     service::predictor_option()},
                     planner_option_records("10s")),
                table_options()),
           {"orrery-lab plan prototype --jobs 6 --seeds 2 --heuristic"},

@@ -40,6 +40,13 @@ std::string placeholder(const OptionRecord& record) {
   return record.is_list ? shown + ",…" : shown;
 }
 
+// "--batch N,…", "-n, --workers N"; of a word of the command line its place alone: "MODEL…".
+std::string head_of(const OptionRecord& record, std::string_view prefix) {
+  if (record.is_word) return words_text({&record, 1});
+  const std::string letter = record.letter != 0 ? fmt::format("-{}, ", record.letter) : std::string();
+  return fmt::format("{}{}{} {}", letter, prefix, record.name, placeholder(record));
+}
+
 std::string notes(const OptionRecord& record) {
   std::vector<std::string> parts;
   if (const std::string range = bounds_text(record); !range.empty()) parts.push_back(range);
@@ -115,8 +122,8 @@ Json object_schema(std::span<const OptionRecord> records) {
   Json properties = Json::object();
   Json required = Json::array();
   for (const OptionRecord& record : records) {
-    properties[record.name] = property_schema(record);
-    if (record.is_required) required.push_back(record.name);
+    properties[key_of(record.name)] = property_schema(record);
+    if (record.is_required) required.push_back(key_of(record.name));
   }
   Json schema = {{"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)}};
   if (!required.empty()) schema["required"] = std::move(required);
@@ -145,8 +152,7 @@ std::string help_text(std::span<const OptionRecord> records, std::string_view na
   constexpr std::size_t kHelpColumn = 28;
   std::string text;
   for (const OptionRecord& record : records) {
-    const std::string letter = record.letter != 0 ? fmt::format("-{}, ", record.letter) : std::string();
-    std::string head = fmt::format("  {}{}{} {}", letter, name_prefix, record.name, placeholder(record));
+    std::string head = "  " + head_of(record, name_prefix);
     if (head.size() + 1 > kHelpColumn) {
       text += head + "\n";
       head.clear();
@@ -165,6 +171,10 @@ std::string json_schema(std::span<const OptionRecord> records, std::string_view 
 std::string markdown_reference(std::span<const OptionRecord> records, std::string_view name_prefix) {
   std::string text = "| option | value | meaning |\n|---|---|---|\n";
   for (const OptionRecord& record : records) {
+    if (record.is_word) {
+      text += fmt::format("| `{}` |  | {}{} |\n", words_text({&record, 1}), record.help, notes(record));
+      continue;
+    }
     const std::string letter = record.letter != 0 ? fmt::format("`-{}`, ", record.letter) : std::string();
     text += fmt::format("| {}`{}{}` | {} | {}{} |\n", letter, name_prefix, record.name, escaped(placeholder(record)),
                         record.help, notes(record));

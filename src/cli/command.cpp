@@ -49,6 +49,26 @@ std::vector<OptionRecord> join(std::vector<OptionRecord> first, std::vector<Opti
   return first;
 }
 
+Command::Command(std::string command, std::string line, std::vector<OptionRecord> records,
+                 std::vector<std::string> lines, Run function)
+    : name(std::move(command)),
+      words(words_text(records)),
+      summary(std::move(line)),
+      options(std::move(records)),
+      examples(std::move(lines)),
+      run(function) {}
+
+Command::Command(std::string command, std::string usage, std::size_t least, std::size_t most, std::string line,
+                 std::vector<OptionRecord> records, std::vector<std::string> lines, Run function)
+    : name(std::move(command)),
+      words(std::move(usage)),
+      words_min(least),
+      words_max(most),
+      summary(std::move(line)),
+      options(std::move(records)),
+      examples(std::move(lines)),
+      run(function) {}
+
 Result<Arguments> parse_arguments(const Command& command, const std::vector<std::string>& words) {
   static constexpr const char* kWords = "words";
   std::vector<OptionRecord> records = command.options;

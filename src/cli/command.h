@@ -39,6 +39,14 @@ class Context {
 };
 
 struct Command {
+  using Run = Status (*)(Context& context, const Arguments& arguments);
+
+  Command(std::string command, std::string line, std::vector<OptionRecord> records, std::vector<std::string> lines,
+          Run function);
+  // With words that are not among the records.
+  Command(std::string command, std::string usage, std::size_t least, std::size_t most, std::string line,
+          std::vector<OptionRecord> records, std::vector<std::string> lines, Run function);
+
   std::string name;   // "predict", "model show"
   std::string words;  // "MODEL…": words without a dash
   std::size_t words_min = 0;
@@ -46,7 +54,7 @@ struct Command {
   std::string summary;  // one line
   std::vector<OptionRecord> options;
   std::vector<std::string> examples;
-  Status (*run)(Context& context, const Arguments& arguments);
+  Run run;
 };
 
 // Whether the output is for people: none of the table options asks for another form.

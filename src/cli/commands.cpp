@@ -13,7 +13,6 @@ const std::vector<Command>& all_commands() {
                                                  dataset_build_command(),
                                                  dataset_show_command(),
                                                  dataset_jobs_command(),
-                                                 compare_command(),
                                                  choose_command(),
                                                  whatif_command(),
                                                  job_check_command(),

@@ -24,7 +24,6 @@ Command distributed_role_command();
 Command dataset_build_command();
 Command dataset_show_command();
 Command dataset_jobs_command();
-Command compare_command();
 Command choose_command();
 Command whatif_command();
 Command fit_command();

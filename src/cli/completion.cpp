@@ -35,7 +35,9 @@ std::string option_cases() {
     const bool two_words = command.name.find(' ') != std::string::npos;
     const std::string pattern = two_words ? fmt::format("\"{}\"", command.name) : fmt::format("\"{} \"*", command.name);
     std::string words = "--help";
-    for (const OptionRecord& record : command.options) words += " --" + record.name;
+    for (const OptionRecord& record : command.options) {
+      if (!record.is_word) words += " --" + record.name;
+    }
     if (command.words.starts_with("MODEL")) words += " $models";
     cases += fmt::format("    {}) words=\"{}\" ;;\n", pattern, words);
   }
@@ -138,7 +140,9 @@ std::string fish_script() {
                           fish_quoted(command.summary));
     }
     const std::string condition = "__orrery_is " + command.name;
-    for (const OptionRecord& record : command.options) text += fish_option(condition, record);
+    for (const OptionRecord& record : command.options) {
+      if (!record.is_word) text += fish_option(condition, record);
+    }
     if (command.words.starts_with("MODEL")) {
       text += fmt::format("complete -c orrery -n '{}' -a {}\n", condition, fish_quoted(names_of_models()));
     }

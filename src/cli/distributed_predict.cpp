@@ -6,10 +6,10 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/distributed_options.h"
-#include "cli/predictors.h"
 #include "env/terminal.h"
 #include "predict/jobs/job_utilisation_model.h"
 #include "predict/measured/counted_times.h"
+#include "service/predictors.h"
 
 namespace orrery::cli {
 
@@ -58,8 +58,9 @@ Status run_distributed_predict(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const profile::Job job, job_of(arguments.words[0], options));
   ORRERY_TRY(const workload::TrainingRun run, distributed_run(context.env, arguments.words[0], options));
-  ORRERY_TRY(const predict::JobUtilisationModel model, job_utilisation_model(context.env, options.text("predictor")));
-  ORRERY_TRY(const predict::MeasuredModel steps, steps_of_machine(model.machine));
+  ORRERY_TRY(const predict::JobUtilisationModel model,
+             service::job_utilisation_model(context.env, options.text("predictor")));
+  ORRERY_TRY(const predict::MeasuredModel steps, service::steps_of_machine(model.machine));
   const hardware::Device* processor = hardware::find_device_or_null(steps.machine.device);
   if (processor == nullptr) return Error::invalid(fmt::format("unknown device {}", quote(steps.machine.device)));
   const predict::CountedTimes times = predict::counted_times(steps.steps, run, *processor);

@@ -5,11 +5,11 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/distributed_options.h"
-#include "cli/runs.h"
 #include "env/clock.h"
 #include "env/sockets.h"
 #include "env/terminal.h"
 #include "profile/distributed/launch.h"
+#include "service/models.h"
 
 namespace orrery::cli {
 
@@ -52,9 +52,8 @@ Result<BytesPerSecond> parse_rate(const std::string& text) {
 }
 
 Result<workload::TrainingRun> distributed_run(env::Env env, const std::string& model, const OptionValues& options) {
-  ORRERY_TRY(const std::string name, model_named(env, model));
-  ORRERY_TRY(const workload::TrainingGraph single, load_model(env, name));
-  ORRERY_TRY(workload::TrainingGraph graph, single.with_batch(options.integer("batch")));
+  ORRERY_TRY(const service::NamedModel named, service::load_model(env, model));
+  ORRERY_TRY(workload::TrainingGraph graph, named.graph.with_batch(options.integer("batch")));
   workload::TrainingRun run{std::move(graph)};
   run.optimizer = workload::Optimizer::kSgd;
   return run;

@@ -5,7 +5,6 @@
 #include "cli/commands.h"
 #include "cli/fit_forms.h"
 #include "cli/network_options.h"
-#include "cli/predictors.h"
 #include "env/files.h"
 #include "env/terminal.h"
 #include "predict/jobs/job_utilisation_model.h"
@@ -14,6 +13,7 @@
 #include "predict/readers/gpu_iterations.h"
 #include "predict/readers/operator_folder.h"
 #include "profile/jobs/job_file.h"
+#include "service/predictors.h"
 
 namespace orrery::cli {
 
@@ -89,7 +89,7 @@ Status fit_device(Context& context, const Arguments& arguments) {
 Status fit_jobs(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const profile::JobSet set, profile::read_jobs(context.env.files, arguments.words[0]));
-  ORRERY_TRY(const predict::MeasuredModel steps, steps_of_machine(set.header.machine));
+  ORRERY_TRY(const predict::MeasuredModel steps, service::steps_of_machine(set.header.machine));
   Progress progress("learning", predict::kJobUtilisationFits, progress_options(context.env, "fits"));
   progress.begin();
   auto fitted = predict::fit_job_utilisation(set, steps.steps, static_cast<std::uint64_t>(options.integer("seed")),

@@ -3,11 +3,11 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/jobs.h"
-#include "cli/runs.h"
+#include "service/runs.h"
 
 namespace orrery::cli {
 
+using service::RunPoint;
 using workload::JobFile;
 
 namespace {
@@ -34,9 +34,10 @@ void add_fields(const Json& json, const std::string& path, Table& table) {
 
 // Every run the job asks for, or why one is impossible.
 Result<std::vector<RunPoint>> check_runs(Context& context, const JobFile& job) {
-  const OptionValues options(join(placement_options(), training_options()));
-  ORRERY_TRY(const RunRequest request, job_request(context.env, job, options));
-  ORRERY_TRY(std::vector<RunPoint> runs, runs_of(request));
+  ORRERY_TRY(const service::NamedModel model, service::load_model(context.env, job));
+  ORRERY_TRY(const service::TrainingFields training, service::training_fields().defaults());
+  ORRERY_TRY(const service::GpuFields gpus, service::gpu_fields().defaults());
+  ORRERY_TRY(std::vector<RunPoint> runs, service::runs_of(model, training, gpus, FieldNames::of_words()));
   for (const RunPoint& point : runs) {
     const Status status = workload::validate(point.run);
     if (!status) return job.places.error("parallelism", status.error().message());
@@ -58,7 +59,7 @@ std::string run_text(const RunPoint& point, const workload::JobSpec& job) {
 }
 
 Status run_job_check(Context& context, const Arguments& arguments) {
-  ORRERY_TRY(const JobFile job, read_job_file(context.env, arguments.words[0]));
+  ORRERY_TRY(const JobFile job, service::read_job_file(context.env, arguments.words[0]));
   std::vector<RunPoint> runs;
   if (!job.spec.model.empty()) {
     ORRERY_TRY(runs, check_runs(context, job));

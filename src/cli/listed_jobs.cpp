@@ -4,42 +4,32 @@
 #include <fmt/format.h>
 
 #include "base/yaml.h"
-#include "cli/catalogs.h"
-#include "cli/jobs.h"
-#include "cli/predictors.h"
-#include "cli/runs.h"
 #include "env/files.h"
+#include "service/models.h"
+#include "service/offers.h"
+#include "service/predictors.h"
+#include "service/training_fields.h"
 
 namespace orrery::cli {
 
 namespace {
 
-std::string beside(const std::string& file, const std::string& path) {
-  const std::size_t slash = file.rfind('/');
-  return path.starts_with('/') || slash == std::string::npos ? path : file.substr(0, slash + 1) + path;
-}
-
-// The options of training that a job file completes; the list has none of its own.
-OptionValues training_values() {
-  static const std::vector<OptionRecord> kRecords = training_options();
-  return OptionValues(kRecords);
-}
-
 Result<ListedFile> read_one(Context& context, const std::string& path, const std::vector<plan::VmType>& types,
                             int machines_max, const predict::Predictor& predictor) {
-  ORRERY_TRY(const workload::JobFile file, read_job_file(context.env, path));
-  ORRERY_TRY(const RunRequest request, job_request(context.env, file, training_values()));
-  const auto make = [&](workload::TrainingGraph graph, const hardware::Placement& placement) {
-    return make_run(std::move(graph), request.options.texts("precision").front(), placement, request.options);
-  };
-  auto configurations = plan::predicted_configurations(
-      file.spec, request.graph, request.options.integers("batch").front(), types, machines_max, predictor, make);
+  ORRERY_TRY(const workload::JobFile file, service::read_job_file(context.env, path));
+  ORRERY_TRY(const service::NamedModel model, service::load_model(context.env, file));
+  ORRERY_TRY(service::TrainingFields training, service::training_fields().defaults());
+  complete(training, file.spec);
+  ORRERY_TRY(const predict::RunSpec spec, run_spec(training, FieldNames::of_words()));
+  auto configurations = plan::predicted_configurations(file.spec, model.graph, spec, training.batch_per_gpu->front(),
+                                                       types, machines_max, predictor);
   if (!configurations) return std::move(configurations).error().with_context(path);
   return ListedFile{file.spec, std::move(*configurations)};
 }
 
 Result<std::vector<plan::VmType>> rented_types(Context& context, const Listing& listing, const OptionValues& options) {
-  ORRERY_TRY(const OfferList offers, load_offers(context, options));
+  ORRERY_TRY(const service::CatalogFields catalog, service::catalog_fields().read(options));
+  ORRERY_TRY(const service::OfferList offers, service::load_offers(context.env, catalog));
   const bool spot = options.flag("spot");
   if (listing.list.spot && !spot)
     return Error::invalid(fmt::format("{}: spot: machines are rented on demand; give --spot", listing.path));
@@ -86,10 +76,11 @@ Result<Listing> load_listing(Context& context, const std::string& path, const Op
   ORRERY_TRY(const std::string yaml, context.env.files.read(path, kYamlBytesMax));
   ORRERY_TRY(listing.list, plan::read_job_list(yaml, path));
   ORRERY_TRY(listing.types, rented_types(context, listing, options));
-  ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
+  ORRERY_TRY(const service::PredictorFields chosen, service::predictor_fields().read(options));
+  ORRERY_TRY(const auto predictor, service::make_predictor(context.env, chosen, options.names()));
   const auto load = [&](const std::string& file, std::size_t line) -> Status {
     if (listing.files.contains(file)) return {};
-    auto one = read_one(context, beside(path, file), listing.types, machines_max, *predictor);
+    auto one = read_one(context, service::beside(path, file), listing.types, machines_max, *predictor);
     if (!one) return std::move(one).error().with_context(listing.place(line));
     listing.files.emplace(file, std::move(*one));
     return {};

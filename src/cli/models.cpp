@@ -1,10 +1,11 @@
+#include "service/models.h"
+
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/runs.h"
 #include "env/files.h"
 #include "workload/cost.h"
 #include "workload/import/graph_json.h"
@@ -137,9 +138,9 @@ std::string model_text(const std::string& name, const workload::ModelSpec* spec,
 }
 
 Status run_model_show(Context& context, const Arguments& arguments) {
-  ORRERY_TRY(const std::string name, model_named(context.env, arguments.words[0]));
-  ORRERY_TRY(const TrainingGraph single, load_model(context.env, name));
-  ORRERY_TRY(const TrainingGraph graph, single.with_batch(arguments.options.integer("batch")));
+  ORRERY_TRY(const service::NamedModel model, service::load_model(context.env, arguments.words[0]));
+  const std::string& name = model.name;
+  ORRERY_TRY(const TrainingGraph graph, model.graph.with_batch(arguments.options.integer("batch")));
   const auto parsed = workload::parse_model(name);
   const workload::ModelSpec* spec = parsed ? &*parsed : nullptr;
   if (arguments.options.flag("json")) {
@@ -158,9 +159,8 @@ Status run_model_export(Context& context, const Arguments& arguments) {
     return {};
   }
   if (arguments.words.empty()) return Error::invalid("expected MODEL, or --schema");
-  ORRERY_TRY(const std::string name, model_named(context.env, arguments.words[0]));
-  ORRERY_TRY(const TrainingGraph graph, load_model(context.env, name));
-  const std::string json = workload::to_graph_json(graph);
+  ORRERY_TRY(const service::NamedModel model, service::load_model(context.env, arguments.words[0]));
+  const std::string json = workload::to_graph_json(model.graph);
   const std::string& path = arguments.options.text("output");
   if (path.empty()) {
     context.print(json);

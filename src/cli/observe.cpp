@@ -3,10 +3,9 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/predictors.h"
-#include "cli/runs.h"
 #include "cli/steps_question.h"
 #include "predict/observe/observations.h"
+#include "service/predict.h"
 
 namespace orrery::cli {
 
@@ -64,19 +63,20 @@ std::string losses_text(const predict::ObservedLosses& losses) {
 
 Status run_observe(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
-  const std::string& path = arguments.words[0];
+  const std::string& path = options.text("file");
   if (!options.has("measured")) return Error::invalid("give --measured: the time of one iteration");
-  ORRERY_TRY(const std::vector<RunPoint> points, expand_runs(context.env, {arguments.words[1]}, options));
-  if (points.size() != 1) return Error::invalid("one run is observed at a time: give one device, count and batch");
-  const RunPoint& point = points.front();
+  ORRERY_TRY(const service::PredictRequest request, service::predict_fields().read(options));
+  ORRERY_TRY(const std::vector<service::PredictedRun> runs_predicted, service::predict(context.env, request));
+  if (runs_predicted.size() != 1) {
+    return Error::invalid("one run is observed at a time: give one device, count and batch");
+  }
+  const auto& [point, prediction] = runs_predicted.front();
   ORRERY_TRY(std::vector<predict::Observation> all, predict::read_observations(context.env.files, path));
-  ORRERY_TRY(const auto predictor, chosen_predictor(context.env, options));
-  ORRERY_TRY(const predict::Prediction prediction, predictor->predict(point.run, point.placement));
   ORRERY_TRY(std::optional<predict::ObservedLosses> losses, observed_losses(context.env, options));
   const predict::Observation last{
       std::string(point.placement.device->name),
       prediction.predictor,
-      fmt::format("{}, batch {}, {} devices", point.model, point.run.graph.batch(), point.placement.devices),
+      fmt::format("{}, batch {} per GPU, {} devices", point.model, point.run.graph.batch(), point.placement.devices),
       prediction.iteration.value.value(),
       options.duration("measured").value(),
       losses};
@@ -100,13 +100,10 @@ Status run_observe(Context& context, const Arguments& arguments) {
 
 Command observe_command() {
   return {"observe",
-          "FILE MODEL",
-          2,
-          2,
           "keep the measured time of a run beside its prediction, and correct later predictions by it",
-          join(join(join(placement_options(), training_options()),
+          join(join(join({text_option("file", "", "where runs are recorded").in("FILE").required().word()},
+                         service::predict_fields().records()),
                     {optional_duration("measured", "what one iteration took: 82ms, 1.4s").bounds(1e-9, 1e9),
-                     predictor_option(), fact_option(),
                      text_option("losses", "", "keep the curve of these losses with the run: CSV of step and loss")
                          .in("LOSSES.csv"),
                      integer_option("seed", 1, "seed of the refits that the interval of the losses comes from")

@@ -1,10 +1,11 @@
+#include "service/offers.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
 #include <tuple>
 
 #include "base/text.h"
-#include "cli/catalogs.h"
 #include "cli/commands.h"
 #include "hardware/device.h"
 
@@ -124,7 +125,7 @@ Table offer_table(std::span<const Offer* const> offers, bool dated) {
   return table;
 }
 
-Status print_offers(Context& context, const OfferList& list, const OptionValues& options) {
+Status print_offers(Context& context, const service::OfferList& list, const OptionValues& options) {
   ORRERY_TRY(const std::vector<const Offer*> chosen, choose(list.offers, options));
   const bool as_text = !options.flag("json") && !options.flag("csv");
   std::size_t shown = chosen.size();
@@ -141,7 +142,7 @@ Status print_offers(Context& context, const OfferList& list, const OptionValues&
   return {};
 }
 
-Status print_problems(Context& context, const OfferList& list, const OptionValues& options) {
+Status print_problems(Context& context, const service::OfferList& list, const OptionValues& options) {
   Table table({{"file", "file", CellFormat::kText, list.files.size() > 1},
                {"line", "line", CellFormat::kInteger},
                {"field", "field"},
@@ -149,7 +150,7 @@ Status print_problems(Context& context, const OfferList& list, const OptionValue
                {"row_lost", "row lost"},
                {"problem", "problem"}});
   std::size_t listed = 0;
-  for (const CatalogFile& file : list.files) {
+  for (const service::CatalogFile& file : list.files) {
     listed += file.catalog.problems.size();
     for (const CatalogProblem& p : file.catalog.problems) {
       table.add({file.name, static_cast<std::int64_t>(p.line), text_or_none(p.field), std::string(to_string(p.kind)),
@@ -163,13 +164,13 @@ Status print_problems(Context& context, const OfferList& list, const OptionValue
   return context.print_table(table, options);
 }
 
-Status check(Context& context, const OfferList& list, const OptionValues& options) {
+Status check(Context& context, const service::OfferList& list, const OptionValues& options) {
   Table table({{"file", "file", CellFormat::kText, list.files.size() > 1},
                {"kind", "problem"},
                {"rows_lost", "rows lost", CellFormat::kInteger},
                {"rows_kept", "rows kept", CellFormat::kInteger}});
   std::size_t rows = 0;
-  for (const CatalogFile& file : list.files) {
+  for (const service::CatalogFile& file : list.files) {
     rows += file.catalog.rows;
     for (std::size_t kind = 0; kind < hardware::kCatalogProblemKinds; ++kind) {
       const auto& count = file.catalog.problem_counts[kind];
@@ -186,7 +187,7 @@ Status check(Context& context, const OfferList& list, const OptionValues& option
                               format_whole(static_cast<double>(lost))));
   }
   std::size_t deviceless = 0;
-  for (const CatalogFile& file : list.files) {
+  for (const service::CatalogFile& file : list.files) {
     deviceless += file.catalog.problem_counts[static_cast<std::size_t>(hardware::CatalogProblemKind::kNoDevice)].lost;
   }
   if (lost == deviceless) return {};
@@ -195,7 +196,8 @@ Status check(Context& context, const OfferList& list, const OptionValues& option
 
 Status run_offers(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
-  ORRERY_TRY(const OfferList list, load_offers(context, options));
+  ORRERY_TRY(const service::CatalogFields catalog, service::catalog_fields().read(options));
+  ORRERY_TRY(const service::OfferList list, service::load_offers(context.env, catalog));
   const bool about_files = options.flag("check") || options.flag("problems");
   if (about_files && list.files.empty()) {
     return Error::invalid("--check and --problems check a file: give --catalog FILE or --override FILE");
@@ -214,7 +216,7 @@ Command offers_command() {
       0,
       0,
       "list the offers, cheapest per device first, and check price lists",
-      join(join(catalog_options(),
+      join(join(service::catalog_fields().records(),
                 {text_option("device", "", "only these devices").in("NAME").list(),
                  optional_number("min-memory", "only devices with at least this much memory").in("GIB").bounds(0, 1e7),
                  optional_number("max-price", "only machines up to this price per hour").in("USD").bounds(0, 1e9),

@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "cli/catalogs.h"
 #include "cli/listed_jobs.h"
 #include "cli/plan_horizon.h"
 #include "cli/planners.h"
-#include "cli/predictors.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "plan/milp_policy.h"
+#include "service/offers.h"
+#include "service/predictors.h"
 #include "simulate/rent_report.h"
 
 namespace orrery::cli {
@@ -223,11 +223,11 @@ Result<Table> explanation(const Planned& planned, const std::string& id) {
 }  // namespace
 
 std::vector<OptionRecord> plan_jobs_options() {
-  return join(join(catalog_options(),
+  return join(join(service::catalog_fields().records(),
                    {integer_option("nodes", 4, "most machines rented at the same time").bounds(1, 1000),
                     duration_option("replan", "30m", "plan again after this long without an event").bounds(1, 1e7),
                     flag_option("spot", "rent at spot prices; predicted times include the expected interruptions"),
-                    predictor_option(),
+                    service::predictor_option(),
                     text_option("gantt", "", "draw which job runs on which machine over time as SVG").in("FILE")}),
               plan_horizon_options());
 }

@@ -1,3 +1,5 @@
+#include "service/predict.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
@@ -6,33 +8,33 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/explain.h"
-#include "cli/predict_plot.h"
 #include "cli/predict_resources.h"
-#include "cli/prediction_table.h"
-#include "cli/predictors.h"
-#include "cli/runs.h"
 #include "cli/traces.h"
-#include "predict/observe/observed_predictor.h"
-#include "workload/traits.h"
+#include "service/explain.h"
+#include "service/predict_plot.h"
+#include "service/prediction_table.h"
 
 namespace orrery::cli {
 
 using predict::Prediction;
+using service::PredictedRun;
+using service::RunPoint;
 
 namespace {
 
-Table prediction_table(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions) {
-  Table table(prediction_columns());
-  for (std::size_t i = 0; i < points.size(); ++i) table.add(prediction_cells(points[i], predictions[i]));
+using Runs = std::vector<PredictedRun>;
+
+Table prediction_table(const Runs& runs) {
+  Table table(service::prediction_columns());
+  for (const PredictedRun& run : runs) table.add(service::prediction_cells(run));
   return table;
 }
 
 std::string heading(const RunPoint& point) {
   const auto& parallel = point.run.parallelism;
   std::string text = fmt::format("{} on {} × {}, batch {}", point.model, point.placement.devices,
-                                 point.placement.device->name, point.run.graph.batch());
-  if (parallel.data > 1) text += fmt::format(" × {} replicas", parallel.data);
+                                 point.placement.device->name, point.run.global_batch());
+  if (parallel.data > 1) text += fmt::format(" ({} on each of {} replicas)", point.run.graph.batch(), parallel.data);
   if (parallel.tensor > 1) text += fmt::format(", tensor {}", parallel.tensor);
   if (parallel.pipeline > 1) text += fmt::format(", pipeline {}", parallel.pipeline);
   if (parallel.microbatches > 1) text += fmt::format(", {} micro-batches", parallel.microbatches);
@@ -46,7 +48,8 @@ std::string uncalibrated(const Prediction& p) {
   return fmt::format("{:.0f} % of the time was learned, the rest is formulas and data sheets", 100 * p.learned_share);
 }
 
-std::string summary(const RunPoint& point, const Prediction& p) {
+std::string summary(const PredictedRun& run) {
+  const auto& [point, p] = run;
   const auto time = [](Seconds t) { return format_seconds(t); };
   std::string text = heading(point);
   text += fmt::format("\n  iteration  {}  ({} to {} with 80 %)   {} samples/s\n", time(p.iteration.value),
@@ -71,28 +74,27 @@ std::string summary(const RunPoint& point, const Prediction& p) {
 }
 
 // The rows of the table, each with its explanation.
-std::string explained_json(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions,
-                           std::size_t top) {
-  auto rows = nlohmann::ordered_json::parse(prediction_table(points, predictions).to_json());
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    rows[i]["explanation"] = nlohmann::ordered_json::parse(explanation_json(points[i], predictions[i], top));
+std::string explained_json(const Runs& runs, std::size_t top) {
+  auto rows = nlohmann::ordered_json::parse(prediction_table(runs).to_json());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    rows[i]["explanation"] = nlohmann::ordered_json::parse(service::explanation_json(runs[i], top));
   }
   return rows.dump(2) + "\n";
 }
 
 // What the table does not contain: how many steps, which prices, notes; each once.
-std::string footnotes(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions) {
+std::string footnotes(const Runs& runs) {
   std::set<double> steps;
   std::vector<std::string> lines;
   const auto add = [&](std::string line) {
     if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
   };
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    steps.insert(points[i].run.steps);
-    const auto& placement = points[i].placement;
-    add(fmt::format("{} × {}: {}", placement.devices, placement.device->name, predictions[i].cost_basis));
-    for (const std::string& note : predictions[i].notes) add(note);
-    add(fmt::format("by {}{}", predictions[i].made_by, predictions[i].calibrated ? "" : ": uncalibrated"));
+  for (const auto& [point, prediction] : runs) {
+    steps.insert(point.run.steps);
+    const auto& placement = point.placement;
+    add(fmt::format("{} × {}: {}", placement.devices, placement.device->name, prediction.cost_basis));
+    for (const std::string& note : prediction.notes) add(note);
+    add(fmt::format("by {}{}", prediction.made_by, prediction.calibrated ? "" : ": uncalibrated"));
   }
   std::string text = fmt::format("\nlow and high: 80 % interval; time and cost of {} steps\n",
                                  steps.size() == 1 ? format_whole(*steps.begin()) : "each run's");
@@ -102,103 +104,60 @@ std::string footnotes(const std::vector<RunPoint>& points, const std::vector<Pre
   return text;
 }
 
-void print_for_people(Context& context, const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions,
-                      const OptionValues& options) {
-  const bool single = points.size() == 1;
+void print_for_people(Context& context, const Runs& runs, const OptionValues& options) {
+  const bool single = runs.size() == 1;
   if (single) {
-    context.print(summary(points[0], predictions[0]));
+    context.print(summary(runs[0]));
   } else {
-    context.print(prediction_table(points, predictions).to_text());
-    context.print(footnotes(points, predictions));
+    context.print(prediction_table(runs).to_text());
+    context.print(footnotes(runs));
   }
   if (!options.flag("explain")) return;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (!single) context.print("\n" + heading(points[i]));
-    context.print(explanation_text(points[i], predictions[i], static_cast<std::size_t>(options.integer("top"))));
+  for (const PredictedRun& run : runs) {
+    if (!single) context.print("\n" + heading(run.point));
+    context.print(service::explanation_text(run, static_cast<std::size_t>(options.integer("top"))));
   }
 }
 
-Result<std::unique_ptr<predict::Predictor>> make_predictor(env::Env env, const OptionValues& options) {
-  ORRERY_TRY(auto predictor, chosen_predictor(env, options));
-  if (options.text("observed").empty()) return predictor;
-  ORRERY_TRY(auto observations, predict::read_observations(env.files, options.text("observed")));
-  return std::make_unique<predict::ObservedPredictor>(std::move(predictor), std::move(observations));
-}
-
-// The timeline of one device as a trace: what it waits for is the gap of the operator before.
-trace::ExecutionTrace predicted_trace(const RunPoint& point, const Prediction& prediction) {
-  trace::ExecutionTrace made;
-  made.model = point.model;
-  made.device = std::string(point.placement.device->name);
-  made.optimizer = std::string(to_string(point.run.optimizer));
-  made.batch = point.run.graph.batch();
-  for (const predict::TimelineEntry& entry : prediction.timeline) {
-    if (entry.duration <= Seconds(0)) continue;  // a view takes no time
-    const workload::Operator& op = point.run.graph.node(entry.node);
-    if (!made.operators.empty()) {
-      trace::TracedOperator& before = made.operators.back();
-      before.gap = std::max(Seconds(0), entry.start - before.start - before.execution);
-    }
-    trace::TracedOperator traced;
-    traced.node = entry.node;
-    traced.phase = entry.phase;
-    traced.name = op.name;
-    traced.kind = std::string(workload::to_string(op.kind));
-    traced.start = entry.start;
-    traced.execution = entry.duration;
-    made.operators.push_back(std::move(traced));
-  }
-  return made;
-}
-
-Status run_predict(Context& context, const Arguments& arguments) {
-  const OptionValues& options = arguments.options;
-  if (options.flag("resources")) return predict_resources(context, arguments);
-  ORRERY_TRY(const std::vector<RunPoint> points, expand_runs(context.env, arguments.words, options));
-  ORRERY_TRY(const std::unique_ptr<predict::Predictor> predictor, make_predictor(context.env, options));
-  std::vector<Prediction> predictions;
-  for (const RunPoint& point : points) {
-    auto prediction = predictor->predict(point.run, point.placement);
-    if (!prediction) return std::move(prediction).error().with_context(point.model);
-    predictions.push_back(std::move(*prediction));
-  }
-  if (for_people(options)) {
-    print_for_people(context, points, predictions, options);
-  } else if (options.flag("json") && options.flag("explain")) {
-    context.print(explained_json(points, predictions, static_cast<std::size_t>(options.integer("top"))));
-  } else {
-    ORRERY_TRY_VOID(context.print_table(prediction_table(points, predictions), options));
-  }
+Status write_files(Context& context, const Runs& runs, const OptionValues& options) {
   const bool wants_one = !options.text("timeline").empty() || !options.text("trace").empty();
-  if (wants_one && points.size() > 1) {
+  if (wants_one && runs.size() > 1) {
     return Error::invalid("--timeline and --trace show one run; give one model, device, count and batch");
   }
   if (!options.text("trace").empty()) {
     ORRERY_TRY(const std::string form, trace_form(options.text("trace")));
-    const trace::TraceFile file{{"1"}, {predicted_trace(points[0], predictions[0])}};
+    const trace::TraceFile file{{"1"}, {service::predicted_trace(runs[0])}};
     ORRERY_TRY_VOID(context.write_file(options.text("trace"), write_trace_as(file, form), options));
   }
   if (!options.text("timeline").empty()) {
-    ORRERY_TRY_VOID(context.write_file(options.text("timeline"), plot_timeline(points[0], predictions[0]), options));
+    ORRERY_TRY_VOID(context.write_file(options.text("timeline"), service::plot_timeline(runs[0]), options));
   }
   if (options.text("plot").empty()) return {};
-  return context.write_file(options.text("plot"), plot_predictions(points, predictions), options);
+  return context.write_file(options.text("plot"), service::plot_predictions(runs), options);
+}
+
+Status run_predict(Context& context, const Arguments& arguments) {
+  const OptionValues& options = arguments.options;
+  if (options.flag("resources")) return predict_resources(context, options);
+  ORRERY_TRY(const service::PredictRequest request, service::predict_fields().read(options));
+  ORRERY_TRY(const Runs runs, service::predict(context.env, request));
+  if (for_people(options)) {
+    print_for_people(context, runs, options);
+  } else if (options.flag("json") && options.flag("explain")) {
+    context.print(explained_json(runs, static_cast<std::size_t>(options.integer("top"))));
+  } else {
+    ORRERY_TRY_VOID(context.print_table(prediction_table(runs), options));
+  }
+  return write_files(context, runs, options);
 }
 
 }  // namespace
 
 Command predict_command() {
   return {"predict",
-          "MODEL…",
-          1,
-          64,
           "predict time, memory and cost of training, or the resources it uses",
-          join(join(join(join(placement_options(), training_options()), resource_question_options()),
-                    {predictor_option(), fact_option(),
-                     text_option("observed", "",
-                                 "correct predictions by the runs that `orrery observe` recorded in this file")
-                         .in("FILE"),
-                     flag_option("explain", "show where the time and the memory go"),
+          join(join(join(service::predict_fields().records(), resource_question_options()),
+                    {flag_option("explain", "show where the time and the memory go"),
                      integer_option("top", 10, "operators that --explain lists").bounds(1, 100000),
                      text_option("plot", "", "draw the throughput as SVG").in("FILE"),
                      text_option("trace", "",
@@ -210,8 +169,8 @@ Command predict_command() {
                table_options()),
           {"orrery predict resnet50 --device V100 --batch 64 --explain",
            "orrery predict resnet50 --device V100,A100,H100 --batch 8,16,32,64 --plot sweep.svg",
-           "orrery predict gpt2 --device A100 --count 8,16,32 --precision bf16 --zero 1 --optimizer adamw",
-           "orrery predict resnet50 --epochs 90 --dataset-size 1281167 --count 8 --json",
+           "orrery predict gpt2 --gpus A100:8,A100:16,A100:32 --precision bf16 --zero 1 --optimizer adamw",
+           "orrery predict resnet50 --gpus H100:8 --epochs 90 --dataset-size 1281167 --batch 2048 --json",
            "orrery predict resnet18 --device CPU --batch 8 --predictor cpu.model",
            "orrery predict resnet50 --device V100 --batch 128 --observed observed.jsonl",
            "orrery predict resnet18 --device T4 --batch 32 --predictor t4-ets.model",

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/runs.h"
 #include "env/files.h"
 #include "predict/driple/grouping.h"
 #include "predict/driple/inspector.h"
@@ -12,6 +11,7 @@
 #include "predict/driple/resource_model.h"
 #include "predict/measured/measured_model.h"
 #include "predict/registry/model_file.h"
+#include "service/predict.h"
 #include "workload/import/graphdef/file.h"
 
 namespace orrery::cli {
@@ -81,10 +81,10 @@ Table metrics_table(const ResourceMetrics& metrics) {
 }
 
 // By Driple's published weights, for a GraphDef.
-Status predict_by_weights(Context& context, const Arguments& arguments, std::string_view bytes) {
-  const OptionValues& options = arguments.options;
+Status predict_by_weights(Context& context, const OptionValues& options, std::string_view bytes) {
   const std::string& path = options.text("predictor");
-  if (arguments.words.size() != 1) return Error::invalid("published weights answer for one GraphDef at a time");
+  const std::vector<std::string> models = options.texts("model");
+  if (models.size() != 1) return Error::invalid("published weights answer for one GraphDef at a time");
   if (options.text("frequencies").empty()) {
     return Error::invalid(
         fmt::format("{} is a file of PyTorch's: --frequencies FILE is needed beside it (operators and "
@@ -93,7 +93,7 @@ Status predict_by_weights(Context& context, const Arguments& arguments, std::str
   }
   ORRERY_TRY(const std::vector<double> maxima, parse_maxima(options.text("maxima")));
   ORRERY_TRY(const predict::Inspector inspector, read_inspector(bytes, path));
-  ORRERY_TRY(const predict::BuiltGraph built, read_graph(context.env.files, arguments.words[0], options));
+  ORRERY_TRY(const predict::BuiltGraph built, read_graph(context.env.files, models[0], options));
   const auto groups = static_cast<std::size_t>(options.integer("groups"));
   ORRERY_TRY(const predict::NodeGraph merged,
              grouped(built.graph, groups, {.seed = static_cast<std::uint64_t>(options.integer("group-seed"))}));
@@ -110,6 +110,8 @@ Status predict_by_weights(Context& context, const Arguments& arguments, std::str
   context.print("published weights have no measured errors: there are no intervals\n");
   return {};
 }
+
+using service::RunPoint;
 
 struct AnsweredRun {
   RunPoint point;
@@ -154,14 +156,14 @@ std::string burst_text(const AnsweredRun& run) {
 }
 
 // By a file that `orrery fit --form driple` made.
-Status predict_by_fitted(Context& context, const Arguments& arguments, std::string_view bytes) {
-  const OptionValues& options = arguments.options;
+Status predict_by_fitted(Context& context, const OptionValues& options, std::string_view bytes) {
   const std::string& path = options.text("predictor");
   auto model = predict::parse_resource_model(bytes);
   if (!model) return std::move(model).error().with_context(path);
   auto fitted = predict::FittedResources::make(std::move(*model));
   if (!fitted) return std::move(fitted).error().with_context(path);
-  ORRERY_TRY(std::vector<RunPoint> points, expand_runs(context.env, arguments.words, options));
+  ORRERY_TRY(const service::RunFields asked, service::run_fields().read(options));
+  ORRERY_TRY(std::vector<RunPoint> points, service::expand_runs(context.env, asked, options.names()));
   std::vector<AnsweredRun> runs;
   for (RunPoint& point : points) {
     auto resources = fitted->predict(point.run);
@@ -187,8 +189,8 @@ Status predict_by_fitted(Context& context, const Arguments& arguments, std::stri
 
 }  // namespace
 
-Status predict_resources(Context& context, const Arguments& arguments) {
-  const std::string& path = arguments.options.text("predictor");
+Status predict_resources(Context& context, const OptionValues& options) {
+  const std::string& path = options.text("predictor");
   if (path == "auto" || path == "analytic" || path == "operators") {
     return Error::invalid(
         "--resources needs a network of resources, and none ships with this program. Give --predictor FILE: a file "
@@ -200,8 +202,8 @@ Status predict_resources(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const std::string bytes, context.env.files.read(path, predict::kModelMax));
   auto file = predict::model_file(bytes);
   if (!file) return std::move(file).error().with_context(path);
-  if (file->kind == predict::ModelKind::kResources) return predict_by_fitted(context, arguments, bytes);
-  if (file->kind == predict::ModelKind::kWeights) return predict_by_weights(context, arguments, bytes);
+  if (file->kind == predict::ModelKind::kResources) return predict_by_fitted(context, options, bytes);
+  if (file->kind == predict::ModelKind::kWeights) return predict_by_weights(context, options, bytes);
   return Error::unsupported(
       fmt::format("{}: {}, which does not predict resources; {} reads it", path, file->noun, file->used_by));
 }

@@ -10,6 +10,6 @@ std::vector<OptionRecord> resource_question_options();
 
 // With --resources: by the file of --predictor, which `orrery fit --form driple` made, or for a TensorFlow 1.x GraphDef by
 // the weights that Driple published.
-Status predict_resources(Context& context, const Arguments& arguments);
+Status predict_resources(Context& context, const OptionValues& options);
 
 }  // namespace orrery::cli

@@ -4,11 +4,11 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/runs.h"
 #include "cli/traces.h"
 #include "predict/analytic/analytic.h"
 #include "profile/profiler.h"
 #include "profile/training_data.h"
+#include "service/models.h"
 #include "workload/training_options.h"
 
 namespace orrery::cli {
@@ -100,9 +100,8 @@ Result<std::unique_ptr<profile::TrainingData>> open_data(env::Env env, const std
 }
 
 Result<workload::TrainingRun> run_of(env::Env env, const std::string& word, const OptionValues& options) {
-  ORRERY_TRY(const std::string model, model_named(env, word));
-  ORRERY_TRY(const workload::TrainingGraph single, load_model(env, model));
-  ORRERY_TRY(workload::TrainingGraph graph, single.with_batch(options.integer("batch")));
+  ORRERY_TRY(const service::NamedModel model, service::load_model(env, word));
+  ORRERY_TRY(workload::TrainingGraph graph, model.graph.with_batch(options.integer("batch")));
   workload::TrainingRun run{std::move(graph)};
   ORRERY_TRY(run.optimizer, workload::parse_optimizer(options.text("optimizer")));
   return run;

@@ -6,12 +6,12 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/runs.h"
 #include "cli/trainer.h"
 #include "elastic/policy/shipped.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/terminal.h"
+#include "service/models.h"
 
 namespace orrery::cli {
 
@@ -290,10 +290,9 @@ Status run_train(Context& context, const Arguments& arguments) {
   if (options.has("policy") && plan.size() > 1) {
     return Error::invalid("with --policy give one --strategy; policies can change it (straggler, strategy-by-size)");
   }
-  ORRERY_TRY(const std::string model, model_named(context.env, arguments.words[0]));
-  ORRERY_TRY(workload::TrainingGraph single, load_model(context.env, model));
+  ORRERY_TRY(service::NamedModel model, service::load_model(context.env, arguments.words[0]));
   ORRERY_TRY(const bool is_synthetic, data_is_synthetic(context.env, options));
-  const Setup setup{context.env, options, model, std::move(single), is_synthetic};
+  const Setup setup{context.env, options, model.name, std::move(model.graph), is_synthetic};
   ORRERY_TRY(const workload::TrainingGraph graph, setup.graph.with_batch(setup.micro_batch()));
   ORRERY_TRY(const auto executor, open_executor(setup, graph));
   ORRERY_TRY(const auto data, open_data(setup, ImageSet::kTraining));
@@ -306,7 +305,7 @@ Status run_train(Context& context, const Arguments& arguments) {
   count = static_cast<std::uint64_t>(options.integer(unit));
   bool speaks = trainer.worker().rank() == 0;
   if (speaks && trainer.step() == 0) {
-    setup.say(fmt::format("{} on {} {} images, {} per step, {} {}", model, data->samples(),
+    setup.say(fmt::format("{} on {} {} images, {} per step, {} {}", setup.model, data->samples(),
                           is_synthetic ? "synthetic" : "Fashion-MNIST", how.batch, count, unit));
     if (is_synthetic && options.text("data") == "auto") {
       setup.say("Fashion-MNIST is not installed (Debian package dataset-fashion-mnist): the images are synthetic");

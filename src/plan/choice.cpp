@@ -109,9 +109,21 @@ double chance_within(const Estimate<double>& value, double limit) {
   return 0.5 * std::erfc(-kNinetiethNormal * distance / spread / std::sqrt(2.0));
 }
 
-Choices::Choices(const workload::TrainingGraph& graph, const workload::JobSpec* job, const ChoiceSpace& space,
-                 const predict::Predictor& predictor, MakeRun make_run)
-    : graph_(graph), job_(job), space_(space), predictor_(predictor), make_run_(std::move(make_run)) {}
+Choices::Choices(const workload::TrainingGraph& graph, const predict::RunSpec& spec, const ChoiceSpace& space,
+                 const predict::Predictor& predictor)
+    : graph_(graph), spec_(spec), space_(space), predictor_(predictor) {}
+
+std::vector<std::int64_t> Choices::batches_on(std::int64_t devices) const {
+  if (devices > hardware::kDevicesMax || devices % spec_.replica_devices() != 0) return {};
+  const std::int64_t replicas = devices / spec_.replica_devices();
+  if (space_.replicas && *space_.replicas != replicas) return {};
+  if (space_.batches.empty()) return space_.replica_batches;
+  std::vector<std::int64_t> batches;
+  for (const std::int64_t batch : space_.batches) {
+    if (batch % (replicas * spec_.parallelism.microbatches) == 0) batches.push_back(batch / replicas);
+  }
+  return batches;
+}
 
 void Choices::add(std::span<const Offer> offers) {
   for (const Offer& offer : offers) {
@@ -123,7 +135,6 @@ void Choices::add(std::span<const Offer> offers) {
 
 bool Choices::possible(const Offer& offer, int machines) {
   const std::int64_t devices = std::int64_t{machines} * offer.device_count;
-  const auto fits_job = [&] { return job_ == nullptr || !workload::misfit(*job_, static_cast<int>(devices)); };
   std::size_t* why = nullptr;
   if (offer.device.empty()) {
     why = &left_out_.unknown_device;
@@ -136,7 +147,7 @@ bool Choices::possible(const Offer& offer, int machines) {
     why = &left_out_.odd_price;
   } else if (!space_.on_demand && !offer.spot) {
     why = &left_out_.no_spot;
-  } else if (devices > hardware::kDevicesMax || devices % space_.replica_devices != 0 || !fits_job()) {
+  } else if (batches_on(devices).empty()) {
     why = &left_out_.device_count;
   }
   if (why != nullptr) ++*why;
@@ -144,11 +155,7 @@ bool Choices::possible(const Offer& offer, int machines) {
 }
 
 void Choices::add(const Offer& offer, int machines) {
-  std::vector<std::int64_t> batches = space_.batches;
-  if (job_ != nullptr) {
-    if (const auto own = workload::replica_batch(*job_, machines * offer.device_count)) batches = {*own};
-  }
-  for (const std::int64_t batch : batches) {
+  for (const std::int64_t batch : batches_on(std::int64_t{machines} * offer.device_count)) {
     const auto [group, is_new] = groups_.try_emplace({offer.device, offer.device_count, machines, batch});
     if (is_new) group->second = {offer.device_count, machines, batch, offer.device, {}};
     group->second.offers.push_back(&offer);
@@ -161,8 +168,8 @@ std::vector<Choice> Choices::configurations_of(const Group& group, const Predict
   for (const Offer* offer : group.offers) {
     Choice configuration{.offer = offer, .machines = group.machines, .batch = group.batch, .prediction = &prediction};
     const double replicas =
-        static_cast<double>(group.machines) * group.devices_per_machine / static_cast<double>(space_.replica_devices);
-    configuration.without_work = (replicas - 1) * static_cast<double>(group.batch) >= space_.samples;
+        static_cast<double>(group.machines) * group.devices_per_machine / static_cast<double>(spec_.replica_devices());
+    configuration.without_work = (replicas - 1) * static_cast<double>(group.batch) >= spec_.samples.value_or(0);
     configuration.price = offer->price * group.machines;
     price(configuration, share);
     if (space_.on_demand) configurations.push_back(configuration);
@@ -200,7 +207,7 @@ Result<const workload::TrainingGraph*> Choices::graph_at(std::int64_t batch) {
 // Of the group; of one replica of it if `machines` is 0.
 Result<const Prediction*> Choices::predict(const Group& group, int machines) {
   const bool alone = machines == 0;
-  const int per_machine = alone ? static_cast<int>(space_.replica_devices) : group.devices_per_machine;
+  const int per_machine = alone ? static_cast<int>(spec_.replica_devices()) : group.devices_per_machine;
   const int devices = alone ? per_machine : machines * per_machine;
   const Key key(group.device, per_machine, alone ? 1 : machines, group.batch);
   const auto known = predictions_.find(key);
@@ -208,8 +215,7 @@ Result<const Prediction*> Choices::predict(const Group& group, int machines) {
   ORRERY_TRY(const hardware::Placement placement,
              hardware::make_placement(group.device, devices, per_machine, {.inside = {}, .between = space_.network}));
   ORRERY_TRY(const workload::TrainingGraph* graph, graph_at(group.batch));
-  ORRERY_TRY(workload::TrainingRun run, make_run_(*graph, placement));
-  run.steps = std::max(1.0, std::ceil(space_.samples / static_cast<double>(run.global_batch())));
+  ORRERY_TRY(const workload::TrainingRun run, predict::run_on(spec_, *graph, placement));
   ORRERY_TRY(Prediction prediction, predictor_.predict(run, placement));
   return &predictions_.emplace(key, std::move(prediction)).first->second;
 }
@@ -263,9 +269,10 @@ Status Choices::predict_promising(const Limits& limits) {
   for (const auto& [key, group] : groups_) {
     ORRERY_TRY(const Prediction* alone, predict(group, 0));
     const double devices = static_cast<double>(group.machines) * group.devices_per_machine;
-    Bounded one{&group,
-                configurations_of(group, *alone, kScalingSlack * static_cast<double>(space_.replica_devices) / devices),
-                Dollars(std::numeric_limits<double>::infinity())};
+    Bounded one{
+        &group,
+        configurations_of(group, *alone, kScalingSlack * static_cast<double>(spec_.replica_devices()) / devices),
+        Dollars(std::numeric_limits<double>::infinity())};
     for (const Choice& configuration : one.configurations) one.least = std::min(one.least, configuration.cost.value);
     order.push_back(std::move(one));
   }

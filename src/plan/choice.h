@@ -16,7 +16,6 @@
 // and a configuration meets a deadline or budget if it does so with the required certainty. O(n log n) beside the
 // predictions.
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -28,7 +27,7 @@
 #include "hardware/placement.h"
 #include "plan/spot.h"
 #include "predict/predictor.h"
-#include "workload/job_spec.h"
+#include "predict/run_spec.h"
 #include "workload/training_run.h"
 
 namespace orrery::plan {
@@ -93,28 +92,25 @@ struct LeftOut {
 
 struct ChoiceSpace {
   std::vector<int> machines = {1};
-  std::vector<std::int64_t> batches = {32};  // of one replica; a job that states its batch has its own
-  std::vector<std::string> devices{};        // their names; empty: any
-  std::string network{};                     // between machines; empty: the usual one
+  std::vector<std::int64_t> batches{};               // of the whole job; empty: those of one replica
+  std::vector<std::int64_t> replica_batches = {32};  // of one replica
+  std::optional<int> replicas{};                     // nothing: as many as the devices allow
+  std::vector<std::string> devices{};                // their names; empty: any
+  std::string network{};                             // between machines; empty: the usual one
   bool on_demand = true;
   bool spot = false;
   SpotRules rules{};
-  double samples = 1;                // to train on
-  std::int64_t replica_devices = 1;  // that one replica is spread over
 };
 
 // A bound is this much below the time of one device, divided by their number.
 inline constexpr double kScalingSlack = 0.8;
 
-// A run on a placement, of the model at the given batch; the caller sets its steps.
-using MakeRun = std::function<Result<workload::TrainingRun>(workload::TrainingGraph, const hardware::Placement&)>;
-
 // Every configuration for a run.
 class Choices {
  public:
-  // All are borrowed, and so are the offers that are added. `job` may be null.
-  Choices(const workload::TrainingGraph& graph, const workload::JobSpec* job, const ChoiceSpace& space,
-          const predict::Predictor& predictor, MakeRun make_run);
+  // All are borrowed, and so are the offers that are added. `spec` says on how many samples to train.
+  Choices(const workload::TrainingGraph& graph, const predict::RunSpec& spec, const ChoiceSpace& space,
+          const predict::Predictor& predictor);
 
   // Offers that cannot be used are counted; nothing is predicted yet.
   void add(std::span<const hardware::Offer> offers);
@@ -139,6 +135,8 @@ class Choices {
   };
   using Key = std::tuple<std::string, int, int, std::int64_t>;  // device, devices per machine, machines, batch
 
+  // Batches of one replica on this many devices; none if the job cannot be spread over them.
+  std::vector<std::int64_t> batches_on(std::int64_t devices) const;
   bool possible(const hardware::Offer& offer, int machines);
   void add(const hardware::Offer& offer, int machines);
   // The configurations of a group, if it takes as long as predicted, or at least `share` of it.
@@ -151,10 +149,9 @@ class Choices {
   void mark(const Limits& limits);
 
   const workload::TrainingGraph& graph_;
-  const workload::JobSpec* job_;
+  const predict::RunSpec& spec_;
   const ChoiceSpace& space_;
   const predict::Predictor& predictor_;
-  MakeRun make_run_;
   std::map<std::int64_t, workload::TrainingGraph> graphs_;  // by batch
   std::map<Key, Group> groups_;
   std::map<Key, predict::Prediction> predictions_;

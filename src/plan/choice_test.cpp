@@ -82,24 +82,23 @@ class ChoicesTest : public testing::Test {
     if (spot) one.spot = DollarsPerHour(*spot);
     return one;
   }
-  Choices made(const ChoiceSpace& space) {
-    Choices choices(graph_, nullptr, space, predictor_, [](auto graph, const hardware::Placement& placement) {
-      workload::TrainingRun run{std::move(graph)};
-      run.parallelism.data = placement.devices;
-      return Result<workload::TrainingRun>(std::move(run));
-    });
+  Choices made(const ChoiceSpace& space, double samples) {
+    spec_.samples = samples;
+    spec_.precision = Precision::kFp32;
+    Choices choices(graph_, spec_, space, predictor_);
     choices.add(offers_);
     return choices;
   }
   workload::TrainingGraph graph_ = workload::build_model("resnet18").value();
+  predict::RunSpec spec_;
   predict::AnalyticPredictor predictor_;
   std::vector<hardware::Offer> offers_ = {offer("V100", 1, 3, 1), offer("V100", 1, 2.5), offer("T4", 1, 0.5),
                                           offer("V100", 4, 10), offer("", 1, 1)};
 };
 
 TEST_F(ChoicesTest, EveryConfigurationIsJudgedAndTheFrontIsTheParetoFront) {
-  const ChoiceSpace space{.machines = {1, 2}, .batches = {16, 64}, .samples = 1e6};
-  Choices choices = made(space);
+  const ChoiceSpace space{.machines = {1, 2}, .replica_batches = {16, 64}};
+  Choices choices = made(space, 1e6);
   EXPECT_EQ(choices.left_out().unknown_device, 2U);
   ASSERT_TRUE(choices.judge({}, true));
   EXPECT_EQ(choices.all().size(), 16U);
@@ -119,10 +118,10 @@ TEST_F(ChoicesTest, EveryConfigurationIsJudgedAndTheFrontIsTheParetoFront) {
 }
 
 TEST_F(ChoicesTest, WhatIsNotPredictedWouldNotHaveWon) {
-  const ChoiceSpace space{.machines = {1, 2, 4, 8}, .batches = {8, 32}, .spot = true, .samples = 1e7};
+  const ChoiceSpace space{.machines = {1, 2, 4, 8}, .replica_batches = {8, 32}, .spot = true};
   for (const Limits& limits :
        {Limits{}, Limits{.deadline = hours(3), .certainty = 0.9}, Limits{.budget = Dollars(9)}}) {
-    Choices thorough = made(space), quick = made(space);
+    Choices thorough = made(space, 1e7), quick = made(space, 1e7);
     ASSERT_TRUE(thorough.judge(limits, true));
     ASSERT_TRUE(quick.judge(limits, false));
     EXPECT_EQ(quick.all().size(), thorough.all().size());
@@ -137,9 +136,9 @@ TEST_F(ChoicesTest, WhatIsNotPredictedWouldNotHaveWon) {
 }
 
 TEST_F(ChoicesTest, SpotConfigurationsTakeLongerAndSayWhy) {
-  ChoiceSpace space{.batches = {32}, .spot = true, .samples = 1e8};
+  ChoiceSpace space{.replica_batches = {32}, .spot = true};
   space.rules.interruptions_per_h = 0.5;
-  Choices choices = made(space);
+  Choices choices = made(space, 1e8);
   ASSERT_TRUE(choices.judge({}, true));
   ASSERT_EQ(choices.all().size(), 5U);
   for (const Choice& choice : choices.all()) {
@@ -150,12 +149,12 @@ TEST_F(ChoicesTest, SpotConfigurationsTakeLongerAndSayWhy) {
 }
 
 TEST_F(ChoicesTest, TheOrderOfOffersChangesNothing) {
-  const ChoiceSpace space{.batches = {32}, .samples = 1e6};
-  Choices one = made(space);
+  const ChoiceSpace space{.replica_batches = {32}};
+  Choices one = made(space, 1e6);
   ASSERT_TRUE(one.judge({}, true));
   const std::string chosen = choose(one.all(), Goal::kCost)->place();
   std::reverse(offers_.begin(), offers_.end());
-  Choices other = made(space);
+  Choices other = made(space, 1e6);
   ASSERT_TRUE(other.judge({}, true));
   EXPECT_EQ(choose(other.all(), Goal::kCost)->place(), chosen);
 }

@@ -103,17 +103,18 @@ std::vector<PredictedConfiguration> places(const workload::JobSpec& spec, std::s
 }  // namespace
 
 Result<std::vector<PredictedConfiguration>> predicted_configurations(
-    const workload::JobSpec& spec, const workload::TrainingGraph& graph, std::int64_t batch,
-    std::span<const VmType> types, int machines_max, const predict::Predictor& predictor, const MakeRun& make_run) {
+    const workload::JobSpec& job, const workload::TrainingGraph& graph, const predict::RunSpec& spec,
+    std::int64_t batch_per_gpu, std::span<const VmType> types, int machines_max, const predict::Predictor& predictor) {
   Obstacles obstacles;
   std::vector<PredictedConfiguration> configurations;
-  for (PredictedConfiguration& configuration : places(spec, types, machines_max)) {
+  for (PredictedConfiguration& configuration : places(job, types, machines_max)) {
     obstacles.asked = true;
     const int devices = configuration.gpus * configuration.machines;
     ORRERY_TRY(const hardware::Placement placement,
                hardware::make_placement(configuration.device, devices, configuration.gpus));
-    ORRERY_TRY(workload::TrainingGraph at, graph.with_batch(workload::replica_batch(spec, devices).value_or(batch)));
-    ORRERY_TRY(const workload::TrainingRun run, make_run(std::move(at), placement));
+    ORRERY_TRY(workload::TrainingGraph at,
+               graph.with_batch(workload::replica_batch(job, devices).value_or(batch_per_gpu)));
+    ORRERY_TRY(const workload::TrainingRun run, predict::run_on(spec, std::move(at), placement));
     ORRERY_TRY(const predict::Prediction prediction, predictor.predict(run, placement));
     const Bytes lacking = prediction.memory.value - prediction.device_memory;
     if (!prediction.fits && lacking < obstacles.lacking) {
@@ -128,7 +129,7 @@ Result<std::vector<PredictedConfiguration>> predicted_configurations(
     configuration.in_domain = prediction.in_domain;
     configurations.push_back(std::move(configuration));
   }
-  if (configurations.empty()) return obstacles.error(spec, machines_max);
+  if (configurations.empty()) return obstacles.error(job, machines_max);
   return configurations;
 }
 

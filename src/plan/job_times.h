@@ -6,6 +6,7 @@
 #include "hardware/offer.h"
 #include "plan/choice.h"
 #include "plan/instance.h"
+#include "workload/job_spec.h"
 
 namespace orrery::plan {
 
@@ -27,10 +28,10 @@ inline constexpr int kSpreadMax = 64;  // machines of one job
 
 // Every place that the types have, on at most `machines_max` machines, except where the job may not run (other devices
 // or numbers are asked for, the batch does not divide), does not fit into memory or takes longer than kTimeMaxS.
-// kInfeasible if it can run nowhere: says which constraint is broken and by how much.
+// `batch_per_gpu` is for a job that states no batch. kInfeasible if it can run nowhere: says which constraint is broken and by how much.
 Result<std::vector<PredictedConfiguration>> predicted_configurations(
-    const workload::JobSpec& spec, const workload::TrainingGraph& graph, std::int64_t batch,
-    std::span<const VmType> types, int machines_max, const predict::Predictor& predictor, const MakeRun& make_run);
+    const workload::JobSpec& job, const workload::TrainingGraph& graph, const predict::RunSpec& spec,
+    std::int64_t batch_per_gpu, std::span<const VmType> types, int machines_max, const predict::Predictor& predictor);
 
 // The times on one machine, as predicted: infinite where it cannot run. Ids, dates and weights are left to the caller.
 Job job_of(std::span<const PredictedConfiguration> configurations);

@@ -55,12 +55,8 @@ TEST(JobTimesTest, TheCheapestOfferOfEachShapeIsRented) {
 class PredictedJobTest : public testing::Test {
  protected:
   Result<std::vector<PredictedConfiguration>> configurations(const workload::JobSpec& spec, int machines_max) {
-    return predicted_configurations(spec, workload::build_model("resnet18").value(), 32, types_, machines_max,
-                                    predictor_, [](auto graph, const hardware::Placement& placement) {
-                                      workload::TrainingRun run{std::move(graph)};
-                                      run.parallelism.data = placement.devices;
-                                      return Result<workload::TrainingRun>(std::move(run));
-                                    });
+    return predicted_configurations(spec, workload::build_model("resnet18").value(),
+                                    {.precision = Precision::kFp32, .steps = 1}, 32, types_, machines_max, predictor_);
   }
   Result<Job> predicted(const workload::JobSpec& spec) {
     ORRERY_TRY(const auto all, configurations(spec, 1));

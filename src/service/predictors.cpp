@@ -1,4 +1,4 @@
-#include "cli/predictors.h"
+#include "service/predictors.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include "predict/registry/registry.h"
 #include "predict/registry/shipped_models.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 namespace {
 
@@ -36,21 +36,22 @@ OptionRecord fact_option() {
       .in("NAME=VALUE");
 }
 
-Result<std::unique_ptr<predict::Predictor>> chosen_predictor(env::Env env, const OptionValues& options) {
-  const auto is_fact = [](const OptionRecord& record) { return record.name == "fact"; };
-  if (std::none_of(options.records().begin(), options.records().end(), is_fact)) {
-    return named_predictor(env, options.text("predictor"));
-  }
-  auto facts = predict::parse_facts(options.texts("fact"));
-  if (!facts) return std::move(facts).error().with_context("--fact");
-  return named_predictor(env, options.text("predictor"), *facts);
+const Fields<PredictorFields>& predictor_fields() {
+  static const auto kFields = Fields<PredictorFields>()
+                                  .add(&PredictorFields::predictor, predictor_option())
+                                  .add(&PredictorFields::facts, fact_option());
+  return kFields;
 }
 
-Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const std::string& choice,
-                                                            const predict::RunFacts& facts) {
+Result<std::unique_ptr<predict::Predictor>> make_predictor(env::Env env, const PredictorFields& fields,
+                                                           const FieldNames& names) {
+  const std::string& choice = fields.predictor;
+  auto facts = predict::parse_facts(fields.facts);
+  if (!facts) return names.error("fact", facts.error().message());
   const bool is_file = choice != "auto" && choice != "analytic" && choice != "operators";
-  if (!is_file && !facts.empty())
-    return Error::invalid("--fact is for a regression; give its file as --predictor FILE");
+  if (!is_file && !facts->empty()) {
+    return names.error("fact", fmt::format("is for a regression; give its file as {}", names("predictor")));
+  }
   if (choice == "auto") return std::make_unique<predict::Registry>(predict::shipped_models());
   if (choice == "analytic") return std::make_unique<predict::AnalyticPredictor>();
   if (choice == "operators") {
@@ -60,7 +61,7 @@ Result<std::unique_ptr<predict::Predictor>> named_predictor(env::Env env, const 
     return Error::unsupported("no model of operators was built into this program");
   }
   ORRERY_TRY(const std::string bytes, env.files.read(choice, predict::kModelMax));
-  auto predictor = predict::predictor_of_file(bytes, facts);
+  auto predictor = predict::predictor_of_file(bytes, *facts);
   if (!predictor) return std::move(predictor).error().with_context(choice);
   return predictor;
 }
@@ -98,10 +99,10 @@ std::string calibration_text(std::size_t calibrated, std::size_t all) {
   return fmt::format("{} of {} by models of measurements, the others uncalibrated", calibrated, all);
 }
 
-std::string calibration_text(std::span<const predict::Prediction> predictions) {
-  const auto calibrated = std::count_if(predictions.begin(), predictions.end(),
-                                        [](const predict::Prediction& one) { return one.calibrated; });
-  return calibration_text(static_cast<std::size_t>(calibrated), predictions.size());
+std::string calibration_text(std::span<const PredictedRun> runs) {
+  const auto calibrated =
+      std::count_if(runs.begin(), runs.end(), [](const PredictedRun& run) { return run.prediction.calibrated; });
+  return calibration_text(static_cast<std::size_t>(calibrated), runs.size());
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::service

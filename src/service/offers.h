@@ -1,10 +1,11 @@
 #pragma once
-// The options that choose price lists, and the offers in them.
+// The fields that choose price lists, and the offers in them.
 
-#include "cli/command.h"
+#include "base/fields.h"
+#include "env/env.h"
 #include "hardware/catalog.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 struct CatalogFile {
   std::string name;
@@ -20,13 +21,17 @@ struct OfferList {
   std::size_t problems() const;
 };
 
-// --catalog, --override, --date.
-std::vector<OptionRecord> catalog_options();
+struct CatalogFields {
+  std::string catalog;   // file; empty: the built-in list
+  std::string override;  // file; empty: none
+  std::string date;      // of prices without one
+};
+const Fields<CatalogFields>& catalog_fields();
 
-// The built-in list or --catalog, changed by --override.
-Result<OfferList> load_offers(Context& context, const OptionValues& options);
+// The built-in list or the catalogue, changed by the overrides.
+Result<OfferList> load_offers(env::Env env, const CatalogFields& fields);
 
 // "newest price of 2026-08; 3 problems in the list…": what a reader should know about the list.
 std::string describe(const OfferList& list);
 
-}  // namespace orrery::cli
+}  // namespace orrery::service

@@ -1,4 +1,4 @@
-#include "cli/explain.h"
+#include "service/explain.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "workload/traits.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 using predict::Bound;
 using predict::MemoryBreakdown;
@@ -45,7 +45,8 @@ double repeats(const Prediction& prediction, const predict::TimelineEntry& entry
   return entry.phase == workload::Phase::kUpdate ? 1 : prediction.timeline_repeats;
 }
 
-std::vector<OperatorSum> slowest_first(const RunPoint& point, const Prediction& prediction) {
+std::vector<OperatorSum> slowest_first(const PredictedRun& run) {
+  const auto& [point, prediction] = run;
   std::vector<OperatorSum> sums(point.run.graph.operators().size());
   for (const auto& entry : prediction.timeline) {
     OperatorSum& sum = sums[static_cast<std::size_t>(entry.node)];
@@ -89,7 +90,7 @@ Bound main_bound(const Prediction& prediction) {
   return most == bounds.end() ? Bound::kNothing : most->first;
 }
 
-Table operator_table(const RunPoint& point, const Prediction& prediction, std::size_t top) {
+Table operator_table(const PredictedRun& run, std::size_t top) {
   Table table({{"operator", "operator"},
                {"kind", "kind"},
                {"output", "output"},
@@ -98,11 +99,11 @@ Table operator_table(const RunPoint& point, const Prediction& prediction, std::s
                {"backward_s", "backward", CellFormat::kSeconds},
                {"update_s", "update", CellFormat::kSeconds},
                {"bound", "bound by"}});
-  const Seconds whole = total(time_by_bound(prediction));
-  const auto sums = slowest_first(point, prediction);
+  const Seconds whole = total(time_by_bound(run.prediction));
+  const auto sums = slowest_first(run);
   for (std::size_t i = 0; i < std::min(top, sums.size()); ++i) {
     const OperatorSum& sum = sums[i];
-    const auto& op = point.run.graph.node(sum.node);
+    const auto& op = run.point.run.graph.node(sum.node);
     table.add({op.name, std::string(to_string(op.kind)), op.outputs[0].shape.to_string(), sum.time / whole,
                sum.by_phase[0].value(), sum.by_phase[1].value(), sum.by_phase[2].value(),
                std::string(to_string(sum.bound))});
@@ -110,7 +111,8 @@ Table operator_table(const RunPoint& point, const Prediction& prediction, std::s
   return table;
 }
 
-std::string explanation_text(const RunPoint& point, const Prediction& prediction, std::size_t top) {
+std::string explanation_text(const PredictedRun& run, std::size_t top) {
+  const Prediction& prediction = run.prediction;
   const auto bounds = time_by_bound(prediction);
   std::string text = "\nwhat bounds the time of one device\n";
   for (const auto& [bound, time] : bounds) {
@@ -122,22 +124,23 @@ std::string explanation_text(const RunPoint& point, const Prediction& prediction
     if (bytes > Bytes(0)) text += fmt::format("  {:<17}{:>10}\n", part.title, format_bytes(bytes));
   }
   text += "\nslowest operators\n";
-  for (const std::string& line : split(operator_table(point, prediction, top).to_text(), '\n')) {
+  for (const std::string& line : split(operator_table(run, top).to_text(), '\n')) {
     if (!line.empty()) text += "  " + line + "\n";
   }
   return text;
 }
 
-std::string explanation_json(const RunPoint& point, const Prediction& prediction, std::size_t top) {
+std::string explanation_json(const PredictedRun& run, std::size_t top) {
+  const Prediction& prediction = run.prediction;
   nlohmann::ordered_json json;
   const auto bounds = time_by_bound(prediction);
   for (const auto& [bound, time] : bounds) json["bound_share"][std::string(to_string(bound))] = time / total(bounds);
   for (const MemoryPart& part : kMemoryParts) {
     json["memory"][std::string(part.key)] = (prediction.memory_breakdown.*part.bytes).value();
   }
-  json["operators"] = nlohmann::ordered_json::parse(operator_table(point, prediction, top).to_json());
+  json["operators"] = nlohmann::ordered_json::parse(operator_table(run, top).to_json());
   json["notes"] = prediction.notes;
   return json.dump();
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::service

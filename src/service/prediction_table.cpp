@@ -1,15 +1,15 @@
-#include "cli/prediction_table.h"
+#include "service/prediction_table.h"
 
-#include "cli/explain.h"
+#include "service/explain.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 std::vector<Column> prediction_columns() {
   return {{"model", "model"},
           {"device", "device"},
           {"devices", "devices", CellFormat::kInteger},
           {"batch", "batch", CellFormat::kInteger},
-          {"global_batch", "global batch", CellFormat::kInteger, false},
+          {"batch_per_gpu", "per GPU", CellFormat::kInteger},
           {"precision", "precision"},
           {"iteration_s", "iteration", CellFormat::kSeconds},
           {"iteration_low_s", "low", CellFormat::kSeconds},
@@ -42,12 +42,13 @@ std::vector<Column> prediction_columns() {
           {"made_by", "predictor", CellFormat::kText, false}};
 }
 
-std::vector<Cell> prediction_cells(const RunPoint& point, const predict::Prediction& p) {
+std::vector<Cell> prediction_cells(const PredictedRun& run) {
+  const auto& [point, p] = run;
   return {point.model,
           std::string(point.placement.device->name),
           std::int64_t{point.placement.devices},
-          point.run.graph.batch(),
           point.run.global_batch(),
+          point.run.graph.batch(),
           std::string(to_string(point.run.precision)),
           p.iteration.value.value(),
           p.iteration.low.value(),
@@ -80,4 +81,4 @@ std::vector<Cell> prediction_cells(const RunPoint& point, const predict::Predict
           p.made_by};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::service

@@ -3,21 +3,21 @@
 
 #include <map>
 
-#include "cli/runs.h"
-#include "predict/prediction.h"
+#include "base/table.h"
+#include "service/runs.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 // One device's time by what bounds it; waiting for launches and exposed communication included.
 std::map<predict::Bound, Seconds> time_by_bound(const predict::Prediction& prediction);
 predict::Bound main_bound(const predict::Prediction& prediction);
 
 // The slowest operators, all phases together.
-Table operator_table(const RunPoint& point, const predict::Prediction& prediction, std::size_t top);
+Table operator_table(const PredictedRun& run, std::size_t top);
 
 // For people: bounds, memory, slowest operators.
-std::string explanation_text(const RunPoint& point, const predict::Prediction& prediction, std::size_t top);
+std::string explanation_text(const PredictedRun& run, std::size_t top);
 // The same as a JSON object.
-std::string explanation_json(const RunPoint& point, const predict::Prediction& prediction, std::size_t top);
+std::string explanation_json(const PredictedRun& run, std::size_t top);
 
-}  // namespace orrery::cli
+}  // namespace orrery::service

@@ -1,4 +1,4 @@
-#include "cli/catalogs.h"
+#include "service/offers.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -6,12 +6,12 @@
 #include "base/text.h"
 #include "env/files.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 namespace {
 
-Result<hardware::Catalog> read_file(Context& context, const std::string& path, const std::string& date) {
-  ORRERY_TRY(const std::string csv, context.env.files.read(path, hardware::kCatalogBytesMax));
+Result<hardware::Catalog> read_file(env::Env env, const std::string& path, const std::string& date) {
+  ORRERY_TRY(const std::string csv, env.files.read(path, hardware::kCatalogBytesMax));
   auto catalog = hardware::read_catalog(csv, date);
   if (!catalog) return std::move(catalog).error().with_context(path);
   return catalog;
@@ -33,34 +33,39 @@ std::size_t OfferList::problems() const {
   return total;
 }
 
-std::vector<OptionRecord> catalog_options() {
-  return {text_option("catalog", "", "price list (CSV) to use instead of the built-in one").in("FILE"),
-          text_option("override", "",
-                      "price list (CSV) whose rows replace rows with the same provider, instance and region")
-              .in("FILE"),
-          text_option("date", "", "month or day of prices whose row has no date").in("YYYY-MM[-DD]")};
+const Fields<CatalogFields>& catalog_fields() {
+  using C = CatalogFields;
+  static const auto kFields =
+      Fields<C>()
+          .add(&C::catalog,
+               text_option("catalog", "", "price list (CSV) to use instead of the built-in one").in("FILE"))
+          .add(&C::override,
+               text_option("override", "",
+                           "price list (CSV) whose rows replace rows with the same provider, instance and region")
+                   .in("FILE"))
+          .add(&C::date, text_option("date", "", "month or day of prices whose row has no date").in("YYYY-MM[-DD]"));
+  return kFields;
 }
 
-Result<OfferList> load_offers(Context& context, const OptionValues& options) {
-  const std::string& date = options.text("date");
+Result<OfferList> load_offers(env::Env env, const CatalogFields& fields) {
   OfferList list;
   hardware::Catalog merged;
-  if (options.text("catalog").empty()) {
+  if (fields.catalog.empty()) {
     merged = hardware::built_in_catalog();
   } else {
-    ORRERY_TRY(merged, read_file(context, options.text("catalog"), date));
+    ORRERY_TRY(merged, read_file(env, fields.catalog, fields.date));
   }
   std::optional<hardware::Catalog> changes;
-  if (!options.text("override").empty()) {
-    ORRERY_TRY(changes, read_file(context, options.text("override"), date));
+  if (!fields.override.empty()) {
+    ORRERY_TRY(changes, read_file(env, fields.override, fields.date));
     merged = hardware::with_overrides(std::move(merged), *changes);
     changes->offers.clear();
   }
   list.offers = std::move(merged.offers);
   merged.offers.clear();
   list.date = merged.date;
-  if (!options.text("catalog").empty()) list.files.push_back({options.text("catalog"), std::move(merged)});
-  if (changes) list.files.push_back({options.text("override"), std::move(*changes)});
+  if (!fields.catalog.empty()) list.files.push_back({fields.catalog, std::move(merged)});
+  if (changes) list.files.push_back({fields.override, std::move(*changes)});
   return list;
 }
 
@@ -74,4 +79,4 @@ std::string describe(const OfferList& list) {
                             format_whole(static_cast<double>(list.rows_lost())));
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::service

@@ -1,13 +1,13 @@
-#include "cli/predict_plot.h"
+#include "service/predict_plot.h"
 
 #include <fmt/format.h>
 #include <map>
 #include <set>
 
 #include "base/plot/plots.h"
-#include "cli/predictors.h"
+#include "service/predictors.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 namespace {
 
@@ -16,8 +16,8 @@ using predict::Prediction;
 // The labels of the lines of a sweep: only the parts that differ between its points.
 class SeriesNames {
  public:
-  explicit SeriesNames(const std::vector<RunPoint>& points) {
-    for (const RunPoint& point : points) {
+  explicit SeriesNames(const std::vector<PredictedRun>& runs) {
+    for (const auto& [point, prediction] : runs) {
       models_.insert(point.model);
       devices_.insert(point.placement.device->name);
       counts_.insert(point.placement.devices);
@@ -59,39 +59,37 @@ plot::Interval throughput_interval(const RunPoint& point, const Prediction& pred
   return {x, samples / prediction.iteration.high.value(), samples / prediction.iteration.low.value()};
 }
 
-std::string lines(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions,
-                  const SeriesNames& names) {
+std::string lines(const std::vector<PredictedRun>& runs, const SeriesNames& names) {
   const bool by_batch = names.sweeps_batch();
   plot::LinePlot figure;
-  figure.heading = {.title = names.title(points[0]),
-                    .subtitle = fmt::format("80 % interval shaded; predictions, {}", calibration_text(predictions))};
-  figure.x = {.title = by_batch ? "Batch per replica" : "Devices", .log = true};
+  figure.heading = {.title = names.title(runs[0].point),
+                    .subtitle = fmt::format("80 % interval shaded; predictions, {}", calibration_text(runs))};
+  figure.x = {.title = by_batch ? "Batch per GPU" : "Devices", .log = true};
   figure.y = {.title = "Throughput", .unit = "samples/s", .log = true};
   std::map<std::string, std::size_t> series_of;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const std::string name = names.name(points[i]);
+  for (const auto& [point, prediction] : runs) {
+    const std::string name = names.name(point);
     const auto [place, is_new] = series_of.emplace(name, figure.series.size());
     if (is_new) figure.series.push_back({.name = name, .markers = true});
     plot::LineSeries& series = figure.series[place->second];
-    const double x = by_batch ? static_cast<double>(points[i].run.graph.batch()) : points[i].placement.devices;
-    series.points.push_back({x, predictions[i].samples_per_second});
-    series.band.push_back(throughput_interval(points[i], predictions[i], x));
+    const double x = by_batch ? static_cast<double>(point.run.graph.batch()) : point.placement.devices;
+    series.points.push_back({x, prediction.samples_per_second});
+    series.band.push_back(throughput_interval(point, prediction, x));
   }
   return plot::line_plot(figure);
 }
 
-std::string bars(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions,
-                 const SeriesNames& names) {
+std::string bars(const std::vector<PredictedRun>& runs, const SeriesNames& names) {
   plot::BarPlot figure;
-  figure.heading = {.title = names.title(points[0]),
-                    .subtitle = fmt::format("whiskers: 80 % interval; predictions, {}", calibration_text(predictions))};
+  figure.heading = {.title = names.title(runs[0].point),
+                    .subtitle = fmt::format("whiskers: 80 % interval; predictions, {}", calibration_text(runs))};
   figure.y = {.title = "Throughput", .unit = "samples/s", .from_zero = true};
   figure.value_labels = true;
   plot::BarSeries series{.name = "throughput"};
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    figure.groups.push_back(names.name(points[i]));
-    series.values.push_back(predictions[i].samples_per_second);
-    series.error.push_back(throughput_interval(points[i], predictions[i], 0));
+  for (const auto& [point, prediction] : runs) {
+    figure.groups.push_back(names.name(point));
+    series.values.push_back(prediction.samples_per_second);
+    series.error.push_back(throughput_interval(point, prediction, 0));
   }
   figure.series.push_back(std::move(series));
   return plot::bar_plot(figure);
@@ -99,19 +97,20 @@ std::string bars(const std::vector<RunPoint>& points, const std::vector<Predicti
 
 }  // namespace
 
-std::string plot_predictions(const std::vector<RunPoint>& points, const std::vector<Prediction>& predictions) {
-  const SeriesNames names(points);
+std::string plot_predictions(const std::vector<PredictedRun>& runs) {
+  const SeriesNames names(runs);
   const bool is_sweep = names.sweeps_batch() || names.sweeps_count();
-  return is_sweep ? lines(points, predictions, names) : bars(points, predictions, names);
+  return is_sweep ? lines(runs, names) : bars(runs, names);
 }
 
-std::string plot_timeline(const RunPoint& point, const Prediction& prediction) {
+std::string plot_timeline(const PredictedRun& run) {
+  const auto& [point, prediction] = run;
   constexpr double kMilliseconds = 1e3;
   plot::GanttPlot figure;
-  figure.heading = {.title = fmt::format("{} on {}, batch {}: one iteration", point.model, point.placement.device->name,
-                                         point.run.graph.batch()),
-                    .subtitle = fmt::format("predicted, {}; one device and one micro-batch",
-                                            calibration_text(std::span(&prediction, 1)))};
+  figure.heading = {
+      .title = fmt::format("{} on {}, batch {}: one iteration", point.model, point.placement.device->name,
+                           point.run.graph.batch()),
+      .subtitle = fmt::format("predicted, {}; one device and one micro-batch", calibration_text(std::span(&run, 1)))};
   figure.x = {.title = "Time", .unit = "ms"};
   figure.kinds = {"forward", "backward", "update", "communication"};
   const auto slice = [](Seconds start, Seconds duration, std::size_t kind, std::string label) {
@@ -135,4 +134,4 @@ std::string plot_timeline(const RunPoint& point, const Prediction& prediction) {
   return plot::gantt_plot(figure);
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::service
