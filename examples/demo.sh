@@ -53,30 +53,30 @@ run predict resnet50 --device V100,A100,H100 --batch 1,4,16,64,256 --columns dev
 
 caption "How large can the batch be? The estimate is what a monitor of the device would show at the peak."
 run memory resnet50 --device K80,T4,V100,A100,H100 --batch 64 \
-  --columns device,memory_bytes,memory_low_bytes,memory_high_bytes,device_memory_bytes,fits,largest_batch
+  --columns device,memory_bytes,memory_low_bytes,memory_high_bytes,device_memory_bytes,fits,largest_batch_per_gpu
 
 caption "Which machine to rent for the 90 epochs? Only offers that no other beats in both time and cost are shown."
-run compare resnet50 --epochs 90 --dataset-size 1281167 --batch 64 --plot "$pictures/resnet50_offers.svg" \
+run choose resnet50 --epochs 90 --dataset-size 1281167 --batch-per-gpu 64 --plot "$pictures/resnet50_offers.svg" \
   --columns provider,instance,device,devices,price_usd_per_h,price_date,samples_per_s,total_s,cost_usd,cost_low_usd,cost_high_usd
 
 story "GPT-2 in bf16 with AdamW"
 
 caption "1,000 steps on 1, 8 and 16 devices. Sixteen devices are two machines joined by 100 Gb/s Ethernet: the faster the
 device, the more it waits for the network. V100 has no bf16 units, so its products run at the fp32 rate."
-run predict gpt2 --device V100,A100,H100,B200 --count 1,8,16 --batch 8 --precision bf16 --optimizer adamw
+run predict gpt2 --device V100,A100,H100,B200 --count 1,8,16 --batch-per-gpu 8 --precision bf16 --optimizer adamw
 
 caption "The same with 400 Gb/s InfiniBand and gradients exchanged inside each machine first."
-run predict gpt2 --device A100,H100,B200 --count 1,8,16,64 --batch 8 --precision bf16 --optimizer adamw \
+run predict gpt2 --device A100,H100,B200 --count 1,8,16,64 --batch-per-gpu 8 --precision bf16 --optimizer adamw \
   --network NDR --exchange hierarchical --plot "$pictures/gpt2_scaling.svg" \
   --columns device,devices,iteration_s,samples_per_s,exposed_communication_s,bound
 
 caption "GPT-2 XL has 1.6 billion parameters. Does it fit on one device?"
 run memory gpt2_xl --device V100,A100,H100,B200 --batch 8 --precision bf16 --optimizer adamw \
-  --columns device,devices,memory_bytes,device_memory_bytes,fits,largest_batch,activations_bytes
+  --columns device,devices,memory_bytes,device_memory_bytes,fits,largest_batch_per_gpu,activations_bytes
 
 caption "And with parameters, gradients and optimizer states spread over eight devices (ZeRO stage 3)?"
-run memory gpt2_xl --device V100,A100,H100,B200 --batch 8 --precision bf16 --optimizer adamw --count 8 --zero 3 \
-  --columns device,devices,memory_bytes,device_memory_bytes,fits,largest_batch,activations_bytes
+run memory gpt2_xl --device V100,A100,H100,B200 --batch-per-gpu 8 --precision bf16 --optimizer adamw --count 8 --zero 3 \
+  --columns device,devices,memory_bytes,device_memory_bytes,fits,largest_batch_per_gpu,activations_bytes
 
 story "LeNet, trained by processes that come and go"
 

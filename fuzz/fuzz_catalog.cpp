@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   env::SimEnv sim;
   expect(sim.files.write_atomically("prices.csv", first).has_value());
   for (const char* line : {"offers --catalog prices.csv", "offers --catalog prices.csv --problems --json",
-                           "compare lenet --catalog prices.csv --all --machines 1,3"}) {
+                           "choose lenet --catalog prices.csv --all --nodes 1,3"}) {
     const cli::Outcome outcome = cli::run(split(line, ' '), sim.env());
     expect(outcome.exit_code != cli::kBadInput);
   }

@@ -29,8 +29,8 @@ TEST_F(ChooseTest, TheCheapestWithinTheDeadlineOrTheFastestWithinTheBudget) {
   EXPECT_EQ(fastest["instance"], "eight");
   // A deadline that the cheapest keeps only on average is not kept with certainty.
   const double hours_on_average = cheapest["time_s"].get<double>() / 3600 * 1.01;
-  EXPECT_NE(chosen(fmt::format("--deadline {}", hours_on_average)), cheapest);
-  EXPECT_EQ(chosen(fmt::format("--deadline {} --certainty 0.5", hours_on_average)), cheapest);
+  EXPECT_NE(chosen(fmt::format("--deadline {}h", hours_on_average)), cheapest);
+  EXPECT_EQ(chosen(fmt::format("--deadline {}h --certainty 0.5", hours_on_average)), cheapest);
   EXPECT_GE(fastest["cost_high_usd"].get<double>(), fastest["cost_usd"].get<double>());
   const auto within = chosen(fmt::format("--budget {}", fastest["cost_usd"].get<double>() * 0.9));
   EXPECT_LT(within["cost_usd"], fastest["cost_usd"]);
@@ -39,7 +39,7 @@ TEST_F(ChooseTest, TheCheapestWithinTheDeadlineOrTheFastestWithinTheBudget) {
 // 100 steps of 16 samples: 1,600 of them.
 TEST_F(ChooseTest, NoDeviceIsRentedThatHasNothingToTrainOn) {
   const std::string asked =
-      "choose resnet18 --catalog prices.csv --batch 16 --steps 100 --goal time --machines 1,2,16,4096";
+      "choose resnet18 --catalog prices.csv --batch-per-gpu 16 --steps 100 --goal time --nodes 1,2,16,4096";
   for (const auto& row : json_of(asked + " --all")) {
     const auto devices = row["devices"].get<std::int64_t>();
     const bool idle = (devices - 1) * 16 >= 1600;
@@ -57,20 +57,20 @@ TEST_F(ChooseTest, OnlyTheDevicesAskedForAreRented) {
   EXPECT_NE(none.errors.find("another device"), std::string::npos) << none.errors;
 }
 
-TEST_F(ChooseTest, ADeadlineIsHoursOrATime) {
-  const auto in_hours = chosen("--deadline 24");
-  EXPECT_EQ(chosen("--deadline 24h"), in_hours);
+TEST_F(ChooseTest, ADeadlineIsATime) {
+  const auto in_hours = chosen("--deadline 24h");
   EXPECT_EQ(chosen("--deadline 1d"), in_hours);
   EXPECT_EQ(chosen("--deadline 1440m"), in_hours);
-  for (const char* wrong : {"0", "-3h", "soon", "nan"}) {
+  for (const char* wrong : {"0s", "24", "-3h", "soon", "nan"}) {
     const Outcome outcome = call(fmt::format("choose resnet18 --catalog prices.csv --deadline {}", wrong));
     EXPECT_EQ(outcome.exit_code, kBadInput) << wrong;
-    EXPECT_NE(outcome.errors.find("--deadline: expected hours above 0"), std::string::npos) << outcome.errors;
+    EXPECT_NE(outcome.errors.find("--deadline: "), std::string::npos) << outcome.errors;
   }
 }
 
 TEST_F(ChooseTest, EveryConfigurationHasItsReason) {
-  const auto rows = json_of("choose resnet18 --steps 10000 --catalog prices.csv --batch 32,8192 --machines 1,2 --all");
+  const auto rows =
+      json_of("choose resnet18 --steps 10000 --catalog prices.csv --batch-per-gpu 32,8192 --nodes 1,2 --all");
   EXPECT_EQ(rows.size(), 4U * 2 * 2);
   std::size_t too_large = 0;
   for (const auto& row : rows) {
@@ -97,7 +97,7 @@ TEST_F(ChooseTest, WhatIsNearestWhenNothingWillDo) {
   EXPECT_EQ(late.exit_code, kFailed);
   EXPECT_NE(late.errors.find("nearest:\n  4 × acme eight in north"), std::string::npos) << late.errors;
   EXPECT_NE(late.errors.find("misses the deadline by "), std::string::npos) << late.errors;
-  const Outcome large = call("choose resnet18 --batch 65536 --catalog prices.csv");
+  const Outcome large = call("choose resnet18 --batch-per-gpu 65536 --catalog prices.csv");
   EXPECT_NE(large.errors.find("does not fit: needs "), std::string::npos) << large.errors;
   write("none.csv", "provider,instance_type,accelerator,count,price_usd_h\nacme,x,Abacus,1,1\n");
   EXPECT_NE(call("choose resnet18 --catalog none.csv").errors.find("3 unknown device"), std::string::npos);

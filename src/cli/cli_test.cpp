@@ -81,9 +81,9 @@ TEST(CliTest, MistakesAreNamedWithTheNearestMatch) {
             "orrery predict: --batch: 0 is out of range; expected 1 to 16777216\n`orrery predict --help` shows what it "
             "takes.\n"},
            {"predict", "orrery predict: expected MODEL…\n`orrery predict --help` shows what it takes.\n"},
-           {"predict resnet50 --epochs 3", "orrery predict: --epochs needs --dataset-size\n"},
+           {"predict resnet50 --epochs 3", "orrery predict: --epochs: needs --dataset-size\n"},
            {"predict resnet50 --count 6 --tensor 4",
-            "orrery predict: --count 6 is not a multiple of --tensor 4 × --pipeline 1\n"}}) {
+            "orrery predict: 6 devices are not a multiple of tensor 4 × pipeline 1\n"}}) {
     const Outcome outcome = call(c.line);
     EXPECT_EQ(outcome.exit_code, kBadInput) << c.line;
     EXPECT_EQ(outcome.errors, c.message);
@@ -250,7 +250,7 @@ TEST(CliTest, ARegressionOfATablePredictsRuns) {
   const auto say = [&](const std::string& line) { return run(split(line, ' '), sim.env()); };
   ASSERT_EQ(say("fit t.ini --form regression --out t.model").exit_code, kDone);
   const auto row = nlohmann::json::parse(
-      say("predict lenet --device V100 --count 2 --batch 10 --predictor t.model --json").output)[0];
+      say("predict lenet --device V100 --count 2 --batch-per-gpu 10 --predictor t.model --json").output)[0];
   EXPECT_NEAR(row["iteration_s"].get<double>(), 0.025, 1e-6);
   EXPECT_EQ(row["in_domain"], true);
   EXPECT_NE(
@@ -262,7 +262,7 @@ TEST(CliTest, ARegressionOfATablePredictsRuns) {
 }
 
 TEST(CliTest, PredictSweepsEveryCombination) {
-  const auto rows = json_of("predict resnet18 resnet50 --device V100,A100 --count 1,2 --batch 8,16,32 --json");
+  const auto rows = json_of("predict resnet18 resnet50 --device V100,A100 --count 1,2 --batch-per-gpu 8,16,32 --json");
   ASSERT_EQ(rows.size(), 2 * 2 * 2 * 3U);
   for (const auto& row : rows) {
     EXPECT_GT(row["iteration_s"].get<double>(), 0);
@@ -282,7 +282,7 @@ TEST(CliTest, PredictSaysWhatIsOutsideOfWhatWasLearned) {
   EXPECT_GE(rows[0]["iteration_high_s"].get<double>() / rows[0]["iteration_s"].get<double>(), 2 - 1e-9);
   EXPECT_EQ(rows[1]["in_domain"], true);
   EXPECT_GT(rows[1]["learned_share"].get<double>(), 0.9);
-  for (const auto& configuration : json_of("choose gpt2 --batch 8 --machines 1 --all --json")) {
+  for (const auto& configuration : json_of("choose gpt2 --batch-per-gpu 8 --nodes 1 --all --json")) {
     EXPECT_TRUE(configuration["in_domain"].is_boolean());
     const double reach = configuration["time_high_s"].get<double>() / configuration["time_s"].get<double>();
     EXPECT_TRUE(configuration["in_domain"] == true || reach >= 2 - 1e-9) << reach;
@@ -291,11 +291,11 @@ TEST(CliTest, PredictSaysWhatIsOutsideOfWhatWasLearned) {
 
 // Two machines of eight have eight adapters each: a step of one more machine is no many times longer.
 TEST(CliTest, AStepOnTwoBoardsIsNotManyTimesThatOnOne) {
-  const auto rows = json_of("predict gpt2 --device H100 --count 8,16 --batch 8 --precision bf16 --json");
+  const auto rows = json_of("predict gpt2 --device H100 --count 8,16 --batch-per-gpu 8 --precision bf16 --json");
   EXPECT_LT(rows[1]["iteration_s"].get<double>() / rows[0]["iteration_s"].get<double>(), 2);
   EXPECT_TRUE(rows[0]["network"].is_null());
   EXPECT_EQ(rows[1]["network"], "8 × Ethernet 100G");
-  EXPECT_NE(call("predict gpt2 --device H100 --count 16 --batch 8").output.find("8 × Ethernet 100G, assumed"),
+  EXPECT_NE(call("predict gpt2 --device H100 --count 16 --batch-per-gpu 8").output.find("8 × Ethernet 100G, assumed"),
             std::string::npos);
 }
 
@@ -309,8 +309,8 @@ TEST(CliTest, ModelShowHasTheDefaultsOfTheVariant) {
 }
 
 TEST(CliTest, MemoryShowsTheNumberOfDevices) {
-  EXPECT_NE(call("memory resnet18 --count 1,2 --batch 8").output.find("devices"), std::string::npos);
-  EXPECT_NE(call("memory resnet18 --count 4 --batch 8").output.find("devices"), std::string::npos);
+  EXPECT_NE(call("memory resnet18 --count 1,2 --batch-per-gpu 8").output.find("devices"), std::string::npos);
+  EXPECT_NE(call("memory resnet18 --count 4 --batch-per-gpu 8").output.find("devices"), std::string::npos);
   EXPECT_EQ(call("memory resnet18 --batch 8").output.find("devices"), std::string::npos);
 }
 
@@ -360,37 +360,37 @@ TEST(CliTest, FiveObservedRunsCorrectThePrediction) {
 }
 
 TEST(CliTest, GenerationsBecomeSteps) {
-  const auto rows = json_of("predict resnet18 --epochs 2 --dataset-size 1000 --batch 64 --count 2 --json");
+  const auto rows = json_of("predict resnet18 --epochs 2 --dataset-size 1000 --batch-per-gpu 64 --count 2 --json");
   EXPECT_EQ(rows[0]["steps"], 16);  // ceil(2000 / 128)
   EXPECT_NEAR(rows[0]["total_s"].get<double>(), 16 * rows[0]["iteration_s"].get<double>(), 1e-9);
 }
 
 TEST(CliTest, MemoryFindsTheLargestBatchThatFits) {
   const auto row = json_of("memory resnet50 --device T4 --batch 1 --json")[0];
-  const auto largest = row["largest_batch"].get<std::int64_t>();
+  const auto largest = row["largest_batch_per_gpu"].get<std::int64_t>();
   ASSERT_GT(largest, 1);
   EXPECT_EQ(json_of(fmt::format("memory resnet50 --device T4 --batch {} --json", largest))[0]["fits"], true);
   EXPECT_EQ(json_of(fmt::format("memory resnet50 --device T4 --batch {} --json", largest + 1))[0]["fits"], false);
 }
 
-TEST(CliTest, CompareShowsTheParetoFrontAndTheReasonsForTheRest) {
-  const auto all = json_of("compare resnet50 --batch 64 --all --json");
-  const auto front = json_of("compare resnet50 --batch 64 --json");
+TEST(CliTest, ChooseShowsTheParetoFrontAndTheReasonsForTheRest) {
+  const auto all = json_of("choose resnet50 --batch-per-gpu 64 --nodes 1 --all --json");
+  const auto front = json_of("choose resnet50 --batch-per-gpu 64 --nodes 1 --json");
   ASSERT_GT(front.size(), 0U);
   // Brute force: a choice is on the front if nothing is as fast and cheaper, or faster and as cheap.
   std::size_t expected = 0;
   for (const auto& a : all) {
-    if (a["verdict"].get<std::string>().starts_with("does not fit")) continue;
+    if (a["why"].get<std::string>().starts_with("does not fit")) continue;
     bool beaten = false;
     for (const auto& b : all) {
-      if (b["verdict"].get<std::string>().starts_with("does not fit")) continue;
-      const bool no_worse = b["total_s"] <= a["total_s"] && b["cost_usd"] <= a["cost_usd"];
-      const bool better = b["total_s"] < a["total_s"] || b["cost_usd"] < a["cost_usd"];
+      if (b["why"].get<std::string>().starts_with("does not fit")) continue;
+      const bool no_worse = b["time_s"] <= a["time_s"] && b["cost_usd"] <= a["cost_usd"];
+      const bool better = b["time_s"] < a["time_s"] || b["cost_usd"] < a["cost_usd"];
       beaten = beaten || (no_worse && better);
     }
     EXPECT_EQ(a["pareto"].get<bool>(), !beaten) << a["instance"];
     expected += beaten ? 0 : 1;
-    EXPECT_FALSE(a["verdict"].get<std::string>().empty());
+    EXPECT_FALSE(a["why"].get<std::string>().empty());
   }
   EXPECT_EQ(front.size(), expected);
 }
@@ -483,16 +483,17 @@ TEST(CliTest, PriceListsAreChecked) {
   EXPECT_EQ(call("offers --check").exit_code, kBadInput);
 }
 
-TEST(CliTest, CompareUsesACatalogue) {
-  const auto rows = json_with_prices("compare resnet18 --catalog prices.csv --all --json");
+TEST(CliTest, ChooseUsesACatalogue) {
+  const auto rows = json_with_prices("choose resnet18 --batch-per-gpu 32 --nodes 1 --catalog prices.csv --all --json");
   ASSERT_EQ(rows.size(), 3U);
   for (const auto& row : rows) {
     if (row["region"] != "south") continue;
-    EXPECT_EQ(row["verdict"], "same device and number, no dearer at acme one in north");
+    EXPECT_EQ(row["why"], "same device and number, no dearer at acme one in north");
   }
-  const Outcome text = call_with_prices("compare resnet18 --catalog prices.csv");
+  const Outcome text = call_with_prices("choose resnet18 --batch-per-gpu 32 --nodes 1 --catalog prices.csv");
   EXPECT_NE(text.output.find("left out: 1 unknown device, 1 slice of a device;"), std::string::npos) << text.output;
-  const auto changed = json_with_prices("compare resnet18 --catalog prices.csv --override ours.csv --json");
+  const auto changed =
+      json_with_prices("choose resnet18 --batch-per-gpu 32 --nodes 1 --catalog prices.csv --override ours.csv --json");
   EXPECT_EQ(changed.back()["region"], "south");
 }
 

@@ -74,8 +74,8 @@ TEST_F(JobCommandTest, CheckNamesThePlaceOfAMistake) {
       "memory bad.yaml",
       "orrery memory: bad.yaml:4: resources.any_of[1].device: unknown device \"V10O\"; did you mean \"V100\"?");
   write("bad.yaml", "job: x\nmodel: resnet1B\n");
-  expect_error("compare bad.yaml",
-               "orrery compare: bad.yaml:2: model: unknown model \"resnet1B\"; did you mean \"resnet18\"?");
+  expect_error("choose bad.yaml",
+               "orrery choose: bad.yaml:2: model: unknown model \"resnet1B\"; did you mean \"resnet18\"?");
   write("bad.yaml", "job: x\ncommand: [make]\n");
   expect_error("model show bad.yaml",
                "orrery model show: bad.yaml:1: model: missing; a command alone cannot be predicted");
@@ -99,17 +99,17 @@ TEST_F(JobCommandTest, AJobSaysWhatOptionsWouldSay) {
 TEST_F(JobCommandTest, OptionsWinOverTheJob) {
   const auto row = json_of("predict job.yaml --device A100 --count 2 --precision bf16 --steps 7")[0];
   EXPECT_EQ(row["device"], "A100");
-  EXPECT_EQ(row["batch"], 128);  // the global batch stays
+  EXPECT_EQ(row["batch"], 256);  // the global batch stays
+  EXPECT_EQ(row["batch_per_gpu"], 128);
   EXPECT_EQ(row["precision"], "bf16");
   EXPECT_EQ(row["steps"], 7);
-  EXPECT_EQ(json_of("predict job.yaml --batch 3")[0]["global_batch"], 12);
+  EXPECT_EQ(json_of("predict job.yaml --batch-per-gpu 3")[0]["batch"], 12);
   EXPECT_EQ(json_of("predict job.yaml --epochs 4")[0]["steps"], 16);
-  EXPECT_EQ(json_of("predict job.yaml --tensor 2")[0]["batch"], 128);
+  EXPECT_EQ(json_of("predict job.yaml --tensor 2")[0]["batch_per_gpu"], 128);
   EXPECT_EQ(json_of("predict job.yaml resnet18 --count 1,2").size(), 4U);
   expect_error(
       "predict job.yaml --count 3",
-      "orrery predict: nightly: the global batch 256 does not divide into 3 replicas; --batch says the samples "
-      "of one");
+      "orrery predict: --batch: 256 samples cannot be divided among 3 replicas; --batch-per-gpu gives those of one");
   expect_error("predict job.yaml --tensor 8",
                "orrery predict: nightly: --count 4 is not a multiple of tensor 8 × pipeline 1");
 }
@@ -121,13 +121,14 @@ TEST_F(JobCommandTest, AlternativesAreRowsAndEqualOnesAreShownOnce) {
   EXPECT_EQ(json_of("predict any.yaml --device T4 --count 2").size(), 1U);
 }
 
-TEST_F(JobCommandTest, CompareKeepsTheGlobalBatchAndTheDeadline) {
-  const auto rows = json_of("compare job.yaml --all");
+TEST_F(JobCommandTest, ChooseKeepsTheGlobalBatchAndTheDeadline) {
+  const auto rows = json_of("choose job.yaml --all");
   ASSERT_FALSE(rows.empty());
-  EXPECT_EQ(json_of("compare job.yaml --all --deadline 1000 --batch 64").size() >= rows.size(), true);
+  EXPECT_EQ(json_of("choose job.yaml --all --deadline 1000h --batch-per-gpu 64").size() >= rows.size(), true);
   write("slow.yaml", "job: x\nmodel: resnet18\ntrain: {batch: 64, steps: 100000000}\ndeadline: 1m\n");
-  EXPECT_TRUE(json_of("compare slow.yaml").empty());
-  EXPECT_FALSE(json_of("compare slow.yaml --deadline 1000000").empty());
+  const Outcome late = call("choose slow.yaml");
+  EXPECT_NE(late.errors.find("misses the deadline"), std::string::npos) << late.errors;
+  EXPECT_FALSE(json_of("choose slow.yaml --deadline 1000000h").empty());
 }
 
 TEST_F(JobCommandTest, AModelFileIsLookedForBesideTheJob) {

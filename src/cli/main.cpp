@@ -148,7 +148,7 @@ const Program& orrery_program() {
       "orrery",
       "a working model of a deep-learning training cluster",
       all_commands,
-      {"orrery predict resnet50 --device V100 --batch 64", "orrery compare gpt2 --steps 100000"}};
+      {"orrery predict resnet50 --device V100 --batch 64", "orrery choose gpt2 --steps 100000"}};
   return kOrrery;
 }
 

@@ -8,22 +8,24 @@ namespace {
 using WhatifTest = CommandTest;
 
 TEST_F(WhatifTest, EveryRowIsWhatPredictSays) {
-  const std::string run = "resnet50 --per-machine 2 --steps 100 ";
-  const auto rows = json_of("whatif " + run +
-                            "--device V100 --count 4 --batch 32 --to-device A100 --to-count 2,8 --to-per-machine 4 "
-                            "--to-network 10G --to-batch 64 --to-precision fp16");
-  const std::string same[] = {"--device V100 --count 4 --batch 32",
-                              "--device A100 --count 4 --batch 32",
-                              "--device V100 --count 2 --batch 32",
-                              "--device V100 --count 8 --batch 32",
-                              "--device V100 --count 4 --batch 32 --per-machine 4",
-                              "--device V100 --count 4 --batch 32 --network 10G",
-                              "--device V100 --count 4 --batch 64",
-                              "--device V100 --count 4 --batch 32 --precision fp16"};
+  const std::string run = "resnet50 --gpus-per-node 2 --steps 100 ";
+  const auto rows =
+      json_of("whatif " + run +
+              "--device V100 --count 4 --batch-per-gpu 32 --to-device A100 --to-count 2,8 --to-gpus-per-node 4 "
+              "--to-network 10G --to-batch-per-gpu 64 --to-precision fp16");
+  const std::string same[] = {"--device V100 --count 4 --batch-per-gpu 32",
+                              "--device A100 --count 4 --batch-per-gpu 32",
+                              "--device V100 --count 2 --batch-per-gpu 32",
+                              "--device V100 --count 8 --batch-per-gpu 32",
+                              "--device V100 --count 4 --batch-per-gpu 32 --gpus-per-node 4",
+                              "--device V100 --count 4 --batch-per-gpu 32 --network 10G",
+                              "--device V100 --count 4 --batch-per-gpu 64",
+                              "--device V100 --count 4 --batch-per-gpu 32 --precision fp16"};
   ASSERT_EQ(rows.size(), std::size(same));
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    // The last --per-machine counts.
-    const std::string line = same[i].find("--per-machine") == std::string::npos ? run + same[i] : "resnet50 " + same[i];
+    // The last --gpus-per-node counts.
+    const std::string line =
+        same[i].find("--gpus-per-node") == std::string::npos ? run + same[i] : "resnet50 " + same[i];
     const auto predicted = json_of("predict " + line)[0];
     for (const char* key : {"device", "devices", "batch", "iteration_s", "iteration_low_s", "iteration_high_s",
                             "samples_per_s", "memory_bytes", "bound"}) {
@@ -36,7 +38,8 @@ TEST_F(WhatifTest, EveryRowIsWhatPredictSays) {
 }
 
 TEST_F(WhatifTest, EveryRowTrainsTheSameSamples) {
-  const auto rows = json_of("whatif resnet18 --device V100 --batch 32 --steps 1000 --to-count 4 --to-batch 64,48");
+  const auto rows =
+      json_of("whatif resnet18 --device V100 --batch-per-gpu 32 --steps 1000 --to-count 4 --to-batch-per-gpu 64,48");
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(rows[0]["steps"], 1000);
   EXPECT_EQ(rows[1]["steps"], 250) << "four replicas of 32";
@@ -52,7 +55,8 @@ TEST_F(WhatifTest, EveryRowTrainsTheSameSamples) {
 }
 
 TEST_F(WhatifTest, ALargerBatchIsWorthLessByTheNoiseOfGradients) {
-  const auto rows = json_of("whatif resnet18 --device V100 --batch 32 --to-count 4 --to-batch 64 --noise-scale 96");
+  const auto rows =
+      json_of("whatif resnet18 --device V100 --batch-per-gpu 32 --to-count 4 --to-batch-per-gpu 64 --noise-scale 96");
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0]["efficiency"].get<double>(), 1);
   EXPECT_NEAR(rows[1]["efficiency"].get<double>(), (96.0 + 32) / (96 + 128), 1e-9);
@@ -77,7 +81,7 @@ TEST_F(WhatifTest, AJobKeepsItsGlobalBatch) {
 }
 
 TEST_F(WhatifTest, WhatDoesNotFitIsSaid) {
-  const auto rows = json_of("whatif resnet50 --device V100 --batch 16 --to-batch 4096");
+  const auto rows = json_of("whatif resnet50 --device V100 --batch-per-gpu 16 --to-batch-per-gpu 4096");
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_TRUE(rows[0]["note"].is_null());
   EXPECT_TRUE(rows[1]["note"].get<std::string>().starts_with("does not fit: needs ")) << rows[1]["note"];
