@@ -76,7 +76,7 @@ TEST_F(ChooseTest, EveryConfigurationHasItsReason) {
   for (const auto& row : rows) {
     EXPECT_FALSE(row["why"].get<std::string>().empty());
     too_large += row["why"].get<std::string>().starts_with("does not fit: needs ");
-    if (row["region"] == "south" && row["batch"] == 32) {
+    if (row["region"] == "south" && row["batch_per_gpu"] == 32) {
       EXPECT_EQ(row["why"].get<std::string>().find("same device and number, no dearer at "), 0U) << row["why"];
     }
   }
@@ -84,7 +84,7 @@ TEST_F(ChooseTest, EveryConfigurationHasItsReason) {
 }
 
 TEST_F(ChooseTest, SpotMachinesAreInterrupted) {
-  const auto spot = chosen("--spot --interruptions 0.5 --batch 32");
+  const auto spot = chosen("--spot --interruptions 0.5 --batch-per-gpu 32");
   EXPECT_EQ(spot["rented"], "spot");
   EXPECT_GT(spot["interruptions"].get<double>(), 0);
   EXPECT_GT(spot["lost_s"].get<double>(), 0);

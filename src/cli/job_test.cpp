@@ -91,7 +91,7 @@ TEST_F(JobCommandTest, AJobSaysWhatOptionsWouldSay) {
       "predict resnet18 --batch 64 --optimizer adam --precision fp16 --epochs 2 --dataset-size 1000 --device V100 "
       "--count 4");
   EXPECT_EQ(by_job, by_options);
-  EXPECT_EQ(json_of("memory job.yaml")[0]["batch"], 64);
+  EXPECT_EQ(json_of("memory job.yaml")[0]["batch_per_gpu"], 64);
   EXPECT_EQ(json_of("model show job.yaml")["model"], "resnet18");
   EXPECT_EQ(call("model export job.yaml").output, call("model export resnet18").output);
 }

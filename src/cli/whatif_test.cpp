@@ -72,10 +72,10 @@ TEST_F(WhatifTest, AJobKeepsItsGlobalBatch) {
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(rows[0]["device"], "V100");
   EXPECT_EQ(rows[0]["devices"], 2);
-  EXPECT_EQ(rows[0]["batch"], 32);
+  EXPECT_EQ(rows[0]["batch_per_gpu"], 32);
   EXPECT_EQ(rows[1]["device"], "T4");
   EXPECT_EQ(rows[1]["devices"], 2);
-  EXPECT_EQ(rows[2]["batch"], 16) << "shared by four";
+  EXPECT_EQ(rows[2]["batch_per_gpu"], 16) << "shared by four";
   EXPECT_TRUE(rows[3]["iteration_s"].is_null()) << "64 cannot be shared by three";
   EXPECT_TRUE(rows[3]["note"].get<std::string>().starts_with("cannot run: ")) << rows[3]["note"];
 }
