@@ -50,7 +50,7 @@ double recurrent_macs(const TrainingGraph& graph, const Operator& op) {
 // Elements of parameters and of tied weights: what the operator reads, owned or not.
 double parameters_read(const TrainingGraph& graph, const Operator& op) {
   double total = static_cast<double>(parameter_elements(op));
-  if (op.tied_to >= 0) total += static_cast<double>(graph.node(op.tied_to).parameters[0].shape.elements());
+  if (op.tied_to.valid()) total += static_cast<double>(graph[op.tied_to].parameters[0].shape.elements());
   // A lookup touches the rows it needs, not the table.
   const bool is_lookup = op.kind == OperatorKind::kEmbedding || op.kind == OperatorKind::kEmbeddingBag;
   return is_lookup ? 0 : total;
@@ -81,12 +81,12 @@ double work_elements(const TrainingGraph& graph, const Operator& op) {
 // Adds a tensor that is read or written: to `activations` if it grows with the batch, else to the parameters.
 void count(OperatorCost& cost, Bytes OperatorCost::*activations, const TrainingGraph& graph, Value value,
            const CostOptions& options) {
-  Bytes& sum = graph.is_per_sample(value.node) ? cost.*activations : cost.parameters;
+  Bytes& sum = graph.is_per_sample(value.op) ? cost.*activations : cost.parameters;
   sum += tensor_bytes(graph.type(value), options.activation_bytes);
 }
 
-OperatorCost forward_cost(const TrainingGraph& graph, std::int32_t node, const CostOptions& options) {
-  const Operator& op = graph.node(node);
+OperatorCost forward_cost(const TrainingGraph& graph, OperatorIndex at, const CostOptions& options) {
+  const Operator& op = graph[at];
   const OperatorTraits& t = traits(op.kind);
   OperatorCost cost;
   if (t.op_class == OperatorClass::kView || op.kind == OperatorKind::kInput || op.kind == OperatorKind::kParameter) {
@@ -102,11 +102,11 @@ OperatorCost forward_cost(const TrainingGraph& graph, std::int32_t node, const C
   const bool picks = op.kind == OperatorKind::kIndex;  // reads only what it writes
   for (int pass = 0; pass < t.reads; ++pass) {
     for (const Value& input : op.inputs) {
-      count(cost, &OperatorCost::read, graph, picks ? Value{node, 0} : input, options);
+      count(cost, &OperatorCost::read, graph, picks ? Value{at, 0} : input, options);
     }
   }
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(op.outputs.size()); ++i) {
-    count(cost, &OperatorCost::written, graph, {node, i}, options);
+    count(cost, &OperatorCost::written, graph, {at, i}, options);
   }
   if (op.kind == OperatorKind::kEmbedding || op.kind == OperatorKind::kEmbeddingBag) cost.read += cost.written;
   cost.sequential = sequential_steps(graph, op);
@@ -114,29 +114,29 @@ OperatorCost forward_cost(const TrainingGraph& graph, std::int32_t node, const C
   return cost;
 }
 
-// Gradients from several users of a node's output are added, each but the first by a kernel of its own.
-void add_up_gradients(const TrainingGraph& graph, std::int32_t node, const CostOptions& options, OperatorCost& cost) {
-  for (int extra = 1; extra < graph.gradient_uses(node); ++extra) {
-    count(cost, &OperatorCost::read, graph, {node, 0}, options);
-    count(cost, &OperatorCost::read, graph, {node, 0}, options);
-    count(cost, &OperatorCost::written, graph, {node, 0}, options);
+// Gradients from several users of an operator's output are added, each but the first by a kernel of its own.
+void add_up_gradients(const TrainingGraph& graph, OperatorIndex at, const CostOptions& options, OperatorCost& cost) {
+  for (int extra = 1; extra < graph.gradient_uses(at); ++extra) {
+    count(cost, &OperatorCost::read, graph, {at, 0}, options);
+    count(cost, &OperatorCost::read, graph, {at, 0}, options);
+    count(cost, &OperatorCost::written, graph, {at, 0}, options);
     cost.kernels += 1;
   }
 }
 
-OperatorCost backward_cost(const TrainingGraph& graph, std::int32_t node, const CostOptions& options) {
-  const Operator& op = graph.node(node);
+OperatorCost backward_cost(const TrainingGraph& graph, OperatorIndex at, const CostOptions& options) {
+  const Operator& op = graph[at];
   const OperatorTraits& t = traits(op.kind);
   OperatorCost cost;
-  add_up_gradients(graph, node, options, cost);
+  add_up_gradients(graph, at, options, cost);
   if (t.backward_kernels == 0) return cost;
   double inputs_with_gradient = 0;
   for (const Value& input : op.inputs) {
-    if (!graph.needs_gradient(input.node)) continue;
+    if (!graph.needs_gradient(input.op)) continue;
     inputs_with_gradient += 1;
     count(cost, &OperatorCost::written, graph, input, options);
   }
-  const bool has_weight = graph.trains_weight(node);
+  const bool has_weight = graph.trains_weight(at);
   const double macs = forward_macs(graph, op);
   if (macs > 0) {
     // One product per gradient: with a weight that is trained, those of input and weight; without, of each operand.
@@ -148,14 +148,14 @@ OperatorCost backward_cost(const TrainingGraph& graph, std::int32_t node, const 
   }
   cost.vector_flops = Flops(t.backward_flops * work_elements(graph, op));
   // A product needs the output's gradient for each of its two gradients.
-  const bool is_one_product = (!op.parameters.empty() || op.tied_to >= 0) && !has_weight;
+  const bool is_one_product = (!op.parameters.empty() || op.tied_to.valid()) && !has_weight;
   const int passes = macs > 0 && inputs_with_gradient > 0 && !is_one_product ? 2 : t.reads;
   for (int pass = 0; pass < passes; ++pass) {
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(op.outputs.size()); ++i) {
-      count(cost, &OperatorCost::read, graph, {node, i}, options);
+      count(cost, &OperatorCost::read, graph, {at, i}, options);
     }
   }
-  if (t.saves_output) count(cost, &OperatorCost::read, graph, {node, 0}, options);
+  if (t.saves_output) count(cost, &OperatorCost::read, graph, {at, 0}, options);
   for (int pass = 0; t.saves_inputs && pass < t.reads; ++pass) {
     for (const Value& input : op.inputs) count(cost, &OperatorCost::read, graph, input, options);
   }
@@ -251,11 +251,11 @@ Bytes saved_extra(const TrainingGraph& graph, const Operator& op, const CostOpti
 OperatorCost operator_cost(const TrainingGraph& graph, PhaseStep step, const CostOptions& options) {
   switch (step.phase) {
     case Phase::kForward:
-      return forward_cost(graph, step.node, options);
+      return forward_cost(graph, step.op, options);
     case Phase::kBackward:
-      return backward_cost(graph, step.node, options);
+      return backward_cost(graph, step.op, options);
     case Phase::kUpdate:
-      return update_cost(graph.node(step.node), options);
+      return update_cost(graph[step.op], options);
   }
   return {};
 }

@@ -7,6 +7,7 @@
 namespace orrery::predict {
 
 using workload::Operator;
+using workload::OperatorIndex;
 using workload::OperatorKind;
 using workload::TrainingGraph;
 using workload::TrainingRun;
@@ -35,11 +36,10 @@ struct StageParameters {
 
 StageParameters parameters_of(const TrainingGraph& graph, const TensorSplit& split, const Stage& stage) {
   StageParameters sum;
-  for (std::int32_t i = stage.first; i < stage.last; ++i) {
-    const double owned = static_cast<double>(workload::parameter_elements(graph.node(i))) *
-                         split.parameters[static_cast<std::size_t>(i)];
+  for (const OperatorIndex at : stage.operators()) {
+    const double owned = static_cast<double>(workload::parameter_elements(graph[at])) * split.parameters[at];
     sum.elements += owned;
-    if (!graph.node(i).frozen) sum.trained += owned;
+    if (!graph[at].frozen) sum.trained += owned;
     sum.largest = std::max(sum.largest, owned);
   }
   return sum;
@@ -73,14 +73,14 @@ MemoryBreakdown stage_memory(const TrainingRun& run, const TrainingGraph& graph,
   memory.temporaries = (activations.peak - activations.saved) * kAllocatorSlack;
 
   bool uses_convolution = false;
-  for (std::int32_t i = stage.first; i < stage.last; ++i) {
-    const Operator& op = graph.node(i);
+  for (const OperatorIndex at : stage.operators()) {
+    const Operator& op = graph[at];
     uses_convolution =
         uses_convolution || op.kind == OperatorKind::kConv2d || op.kind == OperatorKind::kConvTranspose2d;
     if (!has_window(op) || on_host) continue;
     const Bytes moved = workload::tensor_bytes(graph.type(op.inputs[0]), options.activation_bytes) +
                         workload::tensor_bytes(op.outputs[0], options.activation_bytes);
-    memory.workspace = std::max(memory.workspace, moved * (kWorkspaceFactor * split.work[static_cast<std::size_t>(i)]));
+    memory.workspace = std::max(memory.workspace, moved * (kWorkspaceFactor * split.work[at]));
   }
   // Replicas copy gradients into buckets of their own; a sharded exchange sends them from where they are.
   const bool buckets = parallel.data > 1 && parallel.zero_stage < 2;

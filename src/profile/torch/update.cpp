@@ -13,16 +13,16 @@ constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8, kDecay = 0.01;
 
 }  // namespace
 
-Updater::Updater(Optimizer optimizer, double learning_rate, std::size_t nodes)
-    : optimizer_(optimizer), learning_rate_(learning_rate), states_(nodes) {}
+Updater::Updater(Optimizer optimizer, double learning_rate, std::size_t operators)
+    : optimizer_(optimizer), learning_rate_(learning_rate), states_(operators) {}
 
-void Updater::update(std::size_t node, std::vector<at::Tensor>& parameters) {
+void Updater::update(workload::OperatorIndex at, std::vector<at::Tensor>& parameters) {
   const at::NoGradGuard no_grad;
-  states_[node].resize(parameters.size());
+  states_[at].resize(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const at::Tensor gradient = parameters[i].grad();
     if (!gradient.defined()) continue;
-    update(parameters[i], gradient, states_[node][i]);
+    update(parameters[i], gradient, states_[at][i]);
     parameters[i].mutable_grad().reset();
   }
 }

@@ -51,8 +51,8 @@ TEST(Onnx, ReadsASmallConvolutionalModel) {
   EXPECT_EQ(graph->parameter_count(), 112 + 8 + 50);
   // 8·8 places · 4·27 products, then 4·10.
   EXPECT_EQ(graph->macs(), 64 * 108 + 40);
-  EXPECT_EQ(graph->node(1).name, "conv");
-  EXPECT_TRUE(graph->node(3).in_place);
+  EXPECT_EQ(graph->operators()[OperatorIndex(1)].name, "conv");
+  EXPECT_TRUE(graph->operators()[OperatorIndex(3)].in_place);
 }
 
 TEST(Onnx, AnyBatchCanBeSetWhateverTheFileHas) {
@@ -101,7 +101,7 @@ TEST(Onnx, ComputesShapesFromShapes) {
   const auto graph = parse_onnx(file.bytes(), "m.onnx");
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_EQ(kinds(*graph), "input reshape cross_entropy");
-  EXPECT_EQ(graph->with_batch(6)->node(1).outputs[0].shape, (Shape{6, 12}));
+  EXPECT_EQ(graph->with_batch(6)->operators()[OperatorIndex(1)].outputs[0].shape, (Shape{6, 12}));
 }
 
 TEST(Onnx, RecognisesLayerNormAndGeluWrittenOut) {
@@ -137,7 +137,7 @@ TEST(Onnx, AProductTakesItsBiasAlong) {
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_EQ(kinds(*graph), "input linear cross_entropy");
   EXPECT_EQ(graph->parameter_count(), 36);
-  EXPECT_EQ(graph->node(1).name, "fc");
+  EXPECT_EQ(graph->operators()[OperatorIndex(1)].name, "fc");
 }
 
 TEST(Onnx, AWeightUsedTwiceIsCountedOnce) {
@@ -158,7 +158,7 @@ TEST(Onnx, PadsUnevenlyWithAPad) {
   const auto graph = parse_onnx(file.bytes(), "m.onnx");
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_EQ(kinds(*graph), "input pad conv2d cross_entropy");
-  EXPECT_EQ(graph->node(2).outputs[0].shape, (Shape{1, 4, 9, 9}));
+  EXPECT_EQ(graph->operators()[OperatorIndex(2)].outputs[0].shape, (Shape{1, 4, 9, 9}));
 }
 
 TEST(Onnx, ReadsRecurrentLayers) {
@@ -182,7 +182,7 @@ TEST(Onnx, AnOperatorWithoutARuleTakesItsShapeFromTheFile) {
   const auto graph = parse_onnx(file.bytes(), "m.onnx");
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_EQ(kinds(*graph), "input other relu cross_entropy");
-  EXPECT_EQ(graph->with_batch(9)->node(1).outputs[0].shape, (Shape{9, 4}));
+  EXPECT_EQ(graph->with_batch(9)->operators()[OperatorIndex(1)].outputs[0].shape, (Shape{9, 4}));
 }
 
 TEST(Onnx, SortsNodes) {
