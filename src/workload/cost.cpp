@@ -1,34 +1,10 @@
 #include "workload/cost.h"
 
-#include <array>
-#include <fmt/format.h>
-
-#include "base/text.h"
 #include "workload/traits.h"
 
 namespace orrery::workload {
 
 namespace {
-
-struct OptimizerRow {
-  Optimizer optimizer;
-  std::string_view name;
-  int states;
-  double flops_per_parameter;
-  double tensors_moved;  // reads and writes of parameter-sized tensors
-  double kernels;        // per parameter tensor
-};
-
-constexpr std::array kOptimizers = {
-    OptimizerRow{Optimizer::kSgd, "sgd", 0, 2, 3, 1},
-    OptimizerRow{Optimizer::kMomentum, "momentum", 1, 4, 5, 2},
-    OptimizerRow{Optimizer::kAdam, "adam", 2, 12, 7, 4},
-    OptimizerRow{Optimizer::kAdamW, "adamw", 2, 14, 7, 4},
-};
-
-const OptimizerRow& row(Optimizer optimizer) {
-  return kOptimizers[static_cast<std::size_t>(optimizer)];
-}
 
 bool is_recurrent(OperatorKind kind) {
   return kind == OperatorKind::kRnn || kind == OperatorKind::kLstm || kind == OperatorKind::kGru;
@@ -172,34 +148,16 @@ OperatorCost backward_cost(const TrainingGraph& graph, OperatorIndex at, const C
 }
 
 OperatorCost update_cost(const Operator& op, const CostOptions& options) {
-  const OptimizerRow& optimizer = row(options.optimizer);
+  const OptimizerTraits& optimizer = traits(options.optimizer);
   const auto count = static_cast<double>(parameter_elements(op));
   OperatorCost cost;
   cost.vector_flops = Flops(optimizer.flops_per_parameter * count);
-  // Master weights and states are kept in full precision.
-  cost.parameters = Bytes(optimizer.tensors_moved * count * 4);
+  cost.parameters = Bytes(optimizer.bytes_moved() * count);
   cost.kernels = optimizer.kernels * static_cast<double>(op.parameters.size());
   return cost;
 }
 
 }  // namespace
-
-std::string_view to_string(Optimizer optimizer) {
-  return row(optimizer).name;
-}
-
-Result<Optimizer> parse_optimizer(std::string_view name) {
-  std::vector<std::string> names;
-  for (const OptimizerRow& candidate : kOptimizers) {
-    if (candidate.name == name) return candidate.optimizer;
-    names.emplace_back(candidate.name);
-  }
-  return Error::invalid(fmt::format("unknown optimizer \"{}\"{}", name, did_you_mean(name, names)));
-}
-
-int state_tensors(Optimizer optimizer) {
-  return row(optimizer).states;
-}
 
 Bytes tensor_bytes(const TensorType& type, double float_bytes) {
   const double each = is_floating(type.dtype) ? float_bytes : static_cast<double>(size_in_bytes(type.dtype));

@@ -11,14 +11,9 @@
 
 #include "base/units.h"
 #include "workload/graph.h"
+#include "workload/optimizer.h"
 
 namespace orrery::workload {
-
-enum class Optimizer { kSgd, kMomentum, kAdam, kAdamW };
-std::string_view to_string(Optimizer optimizer);
-Result<Optimizer> parse_optimizer(std::string_view name);
-// Extra tensors the optimizer keeps per parameter.
-int state_tensors(Optimizer optimizer);
 
 struct CostOptions {
   Optimizer optimizer = Optimizer::kMomentum;

@@ -192,9 +192,8 @@ class DeviceTimeline {
   }
 
   void gradient_ready(OperatorIndex at) {
-    constexpr double kGradientBytes = 4;
-    bucket_ +=
-        Bytes(static_cast<double>(workload::trained_elements(graph_[at])) * split_.parameters[at] * kGradientBytes);
+    bucket_ += Bytes(static_cast<double>(workload::trained_elements(graph_[at])) * split_.parameters[at] *
+                     workload::kMasterBytes);
     if (bucket_ >= kBucket) flush_bucket();
   }
 

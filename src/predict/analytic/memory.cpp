@@ -6,6 +6,7 @@
 
 namespace orrery::predict {
 
+using workload::kMasterBytes;
 using workload::Operator;
 using workload::OperatorIndex;
 using workload::OperatorKind;
@@ -53,16 +54,16 @@ MemoryBreakdown stage_memory(const TrainingRun& run, const TrainingGraph& graph,
   const workload::Parallelism& parallel = run.parallelism;
   const StageParameters parameters = parameters_of(graph, split, stage);
   const double replicas = parallel.data;
-  constexpr double kMasterBytes = 4;  // weights, gradients and states stay in full precision
   MemoryBreakdown memory;
 
-  const double all_parameters = parameters.elements * kMasterBytes, trained = parameters.trained * kMasterBytes;
+  const double all_parameters = parameters.elements * kMasterBytes;
+  const Bytes gradients(parameters.trained * kMasterBytes);
   // Stage 3 keeps 1/n of the parameters and gathers two operators' worth at a time.
   const double gathered = std::min(all_parameters, all_parameters / replicas + 2 * parameters.largest * kMasterBytes);
   memory.parameters = Bytes(parallel.zero_stage >= 3 ? gathered : all_parameters);
-  memory.gradients = Bytes(trained / (parallel.zero_stage >= 2 ? replicas : 1));
-  memory.optimizer_state =
-      Bytes(trained * workload::state_tensors(run.optimizer) / (parallel.zero_stage >= 1 ? replicas : 1));
+  memory.gradients = gradients / (parallel.zero_stage >= 2 ? replicas : 1);
+  memory.optimizer_state = Bytes(parameters.trained * workload::traits(run.optimizer).state_bytes() /
+                                 (parallel.zero_stage >= 1 ? replicas : 1));
   // Reduced-precision training keeps a half-size copy of the weights for its products.
   if (options.parameter_bytes < kMasterBytes) {
     memory.parameters += memory.parameters * (options.parameter_bytes / kMasterBytes);
@@ -84,7 +85,7 @@ MemoryBreakdown stage_memory(const TrainingRun& run, const TrainingGraph& graph,
   }
   // Replicas copy gradients into buckets of their own; a sharded exchange sends them from where they are.
   const bool buckets = parallel.data > 1 && parallel.zero_stage < 2;
-  if (buckets) memory.communication = Bytes(trained);
+  if (buckets) memory.communication = gradients;
   memory.framework = on_host ? kHostFramework : kDeviceContext;
   if (uses_convolution && !on_host) memory.framework += kConvolutionLibrary;
   return memory;

@@ -28,21 +28,29 @@ void Updater::update(workload::OperatorIndex at, std::vector<at::Tensor>& parame
 }
 
 void Updater::update(at::Tensor& weight, const at::Tensor& gradient, State& state) const {
-  if (optimizer_ == Optimizer::kSgd) {
-    weight.add_(gradient, -learning_rate_);
-    return;
+  switch (optimizer_) {
+    case Optimizer::kSgd:
+      weight.add_(gradient, -learning_rate_);
+      return;
+    case Optimizer::kMomentum:
+      if (state.first.defined()) {
+        state.first.mul_(kMomentum).add_(gradient);
+      } else {
+        state.first = gradient.clone();
+      }
+      weight.add_(state.first, -learning_rate_);
+      return;
+    case Optimizer::kAdamW:
+      weight.mul_(1 - kDecay * learning_rate_);
+      [[fallthrough]];
+    case Optimizer::kAdam:
+      adam(weight, gradient, state);
+      return;
   }
-  if (optimizer_ == Optimizer::kMomentum) {
-    if (state.first.defined()) {
-      state.first.mul_(kMomentum).add_(gradient);
-    } else {
-      state.first = gradient.clone();
-    }
-    weight.add_(state.first, -learning_rate_);
-    return;
-  }
+}
+
+void Updater::adam(at::Tensor& weight, const at::Tensor& gradient, State& state) const {
   if (!state.first.defined()) state = {at::zeros_like(weight), at::zeros_like(weight)};
-  if (optimizer_ == Optimizer::kAdamW) weight.mul_(1 - kDecay * learning_rate_);
   state.first.mul_(kBeta1).add_(gradient, 1 - kBeta1);
   state.second.mul_(kBeta2).addcmul_(gradient, gradient, 1 - kBeta2);
   const double first_bias = 1 - std::pow(kBeta1, step_), second_bias = 1 - std::pow(kBeta2, step_);

@@ -9,7 +9,8 @@
 #include <ATen/ATen.h>
 #include <vector>
 
-#include "workload/cost.h"
+#include "workload/graph.h"
+#include "workload/optimizer.h"
 
 namespace orrery::profile {
 
@@ -28,6 +29,7 @@ class Updater {
   };
 
   void update(at::Tensor& weight, const at::Tensor& gradient, State& state) const;
+  void adam(at::Tensor& weight, const at::Tensor& gradient, State& state) const;
 
   workload::Optimizer optimizer_;
   double learning_rate_;
