@@ -56,7 +56,7 @@ Status dump(const std::string& model, std::int64_t batch, const std::string& pat
   ORRERY_TRY_VOID(append_parameters(out, run.graph, *executor));
   ORRERY_TRY(const auto calls, executor->list_calls());
   for (const profile::LibraryCall& call : calls) {
-    if (call.phase == workload::Phase::kForward && call.depth == 0 && call.node >= 0)
+    if (call.phase == workload::Phase::kForward && call.depth == 0 && call.op.valid())
       out += fmt::format("call {}\n", call.name);
   }
   return env.files.write_atomically(path, out);

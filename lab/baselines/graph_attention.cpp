@@ -30,27 +30,30 @@ struct GraphRows {
 
 GraphRows rows_of(const workload::TrainingRun& run) {
   GraphRows rows;
-  const auto operators = run.graph.operators();
+  const workload::Operators& operators = run.graph.operators();
   rows.nodes.resize(operators.size() * kNodeInputs);
-  const auto node_at = [&](std::size_t node) { return std::span(rows.nodes).subspan(node * kNodeInputs, kNodeInputs); };
+  const auto node_of = [&](workload::OperatorIndex op) {
+    return std::span(rows.nodes).subspan(op.place() * kNodeInputs, kNodeInputs);
+  };
   for (const workload::PhaseStep& step : run.graph.execution_order()) {
     const workload::OperatorCost cost = workload::operator_cost(run.graph, step, run.cost_options());
-    const auto node = node_at(static_cast<std::size_t>(step.node));
+    const auto node = node_of(step.op);
     const std::size_t at = kKinds + kCosts * static_cast<std::size_t>(step.phase);
     node[at] = logarithm(cost.flops().value());
     node[at + 1] = logarithm(cost.bytes().value());
     node[at + 2] = logarithm(cost.parameters.value());
     node[at + 3] = static_cast<float>(cost.kernels);
   }
-  for (std::size_t i = 0; i < operators.size(); ++i) {
-    const auto node = node_at(i);
-    node[static_cast<std::size_t>(operators[i].kind)] = 1;
+  for (const workload::OperatorIndex at : operators.indices()) {
+    const workload::Operator& op = operators[at];
+    const auto node = node_of(at);
+    node[static_cast<std::size_t>(op.kind)] = 1;
     node[kNodeInputs - 3] = logarithm(static_cast<double>(run.graph.batch()));
     node[kNodeInputs - 2] = static_cast<float>(run.optimizer);
-    node[kNodeInputs - 1] = logarithm(static_cast<double>(workload::parameter_elements(operators[i])));
-    for (const workload::Value& input : operators[i].inputs) {
-      rows.sources.push_back(input.node);
-      rows.sinks.push_back(static_cast<std::int64_t>(i));
+    node[kNodeInputs - 1] = logarithm(static_cast<double>(workload::parameter_elements(op)));
+    for (const workload::Value& input : op.inputs) {
+      rows.sources.push_back(input.op.value());
+      rows.sinks.push_back(at.value());
       rows.edges.push_back(logarithm(workload::tensor_bytes(run.graph.type(input), 4).value()));
     }
   }

@@ -34,7 +34,7 @@ void add_steps(const workload::TrainingRun& run, std::span<const double> seconds
     const std::size_t one_hot = row.size();
     row.resize(one_hot + kPhases + kKinds);
     row[one_hot + static_cast<std::size_t>(steps.steps()[step].phase)] = 1;
-    row[one_hot + kPhases + static_cast<std::size_t>(run.graph.node(steps.steps()[step].node).kind)] = 1;
+    row[one_hot + kPhases + static_cast<std::size_t>(run.graph[steps.steps()[step].op].kind)] = 1;
     features.add(row);
     if (!seconds.empty()) times.push_back(seconds[step] * kMillisecond);
   }

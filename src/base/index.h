@@ -38,13 +38,14 @@ class Index {
     return *this;
   }
   friend constexpr auto operator<=>(Index, Index) = default;
+  friend constexpr std::int32_t operator-(Index a, Index b) { return a.value_ - b.value_; }
 
  private:
   std::int32_t value_ = -1;
 };
 
-// The indices first, first + 1, …, last - 1, for range-based loops.
-template <class AnIndex>
+// The indices first, first + 1, …, last - 1, for range-based loops; reversed() gives them from last - 1 to first.
+template <class AnIndex, bool kForward = true>
 class IndexRange {
  public:
   class Iterator {
@@ -52,7 +53,7 @@ class IndexRange {
     constexpr explicit Iterator(AnIndex at) : at_(at) {}
     constexpr AnIndex operator*() const { return at_; }
     constexpr Iterator& operator++() {
-      ++at_;
+      kForward ? ++at_ : --at_;
       return *this;
     }
     friend constexpr bool operator==(Iterator, Iterator) = default;
@@ -63,12 +64,16 @@ class IndexRange {
 
   template <std::integral Number>
   constexpr explicit IndexRange(Number count) : IndexRange(AnIndex(0), AnIndex(count)) {}
-  constexpr IndexRange(AnIndex first, AnIndex last) : first_(first), last_(last) {}
+  constexpr IndexRange(AnIndex first, AnIndex end) : first_(first), end_(end) {}
   constexpr Iterator begin() const { return Iterator(first_); }
-  constexpr Iterator end() const { return Iterator(last_); }
+  constexpr Iterator end() const { return Iterator(end_); }
+  constexpr IndexRange<AnIndex, false> reversed() const requires kForward {
+    AnIndex first = end_, end = first_;
+    return {--first, --end};
+  }
 
  private:
-  AnIndex first_, last_;
+  AnIndex first_, end_;
 };
 
 // A std::vector whose operator[] takes one kind of index.

@@ -35,6 +35,14 @@ TEST(Index, RangesCountUp) {
   for (const RowIndex row : IndexRange<RowIndex>(0)) FAIL() << row.value();
 }
 
+TEST(Index, RangesCountDownWhenReversed) {
+  std::vector<RowIndex> seen;
+  for (const RowIndex row : IndexRange<RowIndex>(3).reversed()) seen.push_back(row);
+  EXPECT_EQ(seen, (std::vector{RowIndex(2), RowIndex(1), RowIndex(0)}));
+  for (const RowIndex row : IndexRange<RowIndex>(0).reversed()) FAIL() << row.value();
+  EXPECT_EQ(RowIndex(7) - RowIndex(3), 4);
+}
+
 TEST(Index, ReadsItsOwnVector) {
   IndexedVector<RowIndex, int> values(3, 5);
   values[RowIndex(1)] = 8;

@@ -70,10 +70,10 @@ Table operator_table(const TrainingGraph& graph) {
                {"backward_bytes", "backward bytes", CellFormat::kBytes, false},
                {"update_bytes", "update bytes", CellFormat::kBytes, false}});
   const workload::CostOptions options;
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(graph.operators().size()); ++i) {
-    const Operator& op = graph.node(i);
-    const auto cost = [&](workload::Phase phase) { return workload::operator_cost(graph, {i, phase}, options); };
-    const bool learned = graph.needs_gradient(i);
+  for (const workload::OperatorIndex at : graph.operators().indices()) {
+    const Operator& op = graph[at];
+    const auto cost = [&](workload::Phase phase) { return workload::operator_cost(graph, {at, phase}, options); };
+    const bool learned = graph.needs_gradient(at);
     const auto backward = learned ? cost(workload::Phase::kBackward) : workload::OperatorCost();
     table.add({op.name, std::string(to_string(op.kind)), attribute_text(op), op.outputs[0].shape.to_string(),
                workload::parameter_elements(op), workload::forward_macs(graph, op),

@@ -24,7 +24,7 @@ enum class Bound { kNothing, kCompute, kMemory, kLaunch, kNetwork };
 std::string_view to_string(Bound bound);
 
 struct TimelineEntry {
-  std::int32_t node = -1;  // of the run's graph
+  workload::OperatorIndex op;  // of the run's graph
   workload::Phase phase = workload::Phase::kForward;
   Seconds start;
   Seconds duration;  // on the device

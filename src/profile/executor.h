@@ -25,7 +25,7 @@ struct ExecutorOptions {
 
 // One operator of one step, on the monotonic clock. An operator may have several samples in a row.
 struct OperatorSample {
-  std::int32_t node = -1;
+  workload::OperatorIndex op;
   workload::Phase phase = workload::Phase::kForward;
   Seconds start;
   Seconds end;
@@ -40,7 +40,7 @@ struct StepRecord {
 
 // One call into the library, as it names it.
 struct LibraryCall {
-  std::int32_t node = -1;  // -1: of no operator, like the sum of several losses
+  workload::OperatorIndex op;  // none: of no operator, like the sum of several losses
   workload::Phase phase = workload::Phase::kForward;
   std::string name;                               // "aten::conv2d", "ConvolutionBackward0"
   int depth = 0;                                  // 0: not inside another call
@@ -69,7 +69,7 @@ class Executor {
   // kUnsupported if the graph ends in no such choice.
   virtual Result<std::vector<float>> scores() = 0;
 
-  // By "node.parameter" ("layer1.0.conv1.weight"); fails on an unknown name or a wrong size.
+  // By "operator.parameter" ("layer1.0.conv1.weight"); fails on an unknown name or a wrong size.
   virtual Result<std::vector<float>> parameter(const std::string& name) const = 0;
   virtual Result<std::vector<float>> gradient(const std::string& name) const = 0;
   virtual Status set_parameter(const std::string& name, std::span<const float> values) = 0;

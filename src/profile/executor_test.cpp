@@ -77,12 +77,12 @@ TEST(Executor, AdamsFirstStepIsTheLearningRate) {
   EXPECT_NEAR(weight_after_steps(Optimizer::kAdamW, 0.01, 1), 3 * (1 - 1e-4) - 0.01, 1e-6);
 }
 
-TEST(Executor, EveryNodeThatLearnsIsTracedInAllThreePhasesInOrder) {
+TEST(Executor, EveryOperatorThatLearnsIsTracedInAllThreePhasesInOrder) {
   const auto run = zoo_run("resnet18:input=32", 2);
   const auto executor = executor_of(run);
   const auto step = executor->step(Trace::kYes);
   ASSERT_TRUE(step);
-  std::vector<int> seen(run.graph.operators().size() * 3, 0);
+  workload::ByOperator<std::array<int, 3>> seen(run.graph.operators().size());
   Seconds last = step->start;
   Phase phase = Phase::kForward;
   for (const OperatorSample& sample : step->samples) {
@@ -91,23 +91,23 @@ TEST(Executor, EveryNodeThatLearnsIsTracedInAllThreePhasesInOrder) {
     EXPECT_GE(sample.phase, phase);
     last = sample.end;
     phase = sample.phase;
-    ++seen[static_cast<std::size_t>(sample.node) * 3 + static_cast<std::size_t>(sample.phase)];
+    ++seen[sample.op][static_cast<std::size_t>(sample.phase)];
   }
   EXPECT_LE(last, step->end);
-  for (std::size_t i = 0; i < run.graph.operators().size(); ++i) {
-    const bool learns = !run.graph.operators()[i].parameters.empty();
-    EXPECT_EQ(seen[3 * i], 1) << "forward of " << run.graph.operators()[i].name;
-    if (!learns) continue;
-    EXPECT_GE(seen[3 * i + 1], 1) << "backward of " << run.graph.operators()[i].name;
-    EXPECT_EQ(seen[3 * i + 2], 1) << "update of " << run.graph.operators()[i].name;
+  for (const workload::OperatorIndex at : seen.indices()) {
+    const workload::Operator& op = run.graph[at];
+    EXPECT_EQ(seen[at][0], 1) << "forward of " << op.name;
+    if (op.parameters.empty()) continue;
+    EXPECT_GE(seen[at][1], 1) << "backward of " << op.name;
+    EXPECT_EQ(seen[at][2], 1) << "update of " << op.name;
   }
 }
 
-TEST(Executor, TheSumOfSeveralLossesBelongsToTheLastNode) {
+TEST(Executor, TheSumOfSeveralLossesBelongsToTheLastOperator) {
   const auto run = zoo_run("googlenet:input=64", 1);  // two auxiliary heads
   const auto step = executor_of(run)->step(Trace::kYes);
   ASSERT_TRUE(step);
-  for (const OperatorSample& sample : step->samples) ASSERT_GE(sample.node, 0);
+  for (const OperatorSample& sample : step->samples) ASSERT_TRUE(sample.op.valid());
   EXPECT_TRUE(operators_of(run, *step));
 }
 
@@ -116,11 +116,11 @@ TEST(Executor, BackwardRunsInReverse) {
   const auto executor = executor_of(run);
   const auto step = executor->step(Trace::kYes);
   ASSERT_TRUE(step);
-  std::int32_t last = static_cast<std::int32_t>(run.graph.operators().size());
+  workload::OperatorIndex last(run.graph.operators().size());
   for (const OperatorSample& sample : step->samples) {
     if (sample.phase != Phase::kBackward) continue;
-    EXPECT_LE(sample.node, last) << run.graph.node(sample.node).name;
-    last = sample.node;
+    EXPECT_LE(sample.op, last) << run.graph[sample.op].name;
+    last = sample.op;
   }
 }
 

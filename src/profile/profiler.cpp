@@ -30,10 +30,10 @@ std::vector<std::vector<std::int64_t>> input_shapes(const workload::TrainingGrap
 }
 
 TracedOperator describe(const workload::TrainingRun& run, const OperatorSample& sample) {
-  const workload::Operator& op = run.graph.node(sample.node);
-  const auto cost = operator_cost(run.graph, {sample.node, sample.phase}, run.cost_options());
+  const workload::Operator& op = run.graph[sample.op];
+  const auto cost = operator_cost(run.graph, {sample.op, sample.phase}, run.cost_options());
   TracedOperator traced;
-  traced.node = sample.node;
+  traced.index = sample.op;
   traced.phase = sample.phase;
   traced.name = op.name;
   traced.kind = std::string(to_string(op.kind));
@@ -44,7 +44,7 @@ TracedOperator describe(const workload::TrainingRun& run, const OperatorSample& 
 }
 
 bool continues(const TracedOperator& op, const OperatorSample& sample) {
-  return op.node == sample.node && op.phase == sample.phase;
+  return op.index == sample.op && op.phase == sample.phase;
 }
 
 // Steps of one kind that are to be counted.
@@ -133,7 +133,7 @@ Result<std::vector<TracedOperator>> median_operators(const std::vector<std::vect
   for (const auto& step : steps) {
     bool is_same = step.size() == result.size();
     for (std::size_t i = 0; is_same && i < step.size(); ++i) {
-      is_same = step[i].node == result[i].node && step[i].phase == result[i].phase;
+      is_same = step[i].index == result[i].index && step[i].phase == result[i].phase;
     }
     if (!is_same) return Error::internal("two steps of one model ran different operators");
   }

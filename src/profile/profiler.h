@@ -58,7 +58,7 @@ Result<Profile> measure(const workload::TrainingRun& run, Executor& executor, co
 // Memory that can be had without swapping.
 Result<Bytes> available_memory(env::Files& files);
 
-// Joins the samples of one step: consecutive ones of a node and phase become one operator.
+// Joins the samples of one step: consecutive ones of an operator and phase become one operator.
 Result<std::vector<trace::TracedOperator>> operators_of(const workload::TrainingRun& run, const StepRecord& step);
 
 }  // namespace orrery::profile

@@ -48,8 +48,9 @@ class ScriptedExecutor final : public Executor {
   int steps() const { return steps_; }
 
  private:
-  void add(StepRecord& record, std::int32_t node, workload::Phase phase, double from, double to, double length) const {
-    record.samples.push_back({node, phase, Seconds(now_ + from * length), Seconds(now_ + to * length)});
+  void add(StepRecord& record, std::int32_t op, workload::Phase phase, double from, double to, double length) const {
+    record.samples.push_back(
+        {workload::OperatorIndex(op), phase, Seconds(now_ + from * length), Seconds(now_ + to * length)});
   }
 
   double plain_s_, traced_s_, now_ = 5;

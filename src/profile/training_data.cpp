@@ -55,7 +55,7 @@ Result<Idx> read_idx(env::Files& files, const std::string& path, std::size_t ran
 
 // The type of the first input of the graph.
 const workload::TensorType& input_type(const workload::TrainingGraph& graph) {
-  const auto ops = graph.operators();
+  const workload::Operators& ops = graph.operators();
   return std::find_if(ops.begin(), ops.end(), [](const auto& op) { return op.kind == OperatorKind::kInput; })
       ->outputs[0];
 }

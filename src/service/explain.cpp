@@ -34,7 +34,7 @@ constexpr std::array kMemoryParts = {
 };
 
 struct OperatorSum {
-  std::int32_t node = 0;
+  workload::OperatorIndex index;
   Seconds time;
   Seconds longest;
   Bound bound = Bound::kNothing;
@@ -47,11 +47,11 @@ double repeats(const Prediction& prediction, const predict::TimelineEntry& entry
 
 std::vector<OperatorSum> slowest_first(const PredictedRun& run) {
   const auto& [point, prediction] = run;
-  std::vector<OperatorSum> sums(point.run.graph.operators().size());
+  workload::ByOperator<OperatorSum> sums(point.run.graph.operators().size());
   for (const auto& entry : prediction.timeline) {
-    OperatorSum& sum = sums[static_cast<std::size_t>(entry.node)];
+    OperatorSum& sum = sums[entry.op];
     const Seconds time = (entry.duration + entry.waited) * repeats(prediction, entry);
-    sum.node = entry.node;
+    sum.index = entry.op;
     sum.time += time;
     sum.by_phase[static_cast<std::size_t>(entry.phase)] += time;
     if (time <= sum.longest) continue;
@@ -103,7 +103,7 @@ Table operator_table(const PredictedRun& run, std::size_t top) {
   const auto sums = slowest_first(run);
   for (std::size_t i = 0; i < std::min(top, sums.size()); ++i) {
     const OperatorSum& sum = sums[i];
-    const auto& op = run.point.run.graph.node(sum.node);
+    const auto& op = run.point.run.graph[sum.index];
     table.add({op.name, std::string(to_string(op.kind)), op.outputs[0].shape.to_string(), sum.time / whole,
                sum.by_phase[0].value(), sum.by_phase[1].value(), sum.by_phase[2].value(),
                std::string(to_string(sum.bound))});

@@ -65,13 +65,13 @@ trace::ExecutionTrace predicted_trace(const PredictedRun& predicted) {
   made.batch = point.run.graph.batch();
   for (const predict::TimelineEntry& entry : predicted.prediction.timeline) {
     if (entry.duration <= Seconds(0)) continue;  // a view takes no time
-    const workload::Operator& op = point.run.graph.node(entry.node);
+    const workload::Operator& op = point.run.graph[entry.op];
     if (!made.operators.empty()) {
       trace::TracedOperator& before = made.operators.back();
       before.gap = std::max(Seconds(0), entry.start - before.start - before.execution);
     }
     trace::TracedOperator traced;
-    traced.node = entry.node;
+    traced.index = entry.op;
     traced.phase = entry.phase;
     traced.name = op.name;
     traced.kind = std::string(workload::to_string(op.kind));

@@ -120,8 +120,8 @@ std::string plot_timeline(const PredictedRun& run) {
   plot::GanttRow device{.name = "device"};
   for (const auto& entry : prediction.timeline) {
     if (entry.duration == Seconds(0)) continue;
-    device.slices.push_back(slice(entry.start, entry.duration, static_cast<std::size_t>(entry.phase),
-                                  point.run.graph.node(entry.node).name));
+    device.slices.push_back(
+        slice(entry.start, entry.duration, static_cast<std::size_t>(entry.phase), point.run.graph[entry.op].name));
   }
   figure.rows.push_back(std::move(device));
   if (!prediction.communication.empty()) {

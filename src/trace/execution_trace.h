@@ -15,9 +15,9 @@
 namespace orrery::trace {
 
 struct TracedOperator {
-  std::int32_t node = -1;  // of the graph that was run; -1: a trace without a graph
+  workload::OperatorIndex index;  // in the graph that was run; none: a trace without a graph
   workload::Phase phase = workload::Phase::kForward;
-  std::string name;  // of the node ("layer1.0.conv1"), or as the tool that recorded it wrote it
+  std::string name;  // in the graph ("layer1.0.conv1"), or as the tool that recorded it wrote it
   std::string kind;  // "conv2d"
   Seconds start;     // since the start of the iteration
   Seconds execution;

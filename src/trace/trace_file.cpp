@@ -23,7 +23,7 @@ Json json_of(const TracedOperator& op) {
   json["name"] = op.name;
   json["kind"] = op.kind;
   json["phase"] = std::string(to_string(op.phase));
-  if (op.node >= 0) json["node"] = op.node;
+  if (op.index.valid()) json["node"] = op.index.value();
   json["start_s"] = op.start.value();
   json["execution_s"] = op.execution.value();
   json["gap_s"] = op.gap.value();
@@ -137,7 +137,7 @@ Result<TracedOperator> parse_operator(const Json& json, const std::string& path)
   op.name = fields.text("name");
   op.kind = fields.text("kind");
   op.phase = fields.phase("phase");
-  op.node = static_cast<std::int32_t>(fields.integer("node", -1));
+  op.index = workload::OperatorIndex(fields.integer("node", -1));
   op.start = Seconds(fields.number("start_s", true));
   op.execution = Seconds(fields.number("execution_s", true));
   op.gap = Seconds(fields.number("gap_s", true, true));

@@ -289,7 +289,7 @@ TEST(TraceFileTest, RoundTrip) {
   TraceFile file = file_of(read(two_steps()));
   file.iterations[0].model = "resnet50";
   file.iterations[0].batch = 32;
-  file.iterations[0].operators[0].node = 3;
+  file.iterations[0].operators[0].index = workload::OperatorIndex(3);
   file.iterations[0].operators[0].flops = Flops(1e9);
   const std::string text = write_trace_file(file);
   EXPECT_TRUE(is_trace_file(text));

@@ -1,34 +1,10 @@
 #include "workload/cost.h"
 
-#include <array>
-#include <fmt/format.h>
-
-#include "base/text.h"
 #include "workload/traits.h"
 
 namespace orrery::workload {
 
 namespace {
-
-struct OptimizerRow {
-  Optimizer optimizer;
-  std::string_view name;
-  int states;
-  double flops_per_parameter;
-  double tensors_moved;  // reads and writes of parameter-sized tensors
-  double kernels;        // per parameter tensor
-};
-
-constexpr std::array kOptimizers = {
-    OptimizerRow{Optimizer::kSgd, "sgd", 0, 2, 3, 1},
-    OptimizerRow{Optimizer::kMomentum, "momentum", 1, 4, 5, 2},
-    OptimizerRow{Optimizer::kAdam, "adam", 2, 12, 7, 4},
-    OptimizerRow{Optimizer::kAdamW, "adamw", 2, 14, 7, 4},
-};
-
-const OptimizerRow& row(Optimizer optimizer) {
-  return kOptimizers[static_cast<std::size_t>(optimizer)];
-}
 
 bool is_recurrent(OperatorKind kind) {
   return kind == OperatorKind::kRnn || kind == OperatorKind::kLstm || kind == OperatorKind::kGru;
@@ -50,7 +26,7 @@ double recurrent_macs(const TrainingGraph& graph, const Operator& op) {
 // Elements of parameters and of tied weights: what the operator reads, owned or not.
 double parameters_read(const TrainingGraph& graph, const Operator& op) {
   double total = static_cast<double>(parameter_elements(op));
-  if (op.tied_to >= 0) total += static_cast<double>(graph.node(op.tied_to).parameters[0].shape.elements());
+  if (op.tied_to.valid()) total += static_cast<double>(graph[op.tied_to].parameters[0].shape.elements());
   // A lookup touches the rows it needs, not the table.
   const bool is_lookup = op.kind == OperatorKind::kEmbedding || op.kind == OperatorKind::kEmbeddingBag;
   return is_lookup ? 0 : total;
@@ -81,12 +57,12 @@ double work_elements(const TrainingGraph& graph, const Operator& op) {
 // Adds a tensor that is read or written: to `activations` if it grows with the batch, else to the parameters.
 void count(OperatorCost& cost, Bytes OperatorCost::*activations, const TrainingGraph& graph, Value value,
            const CostOptions& options) {
-  Bytes& sum = graph.is_per_sample(value.node) ? cost.*activations : cost.parameters;
+  Bytes& sum = graph.is_per_sample(value.op) ? cost.*activations : cost.parameters;
   sum += tensor_bytes(graph.type(value), options.activation_bytes);
 }
 
-OperatorCost forward_cost(const TrainingGraph& graph, std::int32_t node, const CostOptions& options) {
-  const Operator& op = graph.node(node);
+OperatorCost forward_cost(const TrainingGraph& graph, OperatorIndex at, const CostOptions& options) {
+  const Operator& op = graph[at];
   const OperatorTraits& t = traits(op.kind);
   OperatorCost cost;
   if (t.op_class == OperatorClass::kView || op.kind == OperatorKind::kInput || op.kind == OperatorKind::kParameter) {
@@ -102,11 +78,11 @@ OperatorCost forward_cost(const TrainingGraph& graph, std::int32_t node, const C
   const bool picks = op.kind == OperatorKind::kIndex;  // reads only what it writes
   for (int pass = 0; pass < t.reads; ++pass) {
     for (const Value& input : op.inputs) {
-      count(cost, &OperatorCost::read, graph, picks ? Value{node, 0} : input, options);
+      count(cost, &OperatorCost::read, graph, picks ? Value{at, 0} : input, options);
     }
   }
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(op.outputs.size()); ++i) {
-    count(cost, &OperatorCost::written, graph, {node, i}, options);
+    count(cost, &OperatorCost::written, graph, {at, i}, options);
   }
   if (op.kind == OperatorKind::kEmbedding || op.kind == OperatorKind::kEmbeddingBag) cost.read += cost.written;
   cost.sequential = sequential_steps(graph, op);
@@ -114,29 +90,29 @@ OperatorCost forward_cost(const TrainingGraph& graph, std::int32_t node, const C
   return cost;
 }
 
-// Gradients from several users of a node's output are added, each but the first by a kernel of its own.
-void add_up_gradients(const TrainingGraph& graph, std::int32_t node, const CostOptions& options, OperatorCost& cost) {
-  for (int extra = 1; extra < graph.gradient_uses(node); ++extra) {
-    count(cost, &OperatorCost::read, graph, {node, 0}, options);
-    count(cost, &OperatorCost::read, graph, {node, 0}, options);
-    count(cost, &OperatorCost::written, graph, {node, 0}, options);
+// Gradients from several users of an operator's output are added, each but the first by a kernel of its own.
+void add_up_gradients(const TrainingGraph& graph, OperatorIndex at, const CostOptions& options, OperatorCost& cost) {
+  for (int extra = 1; extra < graph.gradient_uses(at); ++extra) {
+    count(cost, &OperatorCost::read, graph, {at, 0}, options);
+    count(cost, &OperatorCost::read, graph, {at, 0}, options);
+    count(cost, &OperatorCost::written, graph, {at, 0}, options);
     cost.kernels += 1;
   }
 }
 
-OperatorCost backward_cost(const TrainingGraph& graph, std::int32_t node, const CostOptions& options) {
-  const Operator& op = graph.node(node);
+OperatorCost backward_cost(const TrainingGraph& graph, OperatorIndex at, const CostOptions& options) {
+  const Operator& op = graph[at];
   const OperatorTraits& t = traits(op.kind);
   OperatorCost cost;
-  add_up_gradients(graph, node, options, cost);
+  add_up_gradients(graph, at, options, cost);
   if (t.backward_kernels == 0) return cost;
   double inputs_with_gradient = 0;
   for (const Value& input : op.inputs) {
-    if (!graph.needs_gradient(input.node)) continue;
+    if (!graph.needs_gradient(input.op)) continue;
     inputs_with_gradient += 1;
     count(cost, &OperatorCost::written, graph, input, options);
   }
-  const bool has_weight = graph.trains_weight(node);
+  const bool has_weight = graph.trains_weight(at);
   const double macs = forward_macs(graph, op);
   if (macs > 0) {
     // One product per gradient: with a weight that is trained, those of input and weight; without, of each operand.
@@ -148,14 +124,14 @@ OperatorCost backward_cost(const TrainingGraph& graph, std::int32_t node, const 
   }
   cost.vector_flops = Flops(t.backward_flops * work_elements(graph, op));
   // A product needs the output's gradient for each of its two gradients.
-  const bool is_one_product = (!op.parameters.empty() || op.tied_to >= 0) && !has_weight;
+  const bool is_one_product = (!op.parameters.empty() || op.tied_to.valid()) && !has_weight;
   const int passes = macs > 0 && inputs_with_gradient > 0 && !is_one_product ? 2 : t.reads;
   for (int pass = 0; pass < passes; ++pass) {
     for (std::int32_t i = 0; i < static_cast<std::int32_t>(op.outputs.size()); ++i) {
-      count(cost, &OperatorCost::read, graph, {node, i}, options);
+      count(cost, &OperatorCost::read, graph, {at, i}, options);
     }
   }
-  if (t.saves_output) count(cost, &OperatorCost::read, graph, {node, 0}, options);
+  if (t.saves_output) count(cost, &OperatorCost::read, graph, {at, 0}, options);
   for (int pass = 0; t.saves_inputs && pass < t.reads; ++pass) {
     for (const Value& input : op.inputs) count(cost, &OperatorCost::read, graph, input, options);
   }
@@ -172,34 +148,16 @@ OperatorCost backward_cost(const TrainingGraph& graph, std::int32_t node, const 
 }
 
 OperatorCost update_cost(const Operator& op, const CostOptions& options) {
-  const OptimizerRow& optimizer = row(options.optimizer);
+  const OptimizerTraits& optimizer = traits(options.optimizer);
   const auto count = static_cast<double>(parameter_elements(op));
   OperatorCost cost;
   cost.vector_flops = Flops(optimizer.flops_per_parameter * count);
-  // Master weights and states are kept in full precision.
-  cost.parameters = Bytes(optimizer.tensors_moved * count * 4);
+  cost.parameters = Bytes(optimizer.bytes_moved() * count);
   cost.kernels = optimizer.kernels * static_cast<double>(op.parameters.size());
   return cost;
 }
 
 }  // namespace
-
-std::string_view to_string(Optimizer optimizer) {
-  return row(optimizer).name;
-}
-
-Result<Optimizer> parse_optimizer(std::string_view name) {
-  std::vector<std::string> names;
-  for (const OptimizerRow& candidate : kOptimizers) {
-    if (candidate.name == name) return candidate.optimizer;
-    names.emplace_back(candidate.name);
-  }
-  return Error::invalid(fmt::format("unknown optimizer \"{}\"{}", name, did_you_mean(name, names)));
-}
-
-int state_tensors(Optimizer optimizer) {
-  return row(optimizer).states;
-}
 
 Bytes tensor_bytes(const TensorType& type, double float_bytes) {
   const double each = is_floating(type.dtype) ? float_bytes : static_cast<double>(size_in_bytes(type.dtype));
@@ -251,11 +209,11 @@ Bytes saved_extra(const TrainingGraph& graph, const Operator& op, const CostOpti
 OperatorCost operator_cost(const TrainingGraph& graph, PhaseStep step, const CostOptions& options) {
   switch (step.phase) {
     case Phase::kForward:
-      return forward_cost(graph, step.node, options);
+      return forward_cost(graph, step.op, options);
     case Phase::kBackward:
-      return backward_cost(graph, step.node, options);
+      return backward_cost(graph, step.op, options);
     case Phase::kUpdate:
-      return update_cost(graph.node(step.node), options);
+      return update_cost(graph[step.op], options);
   }
   return {};
 }

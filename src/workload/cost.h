@@ -5,20 +5,15 @@
 // - A multiply-accumulate is 2 FLOPs. Backward of a product is two products: one for the input's gradient (left out
 //   when nothing before the operator is learned) and one for the weight's.
 // - Every operator reads its inputs and writes its outputs once, twice where statistics come first (batch norm); no
-//   cache is assumed. Gradients that meet at a fork are added by kernels of their own, counted with the node they
-//   arrive at.
+//   cache is assumed. Gradients that meet at a fork are added by kernels of their own, counted with the operator
+//   they arrive at.
 // - Activations scale exactly with the batch; parameter bytes do not depend on it. They are kept apart.
 
 #include "base/units.h"
 #include "workload/graph.h"
+#include "workload/optimizer.h"
 
 namespace orrery::workload {
-
-enum class Optimizer { kSgd, kMomentum, kAdam, kAdamW };
-std::string_view to_string(Optimizer optimizer);
-Result<Optimizer> parse_optimizer(std::string_view name);
-// Extra tensors the optimizer keeps per parameter.
-int state_tensors(Optimizer optimizer);
 
 struct CostOptions {
   Optimizer optimizer = Optimizer::kMomentum;

@@ -16,27 +16,25 @@ bool has_batch_dimension(OperatorKind kind) {
   return kind == OperatorKind::kInput || kind == OperatorKind::kRandom;
 }
 
-Status check_references(const std::vector<Operator>& operators, std::size_t index) {
-  const Operator& op = operators[index];
-  const auto known = static_cast<std::int32_t>(index);
+Status check_references(const Operators& operators, OperatorIndex at) {
+  const Operator& op = operators[at];
   for (const Value& input : op.inputs) {
-    const bool exists =
-        input.node >= 0 && input.node < known && input.output >= 0 &&
-        input.output < static_cast<std::int32_t>(operators[static_cast<std::size_t>(input.node)].outputs.size());
+    const bool exists = input.op.valid() && input.op < at && input.output >= 0 &&
+                        input.output < static_cast<std::int32_t>(operators[input.op].outputs.size());
     if (!exists) {
       return Error::invalid(fmt::format("operator {}: input {}:{} is not an output of an earlier operator", op.name,
-                                        input.node, input.output));
+                                        input.op, input.output));
     }
   }
-  if (op.tied_to >= known) {
-    return Error::invalid(fmt::format("operator {}: tied to node {}, which is not earlier", op.name, op.tied_to));
+  if (op.tied_to >= at) {
+    return Error::invalid(fmt::format("operator {}: tied to operator {}, which is not earlier", op.name, op.tied_to));
   }
   return {};
 }
 
-Status check_tie(const std::vector<Operator>& operators, const Operator& op, const Shape& input) {
-  if (op.tied_to < 0) return {};
-  const Operator& owner = operators[static_cast<std::size_t>(op.tied_to)];
+Status check_tie(const Operators& operators, const Operator& op, const Shape& input) {
+  if (!op.tied_to.valid()) return {};
+  const Operator& owner = operators[op.tied_to];
   const auto* linear = std::get_if<LinearAttributes>(&op.attributes);
   const bool fits = linear != nullptr && !owner.parameters.empty() && owner.parameters[0].shape.rank() == 2 &&
                     owner.parameters[0].shape[0] == linear->out_features && owner.parameters[0].shape[1] == input[-1];
@@ -69,12 +67,12 @@ std::int64_t trained_elements(const Operator& op) {
   return op.frozen ? 0 : parameter_elements(op);
 }
 
-bool TrainingGraph::trains_weight(std::int32_t index) const {
-  const Operator& op = node(index);
-  return trained_elements(op) > 0 || (op.tied_to >= 0 && !node(op.tied_to).frozen);
+bool TrainingGraph::trains_weight(OperatorIndex at) const {
+  const Operator& op = operators_[at];
+  return trained_elements(op) > 0 || (op.tied_to.valid() && !operators_[op.tied_to].frozen);
 }
 
-Result<TrainingGraph> TrainingGraph::make(std::string name, std::vector<Operator> operators) {
+Result<TrainingGraph> TrainingGraph::make(std::string name, Operators operators) {
   if (operators.empty()) return Error::invalid(fmt::format("graph {} has no operators", name));
   if (operators.size() > kMostOperators) {
     return Error::invalid(
@@ -85,18 +83,17 @@ Result<TrainingGraph> TrainingGraph::make(std::string name, std::vector<Operator
   std::unordered_set<std::string_view> names;
   std::vector<TensorType> inputs;
   bool has_input = false;
-  for (std::size_t i = 0; i < operators.size(); ++i) {
-    Operator& op = operators[i];
+  for (const OperatorIndex at : operators.indices()) {
+    Operator& op = operators[at];
     if (!names.insert(op.name).second) return Error::invalid(fmt::format("two operators are named {}", op.name));
-    ORRERY_TRY_VOID(check_references(operators, i));
+    ORRERY_TRY_VOID(check_references(operators, at));
     inputs.clear();
     bool needs_gradient = false;
     bool is_per_sample = has_batch_dimension(op.kind);
     for (const Value& input : op.inputs) {
-      const auto producer = static_cast<std::size_t>(input.node);
-      inputs.push_back(operators[producer].outputs[static_cast<std::size_t>(input.output)]);
-      needs_gradient = needs_gradient || graph.needs_gradient_[producer];
-      is_per_sample = is_per_sample || graph.is_per_sample_[producer];
+      inputs.push_back(output_type(operators, input));
+      needs_gradient = needs_gradient || graph.needs_gradient_[input.op];
+      is_per_sample = is_per_sample || graph.is_per_sample_[input.op];
     }
     ORRERY_TRY_VOID(infer(op, inputs));
     if (!inputs.empty()) ORRERY_TRY_VOID(check_tie(operators, op, inputs[0].shape));
@@ -107,8 +104,8 @@ Result<TrainingGraph> TrainingGraph::make(std::string name, std::vector<Operator
     graph.parameter_count_ += parameters;
     graph.is_per_sample_.push_back(is_per_sample);
     graph.gradient_uses_.push_back(0);
-    for (const Value& input : op.inputs) ++graph.gradient_uses_[static_cast<std::size_t>(input.node)];
-    const bool is_tied = op.tied_to >= 0 && !operators[static_cast<std::size_t>(op.tied_to)].frozen;
+    for (const Value& input : op.inputs) ++graph.gradient_uses_[input.op];
+    const bool is_tied = op.tied_to.valid() && !operators[op.tied_to].frozen;
     graph.needs_gradient_.push_back(needs_gradient || trained_elements(op) > 0 || is_tied);
     if (op.kind == OperatorKind::kInput && op.outputs[0].shape.rank() > 0) {
       const std::int64_t batch = op.outputs[0].shape[0];
@@ -135,7 +132,7 @@ std::vector<TensorType> TrainingGraph::input_types(const Operator& op) const {
 Result<TrainingGraph> TrainingGraph::with_batch(std::int64_t batch) const {
   if (batch < 1) return Error::invalid(fmt::format("batch {}: expected at least 1", batch));
   if (batch == batch_) return *this;
-  std::vector<Operator> operators = operators_;
+  Operators operators = operators_;
   for (Operator& op : operators) {
     auto* source = std::get_if<SourceAttributes>(&op.attributes);
     if (source == nullptr || !has_batch_dimension(op.kind) || source->type.shape.rank() == 0) continue;
@@ -157,13 +154,13 @@ double TrainingGraph::macs() const {
 std::vector<PhaseStep> TrainingGraph::execution_order() const {
   std::vector<PhaseStep> steps;
   steps.reserve(operators_.size() * 3);
-  const auto count = static_cast<std::int32_t>(operators_.size());
-  for (std::int32_t i = 0; i < count; ++i) steps.push_back({i, Phase::kForward});
-  for (std::int32_t i = count - 1; i >= 0; --i) {
-    if (needs_gradient(i)) steps.push_back({i, Phase::kBackward});
+  for (const OperatorIndex at : operators_.indices()) steps.push_back({at, Phase::kForward});
+  for (const OperatorIndex at : operators_.indices().reversed()) {
+    if (needs_gradient(at)) steps.push_back({at, Phase::kBackward});
   }
-  for (std::int32_t i = 0; i < count; ++i) {
-    if (!node(i).parameters.empty() && !node(i).frozen) steps.push_back({i, Phase::kUpdate});
+  for (const OperatorIndex at : operators_.indices()) {
+    const Operator& op = operators_[at];
+    if (!op.parameters.empty() && !op.frozen) steps.push_back({at, Phase::kUpdate});
   }
   return steps;
 }

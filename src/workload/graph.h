@@ -4,7 +4,6 @@
 //
 // A graph is a value: it can be copied and never changes after it is made.
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -15,21 +14,21 @@ namespace orrery::workload {
 enum class Phase { kForward, kBackward, kUpdate };
 std::string_view to_string(Phase phase);
 
-// One step of the iteration: an operator in a phase. In kUpdate the node is the one that owns the parameters.
+// One step of the iteration: an operator in a phase. In kUpdate it is the one that owns the parameters.
 struct PhaseStep {
-  std::int32_t node = 0;
+  OperatorIndex op;
   Phase phase = Phase::kForward;
 };
 
 class TrainingGraph {
  public:
   // Checks names, references and order, and infers every shape. Errors name the operator.
-  static Result<TrainingGraph> make(std::string name, std::vector<Operator> operators);
+  static Result<TrainingGraph> make(std::string name, Operators operators);
 
   const std::string& name() const { return name_; }
-  std::span<const Operator> operators() const { return operators_; }
-  const Operator& node(std::int32_t index) const { return operators_[static_cast<std::size_t>(index)]; }
-  const TensorType& type(Value value) const { return node(value.node).outputs[static_cast<std::size_t>(value.output)]; }
+  const Operators& operators() const { return operators_; }
+  const Operator& operator[](OperatorIndex at) const { return operators_[at]; }
+  const TensorType& type(Value value) const { return output_type(operators_, value); }
   std::vector<TensorType> input_types(const Operator& op) const;
 
   // Samples in one pass: dimension 0 of the inputs.
@@ -41,27 +40,27 @@ class TrainingGraph {
   // Multiply-accumulates of one forward pass (convolutions, linear layers, matrix products, recurrences).
   double macs() const;
 
-  // Whether backward reaches this node: it or something before it has parameters that are trained.
-  bool needs_gradient(std::int32_t node) const { return needs_gradient_[static_cast<std::size_t>(node)]; }
+  // Whether backward reaches this operator: it or something before it has parameters that are trained.
+  bool needs_gradient(OperatorIndex at) const { return needs_gradient_[at]; }
 
-  // Whether this node's output has one part per sample; false for an output of parameters alone.
-  bool is_per_sample(std::int32_t node) const { return is_per_sample_[static_cast<std::size_t>(node)]; }
+  // Whether this operator's output has one part per sample; false for an output of parameters alone.
+  bool is_per_sample(OperatorIndex at) const { return is_per_sample_[at]; }
 
-  // Whether the node has a weight, of its own or another's, that is trained.
-  bool trains_weight(std::int32_t node) const;
+  // Whether the operator has a weight, of its own or another's, that is trained.
+  bool trains_weight(OperatorIndex at) const;
 
-  // How many operators send a gradient back to this node; more than one are added up.
-  int gradient_uses(std::int32_t node) const { return gradient_uses_[static_cast<std::size_t>(node)]; }
+  // How many operators send a gradient back to this one; more than one are added up.
+  int gradient_uses(OperatorIndex at) const { return gradient_uses_[at]; }
 
   // Forward in order, backward in reverse, then the update of every operator with parameters that are trained.
   std::vector<PhaseStep> execution_order() const;
 
  private:
   std::string name_;
-  std::vector<Operator> operators_;
-  std::vector<bool> needs_gradient_;
-  std::vector<bool> is_per_sample_;
-  std::vector<int> gradient_uses_;
+  Operators operators_;
+  ByOperator<bool> needs_gradient_;
+  ByOperator<bool> is_per_sample_;
+  ByOperator<int> gradient_uses_;
   std::int64_t batch_ = 1;
   std::int64_t parameter_count_ = 0;
 };

@@ -60,18 +60,19 @@ Value GraphBuilder::add(OperatorKind kind, std::string name, std::vector<Value> 
   op.in_place = in_place;
   std::vector<TensorType> types;
   for (const Value& input : op.inputs) {
-    if (input.node < 0) {
+    if (!input.op.valid()) {
       fail(Error::internal(fmt::format("operator {} uses a value that was never made", op.name)));
       return {};
     }
-    types.push_back(operators_[static_cast<std::size_t>(input.node)].outputs[static_cast<std::size_t>(input.output)]);
+    types.push_back(output_type(operators_, input));
   }
   if (Status status = infer(op, types); !status) {
     fail(std::move(status).error());
     return {};
   }
+  const OperatorIndex at(operators_.size());
   operators_.push_back(std::move(op));
-  return {static_cast<std::int32_t>(operators_.size() - 1), 0};
+  return {at, 0};
 }
 
 Value GraphBuilder::input(std::string name, Shape shape, DataType dtype) {
@@ -101,11 +102,11 @@ Value GraphBuilder::linear(Value x, std::string name, std::int64_t out, bool bia
 
 Value GraphBuilder::tied_linear(Value x, std::string name, Value embedding, bool bias) {
   if (error_) return {};
-  const std::int64_t rows = operators_[static_cast<std::size_t>(embedding.node)].parameters[0].shape[0];
+  const std::int64_t rows = operators_[embedding.op].parameters[0].shape[0];
   const Value y = add(OperatorKind::kLinear, std::move(name), {x}, LinearAttributes{rows, bias});
   if (error_) return {};
   Operator& op = operators_.back();
-  op.tied_to = embedding.node;
+  op.tied_to = embedding.op;
   std::erase_if(op.parameters, [](const Parameter& parameter) { return parameter.name == "weight"; });
   return y;
 }
@@ -270,8 +271,8 @@ Value GraphBuilder::binary_cross_entropy(Value logits) {
 
 const Shape& GraphBuilder::shape(Value x) const {
   static const Shape kScalar;
-  if (error_ || x.node < 0) return kScalar;
-  return operators_[static_cast<std::size_t>(x.node)].outputs[static_cast<std::size_t>(x.output)].shape;
+  if (error_ || !x.op.valid()) return kScalar;
+  return output_type(operators_, x).shape;
 }
 
 std::int64_t GraphBuilder::dim(Value x, int axis) const {

@@ -125,7 +125,7 @@ class GraphBuilder {
 
   std::string name_;
   std::string prefix_;
-  std::vector<Operator> operators_;
+  Operators operators_;
   std::unordered_map<std::string, int> used_names_;
   std::optional<Error> error_;
 };

@@ -137,7 +137,7 @@ Status infer_linear(Operator& op, Types inputs) {
   const Shape& x = inputs[0].shape;
   if (x.rank() < 1) return Error::invalid("expected at least one dimension, got a scalar");
   ORRERY_TRY_VOID(expect_positive(a->out_features, "out_features"));
-  if (op.tied_to < 0) ORRERY_TRY_VOID(add_parameter(op, "weight", {a->out_features, x[-1]}));
+  if (!op.tied_to.valid()) ORRERY_TRY_VOID(add_parameter(op, "weight", {a->out_features, x[-1]}));
   if (a->bias) ORRERY_TRY_VOID(add_parameter(op, "bias", {a->out_features}));
   return set_output(op, x.with(-1, a->out_features), inputs[0].dtype);
 }

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/index.h"
 #include "workload/tensor.h"
 
 namespace orrery::workload {
@@ -181,9 +182,14 @@ using Attributes =
                  AxisAttributes, ReduceAttributes, ReshapeAttributes, IndexAttributes, OtherAttributes,
                  TransposeAttributes, SliceAttributes, PadAttributes, RateAttributes>;
 
-// One output of one operator, by the operator's place in the graph.
+// The place of an operator in its graph, in execution order.
+using OperatorIndex = Index<struct Operator>;
+template <class T>
+using ByOperator = IndexedVector<OperatorIndex, T>;
+
+// One output of one operator.
 struct Value {
-  std::int32_t node = -1;
+  OperatorIndex op;
   std::int32_t output = 0;
   friend auto operator<=>(const Value&, const Value&) = default;
 };
@@ -200,10 +206,16 @@ struct Operator {
   std::vector<Value> inputs;
   bool in_place = false;              // the output overwrites the first input
   bool frozen = false;                // its parameters are not trained: no gradients, no states, no update
-  std::int32_t tied_to = -1;          // the node whose weight this operator uses instead of one of its own
+  OperatorIndex tied_to;              // the operator whose weight this one uses instead of one of its own
   std::vector<Parameter> parameters;  // derived by inference
   std::vector<TensorType> outputs;    // derived by inference
 };
+
+using Operators = ByOperator<Operator>;
+
+inline const TensorType& output_type(const Operators& operators, Value value) {
+  return operators[value.op].outputs[static_cast<std::size_t>(value.output)];
+}
 
 // Derives parameters and outputs of `op` from the types of its inputs. The error names the operator, the dimension and
 // what was expected. This is the only place with shape rules: builders and importers all use it.

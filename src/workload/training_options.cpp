@@ -9,7 +9,9 @@ constexpr double kDegreeMax = 1 << 20;
 }  // namespace
 
 OptionRecord optimizer_option() {
-  return choice_option("optimizer", "momentum", {"sgd", "momentum", "adam", "adamw"}, "update rule");
+  std::vector<std::string> names;
+  for (const OptimizerTraits& optimizer : optimizers()) names.emplace_back(optimizer.name);
+  return choice_option("optimizer", "momentum", std::move(names), "update rule");
 }
 
 OptionRecord precision_option() {

@@ -83,7 +83,7 @@ TEST(InferTest, OperatorsWithoutRulesKeepTheBatchOfTheirInput) {
   const Value x = g.input("x", {1, 6});
   g.add(OperatorKind::kOther, "fft", {x}, OtherAttributes{"aten::fft", {{0, 4}}, {{3, 2}}, DataType::kFloat32});
   const auto graph = g.finish()->with_batch(5);
-  EXPECT_EQ(graph->node(1).outputs[0].shape, (Shape{5, 4}));
+  EXPECT_EQ(graph->operators()[OperatorIndex(1)].outputs[0].shape, (Shape{5, 4}));
   EXPECT_EQ(graph->parameter_count(), 6);
 }
 
@@ -126,7 +126,7 @@ TEST(GraphTest, RunsForwardThenBackwardInReverseThenUpdates) {
   const TrainingGraph graph = small_network(1);
   std::string order;
   for (const PhaseStep& step : graph.execution_order()) {
-    order += std::string(to_string(step.phase)).substr(0, 1) + ":" + graph.node(step.node).name + " ";
+    order += std::string(to_string(step.phase)).substr(0, 1) + ":" + graph[step.op].name + " ";
   }
   EXPECT_EQ(order,
             "f:x f:conv1 f:relu f:conv2 f:reshape f:fc f:cross_entropy "
@@ -134,8 +134,12 @@ TEST(GraphTest, RunsForwardThenBackwardInReverseThenUpdates) {
 }
 
 TEST(GraphTest, RefusesWhatIsNotAGraph) {
-  Operator op{
-      .name = "a", .kind = OperatorKind::kRelu, .attributes = {}, .inputs = {{0, 0}}, .parameters = {}, .outputs = {}};
+  Operator op{.name = "a",
+              .kind = OperatorKind::kRelu,
+              .attributes = {},
+              .inputs = {{OperatorIndex(0), 0}},
+              .parameters = {},
+              .outputs = {}};
   EXPECT_EQ(TrainingGraph::make("g", {op}).error().message(),
             "operator a: input 0:0 is not an output of an earlier operator");
   EXPECT_EQ(TrainingGraph::make("g", {}).error().message(), "graph g has no operators");
@@ -151,8 +155,8 @@ TEST(GraphTest, RefusesWhatIsNotAGraph) {
 
 TEST(CostTest, BackwardOfAProductIsTwoProductsExceptAtTheFirstLayer) {
   const TrainingGraph graph = small_network(2);
-  const auto flops = [&](std::int32_t node, Phase phase) {
-    return operator_cost(graph, {node, phase}, {}).matrix_flops.value();
+  const auto flops = [&](int op, Phase phase) {
+    return operator_cost(graph, {OperatorIndex(op), phase}, {}).matrix_flops.value();
   };
   EXPECT_DOUBLE_EQ(flops(1, Phase::kForward), 2 * 2 * 8640.0);
   EXPECT_DOUBLE_EQ(flops(1, Phase::kBackward), flops(1, Phase::kForward));  // the image needs no gradient
@@ -161,7 +165,7 @@ TEST(CostTest, BackwardOfAProductIsTwoProductsExceptAtTheFirstLayer) {
 
 TEST(CostTest, BytesAreInputsOutputsAndParametersOnce) {
   const TrainingGraph graph = small_network(2);
-  const OperatorCost cost = operator_cost(graph, {1, Phase::kForward}, {});
+  const OperatorCost cost = operator_cost(graph, {OperatorIndex(1), Phase::kForward}, {});
   EXPECT_DOUBLE_EQ(cost.read.value(), 2 * 3 * 64 * 4);
   EXPECT_DOUBLE_EQ(cost.written.value(), 2 * 5 * 64 * 4);
   EXPECT_DOUBLE_EQ(cost.parameters.value(), (5 * 27 + 5) * 4);
@@ -172,7 +176,7 @@ TEST(CostTest, UpdateMovesTheStatesOfTheOptimizer) {
   const double weights = 256 * 10 + 10;
   for (const auto& [optimizer, tensors] : std::vector<std::pair<Optimizer, double>>{
            {Optimizer::kSgd, 3}, {Optimizer::kMomentum, 5}, {Optimizer::kAdam, 7}, {Optimizer::kAdamW, 7}}) {
-    const OperatorCost cost = operator_cost(graph, {5, Phase::kUpdate}, {.optimizer = optimizer});
+    const OperatorCost cost = operator_cost(graph, {OperatorIndex(5), Phase::kUpdate}, {.optimizer = optimizer});
     EXPECT_DOUBLE_EQ(cost.parameters.value(), tensors * weights * 4) << to_string(optimizer);
   }
 }
@@ -206,9 +210,9 @@ TEST(BuilderTest, NamesAreUniqueAndScoped) {
   }
   x = g.relu(x);
   const auto graph = g.finish();
-  EXPECT_EQ(graph->node(2).name, "block.relu");
-  EXPECT_EQ(graph->node(3).name, "block.relu_1");
-  EXPECT_EQ(graph->node(4).name, "relu");
+  EXPECT_EQ(graph->operators()[OperatorIndex(2)].name, "block.relu");
+  EXPECT_EQ(graph->operators()[OperatorIndex(3)].name, "block.relu_1");
+  EXPECT_EQ(graph->operators()[OperatorIndex(4)].name, "relu");
 }
 
 TEST(TraitsTest, NamesAreUniqueAndParseBack) {
@@ -242,19 +246,19 @@ TEST(FrozenTest, FrozenParametersHaveNoBackwardNoUpdateAndNoGradients) {
     {"name": "loss", "kind": "cross_entropy", "inputs": ["above"]}]})";
   const TrainingGraph graph = parse_graph_json(kGraph).value();
   EXPECT_EQ(graph.parameter_count(), 3 * 72);
-  EXPECT_FALSE(graph.needs_gradient(1));
-  EXPECT_TRUE(graph.needs_gradient(3));
+  EXPECT_FALSE(graph.needs_gradient(OperatorIndex(1)));
+  EXPECT_TRUE(graph.needs_gradient(OperatorIndex(3)));
   int updates = 0;
   for (const PhaseStep& step : graph.execution_order()) updates += step.phase == Phase::kUpdate ? 1 : 0;
   EXPECT_EQ(updates, 1);
   const double product = 2.0 * 4 * 8 * 8;
-  const auto flops = [&](std::int32_t node) {
-    return operator_cost(graph, {node, Phase::kBackward}, {}).matrix_flops.value();
+  const auto flops = [&](int op) {
+    return operator_cost(graph, {OperatorIndex(op), Phase::kBackward}, {}).matrix_flops.value();
   };
   EXPECT_EQ(flops(2), product) << "the weight's gradient: nothing below needs one";
   EXPECT_EQ(flops(3), product) << "the input's gradient: the weight needs none";
-  EXPECT_EQ(trained_elements(graph.node(1)), 0);
-  EXPECT_EQ(trained_elements(graph.node(2)), 72);
+  EXPECT_EQ(trained_elements(graph[OperatorIndex(1)]), 0);
+  EXPECT_EQ(trained_elements(graph[OperatorIndex(2)]), 72);
 }
 
 }  // namespace

@@ -8,22 +8,20 @@
 //    saved are freed.
 // Parameters, their gradients and optimizer states are not counted here.
 
-#include <vector>
-
 #include "workload/cost.h"
 
 namespace orrery::predict {
 
 struct ActivationMemory {
-  Bytes saved;                  // alive when forward ends: what grows with the batch
-  Bytes peak;                   // the most alive at any time, saved included
-  std::int32_t peak_node = -1;  // where that is
+  Bytes saved;  // alive when forward ends: what grows with the batch
+  Bytes peak;   // the most alive at any time, saved included
 };
 
 // Counts the operators [first, last) as one pipeline stage would run them; inputs from before `first` count as
-// received. `scale[node]` (empty: all 1) is the share of each node's output this device holds.
+// received. `scale` (empty: all 1) is the share of each operator's output this device holds.
 ActivationMemory activation_memory(const workload::TrainingGraph& graph, const workload::CostOptions& options,
-                                   std::int32_t first, std::int32_t last, const std::vector<double>& scale = {});
+                                   workload::OperatorIndex first, workload::OperatorIndex last,
+                                   const workload::ByOperator<double>& scale = {});
 ActivationMemory activation_memory(const workload::TrainingGraph& graph, const workload::CostOptions& options);
 
 }  // namespace orrery::predict

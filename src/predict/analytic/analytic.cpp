@@ -16,6 +16,7 @@
 namespace orrery::predict {
 
 using hardware::Placement;
+using workload::OperatorIndex;
 using workload::Phase;
 using workload::TrainingGraph;
 using workload::TrainingRun;
@@ -36,23 +37,20 @@ class LearnedOperators {
   LearnedOperators(const TrainingGraph& graph, const LearnedTimes& times) : steps_(graph.operators().size()) {
     const auto steps = graph.execution_order();
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      steps_[static_cast<std::size_t>(steps[i].node)][static_cast<std::size_t>(steps[i].phase)] = {times.seconds[i],
-                                                                                                   times.learned[i]};
+      steps_[steps[i].op][static_cast<std::size_t>(steps[i].phase)] = {times.seconds[i], times.learned[i]};
     }
   }
-  Seconds time(std::int32_t node, Phase phase) const { return Seconds(at(node, phase).seconds); }
-  bool is_learned(std::int32_t node, Phase phase) const { return at(node, phase).is_learned; }
+  Seconds time(OperatorIndex at, Phase phase) const { return Seconds(step(at, phase).seconds); }
+  bool is_learned(OperatorIndex at, Phase phase) const { return step(at, phase).is_learned; }
 
  private:
   struct Step {
     double seconds = 0;
     bool is_learned = false;
   };
-  const Step& at(std::int32_t node, Phase phase) const {
-    return steps_[static_cast<std::size_t>(node)][static_cast<std::size_t>(phase)];
-  }
+  const Step& step(OperatorIndex at, Phase phase) const { return steps_[at][static_cast<std::size_t>(phase)]; }
 
-  std::vector<std::array<Step, 3>> steps_;
+  workload::ByOperator<std::array<Step, 3>> steps_;
 };
 
 // One micro-batch (or the update) on one device. `learned` may be null.
@@ -69,42 +67,40 @@ class DeviceTimeline {
         is_host_(placement.device->kind == hardware::DeviceKind::kCpu) {}
 
   // A learned time is of the whole operator: a part of it takes what it takes by the roofline.
-  OperatorTime operator_time(std::int32_t node, Phase phase) const {
-    const auto i = static_cast<std::size_t>(node);
-    const double share = phase == Phase::kUpdate ? update_share(i) : split_.work[i];
-    const auto cost = workload::operator_cost(graph_, {node, phase}, options_);
+  OperatorTime operator_time(OperatorIndex at, Phase phase) const {
+    const double share = phase == Phase::kUpdate ? update_share(at) : split_.work[at];
+    const auto cost = workload::operator_cost(graph_, {at, phase}, options_);
     const auto roofline = [&](double part) {
-      return roofline_time(*placement_.device, run_.precision, graph_, graph_.node(node), cost, part);
+      return roofline_time(*placement_.device, run_.precision, graph_, graph_[at], cost, part);
     };
     OperatorTime time = roofline(share);
     if (learned_ == nullptr || !runs(cost)) return time;
     const Seconds whole = roofline(1).time;
     const double part = whole > Seconds(0) ? time.time / whole : 1;
-    time.time = learned_->time(node, phase) * part;
+    time.time = learned_->time(at, phase) * part;
     return time;
   }
 
   // Whether a whole operator with a learned time runs here: shares of operators were not measured.
-  bool is_learned(std::int32_t node, Phase phase) const {
-    if (learned_ == nullptr || !learned_->is_learned(node, phase)) return false;
-    const auto i = static_cast<std::size_t>(node);
-    return (phase == Phase::kUpdate ? update_share(i) : split_.work[i]) == 1;
+  bool is_learned(OperatorIndex at, Phase phase) const {
+    if (learned_ == nullptr || !learned_->is_learned(at, phase)) return false;
+    return (phase == Phase::kUpdate ? update_share(at) : split_.work[at]) == 1;
   }
 
   // Forward and backward of a stage without host or network: what balances the pipeline.
-  Seconds weight(std::int32_t node) const {
-    Seconds sum = operator_time(node, Phase::kForward).time;
-    if (graph_.needs_gradient(node)) sum += operator_time(node, Phase::kBackward).time;
+  Seconds weight(OperatorIndex at) const {
+    Seconds sum = operator_time(at, Phase::kForward).time;
+    if (graph_.needs_gradient(at)) sum += operator_time(at, Phase::kBackward).time;
     return sum;
   }
 
   void run_stage(const Stage& stage) {
-    for (std::int32_t i = stage.first; i < stage.last; ++i) run_operator(i, Phase::kForward);
+    for (const OperatorIndex at : stage.operators()) run_operator(at, Phase::kForward);
     forward_ = device_free_ - waited_for_network_;
-    for (std::int32_t i = stage.last - 1; i >= stage.first; --i) {
-      if (!graph_.needs_gradient(i)) continue;
-      run_operator(i, Phase::kBackward);
-      gradient_ready(i);
+    for (const OperatorIndex at : stage.operators().reversed()) {
+      if (!graph_.needs_gradient(at)) continue;
+      run_operator(at, Phase::kBackward);
+      gradient_ready(at);
     }
     flush_bucket();
     backward_ = device_free_ - waited_for_network_ - forward_;
@@ -116,8 +112,8 @@ class DeviceTimeline {
     host_free_ = std::max(host_free_, device_free_);
     device_free_ = std::max(device_free_, exchange_end_);
     const Seconds start = device_free_;
-    for (std::int32_t i = stage.first; i < stage.last; ++i) {
-      if (workload::trained_elements(graph_.node(i)) > 0) run_operator(i, Phase::kUpdate);
+    for (const OperatorIndex at : stage.operators()) {
+      if (workload::trained_elements(graph_[at]) > 0) run_operator(at, Phase::kUpdate);
     }
     update_ = device_free_ - start;
   }
@@ -143,16 +139,15 @@ class DeviceTimeline {
   // A device does nothing for a view; a host at least passes it on.
   bool runs(const workload::OperatorCost& cost) const { return cost.kernels > 0 || is_host_; }
 
-  double update_share(std::size_t node) const {
-    return split_.parameters[node] / (run_.parallelism.zero_stage >= 1 ? run_.parallelism.data : 1);
+  double update_share(OperatorIndex at) const {
+    return split_.parameters[at] / (run_.parallelism.zero_stage >= 1 ? run_.parallelism.data : 1);
   }
 
-  void run_operator(std::int32_t node, Phase phase) {
-    const auto i = static_cast<std::size_t>(node);
-    if (phase != Phase::kUpdate) gather_parameters(node);
-    if (phase == Phase::kForward) communicate("gather", split_.forward_all_gather[i], node);
-    const auto cost = workload::operator_cost(graph_, {node, phase}, options_);
-    const OperatorTime time = operator_time(node, phase);
+  void run_operator(OperatorIndex at, Phase phase) {
+    if (phase != Phase::kUpdate) gather_parameters(at);
+    if (phase == Phase::kForward) communicate("gather", split_.forward_all_gather[at], at);
+    const auto cost = workload::operator_cost(graph_, {at, phase}, options_);
+    const OperatorTime time = operator_time(at, phase);
     const Seconds launch = launch_time(*placement_.device) * cost.kernels;
     host_free_ += launch;
     launching_ += launch;
@@ -161,46 +156,44 @@ class DeviceTimeline {
     if (runs(cost)) {
       host_wait_ += waited;
       device_free_ = start + time.time;
-      if (is_learned(node, phase)) learned_time_ += time.time;
+      if (is_learned(at, phase)) learned_time_ += time.time;
     }
     const Bound bound = waited > time.time ? Bound::kLaunch : time.bound;
-    entries_.push_back({node, phase, device_free_ - time.time, time.time, waited, bound});
-    if (phase == Phase::kForward) communicate("all-reduce", split_.forward_all_reduce[i], node);
-    if (phase == Phase::kBackward) communicate("all-reduce", split_.backward_all_reduce[i], node);
+    entries_.push_back({at, phase, device_free_ - time.time, time.time, waited, bound});
+    if (phase == Phase::kForward) communicate("all-reduce", split_.forward_all_reduce[at], at);
+    if (phase == Phase::kBackward) communicate("all-reduce", split_.backward_all_reduce[at], at);
   }
 
   // Tensor parallelism: the next operator needs the result, so nothing hides it.
-  void communicate(std::string_view what, double elements, std::int32_t node) {
+  void communicate(std::string_view what, double elements, OperatorIndex at) {
     if (elements == 0) return;
     const int n = run_.parallelism.tensor;
     const auto& link = n <= placement_.devices_per_machine ? placement_.inside : placement_.between;
     const Bytes size(elements * options_.activation_bytes);
     const Seconds time = what == "gather" ? all_gather(link, n, size) : ring_all_reduce(link, n, size);
-    communication_.push_back({fmt::format("{} {}", what, graph_.node(node).name), device_free_, time, size});
+    communication_.push_back({fmt::format("{} {}", what, graph_[at].name), device_free_, time, size});
     device_free_ += time;
     waited_for_network_ += time;
   }
 
   // ZeRO stage 3 fetches the parameters of an operator before forward and again before backward. Fetching runs ahead of
   // the device and makes it wait only when it falls behind.
-  void gather_parameters(std::int32_t node) {
+  void gather_parameters(OperatorIndex at) {
     if (run_.parallelism.zero_stage < 3) return;
-    const double owned = static_cast<double>(workload::parameter_elements(graph_.node(node))) *
-                         split_.parameters[static_cast<std::size_t>(node)];
+    const double owned = static_cast<double>(workload::parameter_elements(graph_[at])) * split_.parameters[at];
     if (owned == 0) return;
     const Bytes size(owned * options_.parameter_bytes);
     const Seconds time = all_gather(placement_.bottleneck(), run_.parallelism.data, size);
-    communication_.push_back({fmt::format("fetch {}", graph_.node(node).name), gather_end_, time, size});
+    communication_.push_back({fmt::format("fetch {}", graph_[at].name), gather_end_, time, size});
     gather_end_ += time;
     const Seconds behind = std::max(Seconds(0), gather_end_ - device_free_);
     device_free_ += behind;
     waited_for_network_ += behind;
   }
 
-  void gradient_ready(std::int32_t node) {
-    constexpr double kGradientBytes = 4;
-    bucket_ += Bytes(static_cast<double>(workload::trained_elements(graph_.node(node))) *
-                     split_.parameters[static_cast<std::size_t>(node)] * kGradientBytes);
+  void gradient_ready(OperatorIndex at) {
+    bucket_ += Bytes(static_cast<double>(workload::trained_elements(graph_[at])) * split_.parameters[at] *
+                     workload::kMasterBytes);
     if (bucket_ >= kBucket) flush_bucket();
   }
 
@@ -238,9 +231,9 @@ Seconds boundary_time(const TrainingRun& run, const Placement& placement, const 
   const hardware::Link& link = inside ? placement.inside : placement.between;
   Seconds slowest;
   for (std::size_t s = 0; s + 1 < stages.size(); ++s) {
-    const workload::Value last{stages[s].last - 1, 0};
-    const Bytes size = workload::tensor_bytes(graph.type(last), options.activation_bytes) *
-                       split.output[static_cast<std::size_t>(last.node)];
+    OperatorIndex last = stages[s].last;
+    --last;
+    const Bytes size = workload::tensor_bytes(graph.type({last, 0}), options.activation_bytes) * split.output[last];
     slowest = std::max(slowest, hardware::transfer_time(link, size) * 2);
   }
   return slowest;
@@ -315,10 +308,8 @@ Result<Prediction> AnalyticPredictor::predict(const TrainingRun& run, const Plac
   }
   const LearnedOperators* known = learned ? &*learned : nullptr;
   const DeviceTimeline measure(run, placement, graph, split, known);
-  std::vector<Seconds> weights;
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(graph.operators().size()); ++i) {
-    weights.push_back(measure.weight(i));
-  }
+  workload::ByOperator<Seconds> weights;
+  for (const OperatorIndex at : graph.operators().indices()) weights.push_back(measure.weight(at));
   const std::vector<Stage> stages = cut_into_stages(weights, parallel.pipeline, parallel.microbatches);
 
   Prediction prediction;

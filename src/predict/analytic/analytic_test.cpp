@@ -19,6 +19,7 @@ namespace {
 using hardware::Device;
 using hardware::Placement;
 using workload::GraphBuilder;
+using workload::OperatorIndex;
 using workload::Phase;
 using workload::TrainingGraph;
 using workload::TrainingRun;
@@ -107,7 +108,7 @@ TEST(StagesTest, CutsAsWellAsTryingEverything) {
   const bool holds = rc::check("the slowest stage is as fast as brute force finds", [] {
     const auto weights = *rc::gen::container<std::vector<int>>(9, rc::gen::inRange(1, 50));
     const int count = *rc::gen::inRange(1, 6);
-    std::vector<Seconds> time;
+    workload::ByOperator<Seconds> time;
     for (const int w : weights) time.emplace_back(w);
     // best[k][n]: slowest stage of the first n operators in k stages.
     const std::size_t n = weights.size();
@@ -126,16 +127,16 @@ TEST(StagesTest, CutsAsWellAsTryingEverything) {
     const auto stages = cut_into_stages(time, count, 4);
     RC_ASSERT(stages.size() == static_cast<std::size_t>(count));
     double slowest = 0;
-    std::int32_t expected_first = 0;
+    OperatorIndex expected_first(0);
     for (const Stage& stage : stages) {
       RC_ASSERT(stage.first == expected_first);
       RC_ASSERT(stage.last > stage.first);
       expected_first = stage.last;
       double sum = 0;
-      for (std::int32_t i = stage.first; i < stage.last; ++i) sum += weights[static_cast<std::size_t>(i)];
+      for (const OperatorIndex at : stage.operators()) sum += time[at].value();
       slowest = std::max(slowest, sum);
     }
-    RC_ASSERT(expected_first == static_cast<std::int32_t>(n));
+    RC_ASSERT(expected_first == OperatorIndex(n));
     RC_ASSERT(std::abs(slowest - best[static_cast<std::size_t>(count)][n]) < 1e-6);
   });
   EXPECT_TRUE(holds);

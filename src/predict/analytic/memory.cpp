@@ -6,7 +6,9 @@
 
 namespace orrery::predict {
 
+using workload::kMasterBytes;
 using workload::Operator;
+using workload::OperatorIndex;
 using workload::OperatorKind;
 using workload::TrainingGraph;
 using workload::TrainingRun;
@@ -35,11 +37,10 @@ struct StageParameters {
 
 StageParameters parameters_of(const TrainingGraph& graph, const TensorSplit& split, const Stage& stage) {
   StageParameters sum;
-  for (std::int32_t i = stage.first; i < stage.last; ++i) {
-    const double owned = static_cast<double>(workload::parameter_elements(graph.node(i))) *
-                         split.parameters[static_cast<std::size_t>(i)];
+  for (const OperatorIndex at : stage.operators()) {
+    const double owned = static_cast<double>(workload::parameter_elements(graph[at])) * split.parameters[at];
     sum.elements += owned;
-    if (!graph.node(i).frozen) sum.trained += owned;
+    if (!graph[at].frozen) sum.trained += owned;
     sum.largest = std::max(sum.largest, owned);
   }
   return sum;
@@ -53,16 +54,16 @@ MemoryBreakdown stage_memory(const TrainingRun& run, const TrainingGraph& graph,
   const workload::Parallelism& parallel = run.parallelism;
   const StageParameters parameters = parameters_of(graph, split, stage);
   const double replicas = parallel.data;
-  constexpr double kMasterBytes = 4;  // weights, gradients and states stay in full precision
   MemoryBreakdown memory;
 
-  const double all_parameters = parameters.elements * kMasterBytes, trained = parameters.trained * kMasterBytes;
+  const double all_parameters = parameters.elements * kMasterBytes;
+  const Bytes gradients(parameters.trained * kMasterBytes);
   // Stage 3 keeps 1/n of the parameters and gathers two operators' worth at a time.
   const double gathered = std::min(all_parameters, all_parameters / replicas + 2 * parameters.largest * kMasterBytes);
   memory.parameters = Bytes(parallel.zero_stage >= 3 ? gathered : all_parameters);
-  memory.gradients = Bytes(trained / (parallel.zero_stage >= 2 ? replicas : 1));
-  memory.optimizer_state =
-      Bytes(trained * workload::state_tensors(run.optimizer) / (parallel.zero_stage >= 1 ? replicas : 1));
+  memory.gradients = gradients / (parallel.zero_stage >= 2 ? replicas : 1);
+  memory.optimizer_state = Bytes(parameters.trained * workload::traits(run.optimizer).state_bytes() /
+                                 (parallel.zero_stage >= 1 ? replicas : 1));
   // Reduced-precision training keeps a half-size copy of the weights for its products.
   if (options.parameter_bytes < kMasterBytes) {
     memory.parameters += memory.parameters * (options.parameter_bytes / kMasterBytes);
@@ -73,18 +74,18 @@ MemoryBreakdown stage_memory(const TrainingRun& run, const TrainingGraph& graph,
   memory.temporaries = (activations.peak - activations.saved) * kAllocatorSlack;
 
   bool uses_convolution = false;
-  for (std::int32_t i = stage.first; i < stage.last; ++i) {
-    const Operator& op = graph.node(i);
+  for (const OperatorIndex at : stage.operators()) {
+    const Operator& op = graph[at];
     uses_convolution =
         uses_convolution || op.kind == OperatorKind::kConv2d || op.kind == OperatorKind::kConvTranspose2d;
     if (!has_window(op) || on_host) continue;
     const Bytes moved = workload::tensor_bytes(graph.type(op.inputs[0]), options.activation_bytes) +
                         workload::tensor_bytes(op.outputs[0], options.activation_bytes);
-    memory.workspace = std::max(memory.workspace, moved * (kWorkspaceFactor * split.work[static_cast<std::size_t>(i)]));
+    memory.workspace = std::max(memory.workspace, moved * (kWorkspaceFactor * split.work[at]));
   }
   // Replicas copy gradients into buckets of their own; a sharded exchange sends them from where they are.
   const bool buckets = parallel.data > 1 && parallel.zero_stage < 2;
-  if (buckets) memory.communication = Bytes(trained);
+  if (buckets) memory.communication = gradients;
   memory.framework = on_host ? kHostFramework : kDeviceContext;
   if (uses_convolution && !on_host) memory.framework += kConvolutionLibrary;
   return memory;

@@ -15,9 +15,10 @@ namespace orrery::predict {
 
 // One pipeline stage: the operators [first, last), and how many micro-batches are in flight there.
 struct Stage {
-  std::int32_t first = 0;
-  std::int32_t last = 0;
+  workload::OperatorIndex first, last;
   int in_flight = 1;
+
+  IndexRange<workload::OperatorIndex> operators() const { return {first, last}; }
 };
 
 // `graph` is the run's graph at the size of one micro-batch.

@@ -7,6 +7,7 @@
 namespace orrery::predict {
 
 using workload::Operator;
+using workload::OperatorIndex;
 using workload::OperatorKind;
 using workload::TrainingGraph;
 using workload::Value;
@@ -58,27 +59,27 @@ TensorSplit split_tensors(const TrainingGraph& graph, int degree) {
   if (degree <= 1) return split;
 
   const double share = 1.0 / degree;
-  std::vector<bool> is_split(count, false);
+  workload::ByOperator<bool> is_split(count, false);
   std::set<Value> reduced_gradients;  // several products of one input (query, key, value) share one all-reduce
-  for (std::size_t i = 0; i < count; ++i) {
-    const Operator& op = graph.node(static_cast<std::int32_t>(i));
+  for (const OperatorIndex at : graph.operators().indices()) {
+    const Operator& op = graph[at];
     if (op.inputs.empty()) continue;
     int split_inputs = 0;
-    for (const Value& input : op.inputs) split_inputs += is_split[static_cast<std::size_t>(input.node)] ? 1 : 0;
+    for (const Value& input : op.inputs) split_inputs += is_split[input.op] ? 1 : 0;
 
     if (is_weighted_product(op)) {
-      const bool by_inputs = is_split[static_cast<std::size_t>(op.inputs[0].node)];
+      const bool by_inputs = is_split[op.inputs[0].op];
       if (!by_inputs && output_features(op) % degree != 0) continue;
-      split.work[i] = split.parameters[i] = share;
+      split.work[at] = split.parameters[at] = share;
       if (by_inputs) {
-        split.forward_all_reduce[i] = elements(graph, {static_cast<std::int32_t>(i), 0});
+        split.forward_all_reduce[at] = elements(graph, {at, 0});
         continue;
       }
-      is_split[i] = true;
-      split.output[i] = share;
-      const bool has_gradient = graph.needs_gradient(op.inputs[0].node);
+      is_split[at] = true;
+      split.output[at] = share;
+      const bool has_gradient = graph.needs_gradient(op.inputs[0].op);
       if (has_gradient && reduced_gradients.insert(op.inputs[0]).second) {
-        split.backward_all_reduce[i] = elements(graph, op.inputs[0]);
+        split.backward_all_reduce[at] = elements(graph, op.inputs[0]);
       }
       continue;
     }
@@ -86,12 +87,12 @@ TensorSplit split_tensors(const TrainingGraph& graph, int degree) {
     const bool all_split = split_inputs == static_cast<int>(op.inputs.size());
     if (needs_whole_input(op.kind) || !all_split) {
       for (const Value& input : op.inputs) {
-        if (is_split[static_cast<std::size_t>(input.node)]) split.forward_all_gather[i] += elements(graph, input);
+        if (is_split[input.op]) split.forward_all_gather[at] += elements(graph, input);
       }
       continue;
     }
-    is_split[i] = true;
-    split.work[i] = split.output[i] = split.parameters[i] = share;
+    is_split[at] = true;
+    split.work[at] = split.output[at] = split.parameters[at] = share;
   }
   return split;
 }

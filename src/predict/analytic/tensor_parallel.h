@@ -10,19 +10,18 @@
 // 4. Layer norm, and any operator with both kinds of input, first gathers its split inputs (an all-gather).
 // A product whose size does not divide by t stays whole.
 
-#include <vector>
-
 #include "workload/graph.h"
 
 namespace orrery::predict {
 
+// Of each operator, for one device.
 struct TensorSplit {
-  std::vector<double> work;                 // by node: this device's share of the work
-  std::vector<double> parameters;           // by node: its share of the parameters
-  std::vector<double> output;               // by node: its share of the output
-  std::vector<double> forward_all_reduce;   // by node: elements all-reduced after it
-  std::vector<double> forward_all_gather;   // by node: elements gathered before it
-  std::vector<double> backward_all_reduce;  // by node: elements of input gradient all-reduced
+  workload::ByOperator<double> work;                 // its share of the work
+  workload::ByOperator<double> parameters;           // its share of the parameters
+  workload::ByOperator<double> output;               // its share of the output
+  workload::ByOperator<double> forward_all_reduce;   // elements all-reduced after it
+  workload::ByOperator<double> forward_all_gather;   // elements gathered before it
+  workload::ByOperator<double> backward_all_reduce;  // elements of input gradient all-reduced
 };
 
 TensorSplit split_tensors(const workload::TrainingGraph& graph, int degree);

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "workload/cost.h"
 #include "workload/operator.h"
+#include "workload/optimizer.h"
 
 namespace orrery::predict {
 

@@ -5,6 +5,8 @@
 
 namespace orrery::predict {
 
+using workload::OperatorIndex;
+
 namespace {
 
 constexpr std::uint32_t kNone = 0xffffffff;
@@ -15,8 +17,7 @@ class Builder {
       : run_(run), frequencies_(frequencies), options_(options) {}
 
   BuiltGraph build_forward() {
-    const auto operators = run_.graph.operators();
-    for (const workload::Operator& op : operators) {
+    for (const workload::Operator& op : run_.graph.operators()) {
       if (is_loss(op.kind)) {
         forward_.push_back(kNone);
         continue;
@@ -31,11 +32,12 @@ class Builder {
   }
 
   BuiltGraph build() {
-    const auto operators = run_.graph.operators();
+    const workload::Operators& operators = run_.graph.operators();
     backward_.assign(operators.size(), kNone);
-    for (std::size_t i = 0; i < operators.size(); ++i) add_forward(operators[i]);
-    for (std::size_t i = operators.size(); i-- > 0;) add_backward(static_cast<std::int32_t>(i));
-    for (std::size_t i = 0; i < operators.size(); ++i) add_parameters(static_cast<std::int32_t>(i));
+    pending_.resize(operators.size());
+    for (const workload::Operator& op : operators) add_forward(op);
+    for (const OperatorIndex at : operators.indices().reversed()) add_backward(at);
+    for (const OperatorIndex at : operators.indices()) add_parameters(at);
     built_.graph.edges = distinct_edges(std::move(built_.graph.edges));
     return std::move(built_);
   }
@@ -59,36 +61,34 @@ class Builder {
     const auto* other = std::get_if<workload::OtherAttributes>(&op.attributes);
     forward_.push_back(add(other != nullptr ? other->type : framework_ops(op.kind).forward, size_of(op)));
     for (const workload::Value& input : op.inputs) {
-      const std::uint32_t from = forward_[static_cast<std::size_t>(input.node)];
+      const std::uint32_t from = forward_[input.op];
       if (from != kNone) join(from, forward_.back());
     }
   }
 
   // Users come behind what they use, so their backward nodes are already there.
-  void add_backward(std::int32_t index) {
-    if (!run_.graph.needs_gradient(index)) return;
-    const workload::Operator& op = run_.graph.node(index);
-    const auto place = static_cast<std::size_t>(index);
-    const double size = op.inputs.empty() ? size_of(op) : size_of(run_.graph.node(op.inputs.front().node));
-    backward_[place] = add(framework_ops(op.kind).backward, size);
-    join(forward_[place], backward_[place]);
-    for (const std::uint32_t from : pending_[index]) join(from, backward_[place]);
+  void add_backward(OperatorIndex at) {
+    if (!run_.graph.needs_gradient(at)) return;
+    const workload::Operator& op = run_.graph[at];
+    const double size = op.inputs.empty() ? size_of(op) : size_of(run_.graph[op.inputs.front().op]);
+    backward_[at] = add(framework_ops(op.kind).backward, size);
+    join(forward_[at], backward_[at]);
+    for (const std::uint32_t from : pending_[at]) join(from, backward_[at]);
     for (const workload::Value& input : op.inputs) {
-      join(forward_[static_cast<std::size_t>(input.node)], backward_[place]);
-      pending_[input.node].push_back(backward_[place]);
+      join(forward_[input.op], backward_[at]);
+      pending_[input.op].push_back(backward_[at]);
     }
   }
 
-  void add_parameters(std::int32_t index) {
-    const auto place = static_cast<std::size_t>(index);
-    for (const workload::Parameter& parameter : run_.graph.node(index).parameters) {
+  void add_parameters(OperatorIndex at) {
+    for (const workload::Parameter& parameter : run_.graph[at].parameters) {
       const auto elements = static_cast<double>(parameter.shape.elements());
       const std::uint32_t variable = add("VariableV2", elements);
-      join(variable, forward_[place]);
-      if (backward_[place] == kNone) continue;
+      join(variable, forward_[at]);
+      if (backward_[at] == kNone) continue;
       const std::uint32_t update = add(update_op(run_.optimizer), elements);
       join(variable, update);
-      join(backward_[place], update);
+      join(backward_[at], update);
     }
   }
 
@@ -96,8 +96,8 @@ class Builder {
   const OpFrequencies& frequencies_;
   const NodeGraphOptions& options_;
   BuiltGraph built_;
-  std::vector<std::uint32_t> forward_, backward_;
-  std::map<std::int32_t, std::vector<std::uint32_t>> pending_;  // gradients that reach an operator
+  workload::ByOperator<std::uint32_t> forward_, backward_;
+  workload::ByOperator<std::vector<std::uint32_t>> pending_;  // gradients that reach an operator
 };
 
 }  // namespace

@@ -113,7 +113,7 @@ GraphRows graph_rows(const workload::TrainingRun& run, hardware::DeviceKind devi
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const workload::OperatorCost cost = workload::operator_cost(run.graph, steps[i], run.cost_options());
     if (cost.kernels <= 0 && device != hardware::DeviceKind::kCpu) continue;
-    const Operator& op = run.graph.node(steps[i].node);
+    const Operator& op = run.graph[steps[i].op];
     LaunchedOperator row;
     row.kind = steps[i].phase == Phase::kUpdate ? kUpdateKind : static_cast<std::int32_t>(op.kind);
     row.phase = steps[i].phase;

@@ -11,11 +11,11 @@ namespace orrery::predict {
 namespace {
 
 using workload::Operator;
+using workload::OperatorIndex;
 using workload::OperatorKind;
 using workload::Phase;
 
 constexpr std::int32_t kReach = 16;
-constexpr std::int32_t kNowhere = -1;
 constexpr double kMicrosecond = 1e-6;
 
 struct KindName {
@@ -85,71 +85,70 @@ bool has_shape_of(const OperatorWork& work, const Operator& op) {
   return true;
 }
 
-// By row of the forward phase: the operator it is of, or kNowhere.
+// By row of the forward phase: the operator it is of, if any.
 class Alignment {
  public:
   Alignment(const LaunchContext& context, const std::map<std::int32_t, std::string>& kinds,
             const workload::TrainingGraph& graph)
-      : nodes_(context.size(), kNowhere) {
-    std::int32_t next = 0;
+      : operators_(context.size()) {
+    OperatorIndex next(0);
     double all = 0, lost = 0;
     for (std::size_t row = 0; row < context.size(); ++row) {
       const LaunchedOperator& op = context.trace().operators[row];
       if (op.phase != Phase::kForward) break;
       const auto name = kinds.find(op.kind);
-      const std::int32_t found = name == kinds.end() ? kNowhere : find(name->second, context.works()[row], graph, next);
+      const OperatorIndex found =
+          name == kinds.end() ? OperatorIndex() : find(name->second, context.works()[row], graph, next);
       all += context.trace().times[row].device;
-      if (found == kNowhere) {
+      if (!found.valid()) {
         lost += context.trace().times[row].device;
         continue;
       }
-      nodes_[row] = found;
-      next = found + 1;
+      operators_[row] = next = found;
+      ++next;
     }
     lost_share_ = all > 0 ? lost / all : 1;
   }
 
-  std::int32_t node(std::size_t row) const { return nodes_[row]; }
+  OperatorIndex at(std::size_t row) const { return operators_[row]; }
   double lost_share() const { return lost_share_; }
 
  private:
-  static std::int32_t find(std::string_view name, const OperatorWork& work, const workload::TrainingGraph& graph,
-                           std::int32_t next) {
-    const auto count = static_cast<std::int32_t>(graph.operators().size());
-    for (std::int32_t node = next; node < std::min(count, next + kReach); ++node) {
-      if (may_be(name, graph.node(node).kind) && has_shape_of(work, graph.node(node))) return node;
+  static OperatorIndex find(std::string_view name, const OperatorWork& work, const workload::TrainingGraph& graph,
+                            OperatorIndex next) {
+    for (const OperatorIndex at : IndexRange(next, OperatorIndex(graph.operators().size()))) {
+      if (at - next >= kReach) break;
+      if (may_be(name, graph[at].kind) && has_shape_of(work, graph[at])) return at;
     }
-    return kNowhere;
+    return {};
   }
 
-  std::vector<std::int32_t> nodes_;
+  std::vector<OperatorIndex> operators_;
   double lost_share_ = 0;
 };
 
 // Seconds of each operator in each phase; what is unknown never gets above 0.
-class NodeTimes {
+class OperatorTimes {
  public:
-  explicit NodeTimes(std::size_t nodes) : seconds_(nodes), is_unknown_(nodes) {}
+  explicit OperatorTimes(std::size_t operators) : seconds_(operators), is_unknown_(operators) {}
 
-  void add(std::int32_t node, Phase phase, double microseconds) {
-    if (node != kNowhere) seconds_[at(node)][static_cast<std::size_t>(phase)] += microseconds * kMicrosecond;
+  void add(OperatorIndex at, Phase phase, double microseconds) {
+    if (at.valid()) seconds_[at][static_cast<std::size_t>(phase)] += microseconds * kMicrosecond;
   }
-  void set_unknown(std::int32_t node, Phase phase) {
-    if (node != kNowhere) is_unknown_[at(node)][static_cast<std::size_t>(phase)] = true;
+  void set_unknown(OperatorIndex at, Phase phase) {
+    if (at.valid()) is_unknown_[at][static_cast<std::size_t>(phase)] = true;
   }
   double seconds(const workload::PhaseStep& step) const {
     const auto phase = static_cast<std::size_t>(step.phase);
-    return is_unknown_[at(step.node)][phase] ? 0 : seconds_[at(step.node)][phase];
+    return is_unknown_[step.op][phase] ? 0 : seconds_[step.op][phase];
   }
 
  private:
-  static std::size_t at(std::int32_t node) { return static_cast<std::size_t>(node); }
-
-  std::vector<std::array<double, 3>> seconds_;
-  std::vector<std::array<bool, 3>> is_unknown_;
+  workload::ByOperator<std::array<double, 3>> seconds_;
+  workload::ByOperator<std::array<bool, 3>> is_unknown_;
 };
 
-void add_backward(const LaunchContext& context, const Alignment& alignment, NodeTimes& times) {
+void add_backward(const LaunchContext& context, const Alignment& alignment, OperatorTimes& times) {
   const LaunchTrace& trace = context.trace();
   const std::vector<LaunchFacts> facts = launch_facts(context);
   const BackwardMatch& match = context.match();
@@ -162,21 +161,21 @@ void add_backward(const LaunchContext& context, const Alignment& alignment, Node
       const auto place = static_cast<std::size_t>(forward);
       const double share = context.device_prior(place) / priors;
       if (facts[row].device_is_full)
-        times.add(alignment.node(place), Phase::kBackward, share * trace.times[row].gap);
+        times.add(alignment.at(place), Phase::kBackward, share * trace.times[row].gap);
       else
-        times.set_unknown(alignment.node(place), Phase::kBackward);
+        times.set_unknown(alignment.at(place), Phase::kBackward);
     }
     const std::int32_t forward = match.forward[row];
     if (trace.operators[row].phase != Phase::kBackward || forward == kUnmatched) continue;
-    const std::int32_t node = alignment.node(static_cast<std::size_t>(forward));
-    times.add(node, Phase::kBackward, trace.times[row].device);
-    if (hidden.empty() && facts[row].device_is_full) times.add(node, Phase::kBackward, trace.times[row].gap);
+    const OperatorIndex at = alignment.at(static_cast<std::size_t>(forward));
+    times.add(at, Phase::kBackward, trace.times[row].device);
+    if (hidden.empty() && facts[row].device_is_full) times.add(at, Phase::kBackward, trace.times[row].gap);
   }
 }
 
 using TensorShape = std::array<std::int64_t, 4>;
 
-void add_update(const LaunchContext& context, const workload::TrainingGraph& graph, NodeTimes& times) {
+void add_update(const LaunchContext& context, const workload::TrainingGraph& graph, OperatorTimes& times) {
   constexpr double kRowsPerTensor = 3;
   struct Sum {
     double device = 0, rows = 0;
@@ -192,16 +191,16 @@ void add_update(const LaunchContext& context, const workload::TrainingGraph& gra
     sum.device += trace.times[row].device;
     sum.rows += 1;
   }
-  for (std::int32_t node = 0; node < static_cast<std::int32_t>(graph.operators().size()); ++node) {
-    for (const workload::Parameter& parameter : graph.node(node).parameters) {
+  for (const OperatorIndex at : graph.operators().indices()) {
+    for (const workload::Parameter& parameter : graph[at].parameters) {
       TensorShape shape{};
       const auto dims = parameter.shape.dims();
       std::copy_n(dims.begin(), std::min(dims.size(), shape.size()), shape.begin());
       const auto found = sums.find(shape);
       if (found == sums.end())
-        times.set_unknown(node, Phase::kUpdate);
+        times.set_unknown(at, Phase::kUpdate);
       else
-        times.add(node, Phase::kUpdate, kRowsPerTensor * found->second.device / found->second.rows);
+        times.add(at, Phase::kUpdate, kRowsPerTensor * found->second.device / found->second.rows);
     }
   }
 }
@@ -217,7 +216,7 @@ class StepLayer {
  public:
   StepLayer(const LaunchContext& context, const Alignment& alignment, const workload::TrainingGraph& graph)
       : context_(context), alignment_(alignment), facts_(launch_facts(context)), steps_(graph.execution_order()) {
-    for (std::size_t i = 0; i < steps_.size(); ++i) places_[{steps_[i].node, steps_[i].phase}] = i;
+    for (std::size_t i = 0; i < steps_.size(); ++i) places_[{steps_[i].op, steps_[i].phase}] = i;
     times_.resize(steps_.size());
     find_tensors(graph);
   }
@@ -227,13 +226,13 @@ class StepLayer {
     for (std::size_t row = 0; row < context_.size(); ++row) {
       switch (trace.operators[row].phase) {
         case Phase::kForward:
-          lay_row(row, place_of(alignment_.node(row), Phase::kForward));
+          lay_row(row, place_of(alignment_.at(row), Phase::kForward));
           break;
         case Phase::kBackward: {
           const std::int32_t forward = context_.match().forward[row];
-          const std::int32_t node =
-              forward == kUnmatched ? kNowhere : alignment_.node(static_cast<std::size_t>(forward));
-          lay_row(row, place_of(node, Phase::kBackward));
+          const OperatorIndex at =
+              forward == kUnmatched ? OperatorIndex() : alignment_.at(static_cast<std::size_t>(forward));
+          lay_row(row, place_of(at, Phase::kBackward));
           break;
         }
         case Phase::kUpdate:
@@ -245,9 +244,9 @@ class StepLayer {
   }
 
  private:
-  // The step of a node in a phase; without one, the step that was laid upon last.
-  std::size_t place_of(std::int32_t node, Phase phase) {
-    const auto found = places_.find({node, phase});
+  // The step of an operator in a phase; without one, the step that was laid upon last.
+  std::size_t place_of(OperatorIndex at, Phase phase) {
+    const auto found = places_.find({at, phase});
     if (found != places_.end()) last_ = found->second;
     return last_;
   }
@@ -258,7 +257,7 @@ class StepLayer {
     std::vector<std::size_t> hidden;
     double priors = 0;
     for (const std::int32_t forward : context_.match().hidden[row]) {
-      const auto found = places_.find({alignment_.node(static_cast<std::size_t>(forward)), Phase::kBackward});
+      const auto found = places_.find({alignment_.at(static_cast<std::size_t>(forward)), Phase::kBackward});
       if (found == places_.end()) continue;
       hidden.push_back(found->second);
       hidden_priors_.resize(hidden.size());
@@ -285,7 +284,7 @@ class StepLayer {
   void find_tensors(const workload::TrainingGraph& graph) {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (steps_[i].phase != Phase::kUpdate) continue;
-      for (const workload::Parameter& parameter : graph.node(steps_[i].node).parameters) {
+      for (const workload::Parameter& parameter : graph[steps_[i].op].parameters) {
         TensorShape shape{};
         const auto dims = parameter.shape.dims();
         std::copy_n(dims.begin(), std::min(dims.size(), shape.size()), shape.begin());
@@ -318,7 +317,7 @@ class StepLayer {
   const Alignment& alignment_;
   std::vector<LaunchFacts> facts_;
   std::vector<workload::PhaseStep> steps_;
-  std::map<std::pair<std::int32_t, Phase>, std::size_t> places_;
+  std::map<std::pair<OperatorIndex, Phase>, std::size_t> places_;
   std::map<TensorShape, std::vector<std::size_t>> tensors_;  // steps that update one of that shape
   std::vector<std::size_t> updated_;                         // of every tensor
   std::vector<double> hidden_priors_;
@@ -332,9 +331,9 @@ Result<MeasuredSteps> graph_steps(const LaunchContext& context, const std::map<s
                                   workload::TrainingRun run) {
   const Alignment alignment(context, kinds, run.graph);
   ORRERY_TRY_VOID(check_lost(alignment, run));
-  NodeTimes times(run.graph.operators().size());
+  OperatorTimes times(run.graph.operators().size());
   for (std::size_t row = 0; row < context.size(); ++row) {
-    times.add(alignment.node(row), Phase::kForward, context.trace().times[row].device);
+    times.add(alignment.at(row), Phase::kForward, context.trace().times[row].device);
   }
   add_backward(context, alignment, times);
   add_update(context, run.graph, times);

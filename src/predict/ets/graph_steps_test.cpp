@@ -82,21 +82,21 @@ std::vector<std::int32_t> parameters_of(const workload::TrainingGraph& graph, co
 // that never waits; the linear layer's backward pass has no row: it hides behind the loss's.
 LaunchTrace trace_of(const workload::TrainingGraph& graph) {
   LaunchTrace trace;
-  const auto add = [&](std::int32_t node, Phase phase, double device, double gap) {
+  const auto add = [&](workload::OperatorIndex at, Phase phase, double device, double gap) {
     LaunchedOperator op;
-    op.kind = phase == Phase::kUpdate ? 9 : kind_of(graph.node(node));
+    op.kind = phase == Phase::kUpdate ? 9 : kind_of(graph[at]);
     op.phase = phase;
-    if (phase != Phase::kUpdate) op.parameters = parameters_of(graph, graph.node(node));
+    if (phase != Phase::kUpdate) op.parameters = parameters_of(graph, graph[at]);
     trace.operators.push_back(std::move(op));
     trace.times.push_back({.device = device, .gap = gap, .interval = trace.times.empty() ? 0.0 : 0.1, .launch = 0.1});
   };
   trace.first_start = 1000;
   for (const workload::PhaseStep& step : graph.execution_order()) {
-    const Operator& op = graph.node(step.node);
+    const Operator& op = graph[step.op];
     if (step.phase == Phase::kUpdate) {
       for (const workload::Parameter& parameter : op.parameters) {
         for (int row = 0; row < 3; ++row) {
-          add(step.node, Phase::kUpdate, 5, 0);
+          add(step.op, Phase::kUpdate, 5, 0);
           trace.operators.back().parameters.push_back(4);
           for (const std::int64_t size : parameter.shape.dims()) {
             trace.operators.back().parameters.push_back(static_cast<std::int32_t>(size));
@@ -106,13 +106,13 @@ LaunchTrace trace_of(const workload::TrainingGraph& graph) {
       continue;
     }
     if (kind_of(op) == 0) continue;
-    const double device = 10.0 + step.node;
+    const double device = 10.0 + step.op.value();
     if (step.phase == Phase::kForward) {
-      add(step.node, step.phase, device, 0);
+      add(step.op, step.phase, device, 0);
     } else if (op.kind == OperatorKind::kLinear) {
       trace.times.back().gap = 2 * device;
     } else {
-      add(step.node, step.phase, 2 * device, 0);
+      add(step.op, step.phase, 2 * device, 0);
     }
   }
   return trace;
@@ -130,8 +130,8 @@ TEST(GraphSteps, EveryTimeFindsItsStep) {
   ASSERT_EQ(steps.seconds.size(), order.size());
   double sum = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const Operator& op = run.graph.node(order[i].node);
-    const double forward = 1e-6 * (10.0 + order[i].node);
+    const Operator& op = run.graph[order[i].op];
+    const double forward = 1e-6 * (10.0 + order[i].op.value());
     double expected = order[i].phase == Phase::kForward ? forward : 2 * forward;
     if (kind_of(op) == 0) expected = 0;
     if (order[i].phase == Phase::kUpdate) expected = 15e-6 * static_cast<double>(op.parameters.size());
@@ -149,7 +149,7 @@ TEST(GraphSteps, WhatHidesInAWaitStaysUnknown) {
   const auto order = run.graph.execution_order();
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (order[i].phase != Phase::kBackward) continue;
-    const OperatorKind kind = run.graph.node(order[i].node).kind;
+    const OperatorKind kind = run.graph[order[i].op].kind;
     if (kind == OperatorKind::kLinear) {
       EXPECT_EQ(steps.seconds[i], 0);
     }

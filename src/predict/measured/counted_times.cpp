@@ -16,7 +16,7 @@ CountedTimes counted_times(const StepModel& model, const workload::TrainingRun& 
     counted.learned.push_back(counts);
     if (!counts && is_host) times.seconds[i] = times.typical[i];
     if (!counts && !is_host) {
-      const workload::Operator& op = run.graph.node(steps[i].node);
+      const workload::Operator& op = run.graph[steps[i].op];
       times.seconds[i] = roofline_time(device, run.precision, run.graph, op, cost, 1).time.value();
     }
     if (cost.kernels <= 0 && !is_host) continue;  // a view: nothing runs

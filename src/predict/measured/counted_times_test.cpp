@@ -38,7 +38,7 @@ StepModel model_of_resnets() {
 
 double roofline_of(const workload::TrainingRun& run, const workload::PhaseStep& step) {
   const auto cost = workload::operator_cost(run.graph, step, run.cost_options());
-  return roofline_time(gpu(), run.precision, run.graph, run.graph.node(step.node), cost, 1).time.value();
+  return roofline_time(gpu(), run.precision, run.graph, run.graph[step.op], cost, 1).time.value();
 }
 
 TEST(CountedTimes, WhatWasMeasuredCounts) {
@@ -82,8 +82,7 @@ TEST(CountedTimes, WindowsAreToldApartByBothSides) {
   std::uint64_t tall = 0, wide = 0;
   for (std::size_t i = 0; i < features.steps().size(); ++i) {
     if (features.steps()[i].phase != workload::Phase::kForward) continue;
-    const auto* conv =
-        std::get_if<workload::ConvAttributes>(&inception.graph.node(features.steps()[i].node).attributes);
+    const auto* conv = std::get_if<workload::ConvAttributes>(&inception.graph[features.steps()[i].op].attributes);
     if (conv == nullptr || conv->out_channels != 192) continue;
     if (conv->window.kernel_h == 7 && conv->window.kernel_w == 1) tall = features.likeness(i);
     if (conv->window.kernel_h == 1 && conv->window.kernel_w == 1) wide = wide == 0 ? features.likeness(i) : wide;

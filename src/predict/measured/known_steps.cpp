@@ -45,7 +45,7 @@ bool KnownSteps::is_known(std::uint64_t likeness, double prior, double seconds) 
 }
 
 double KnownSteps::unknown_motifs(const workload::TrainingGraph& graph) const {
-  const std::vector<std::uint64_t> motifs = motifs_of(graph);
+  const auto motifs = motifs_of(graph);
   const auto unseen = std::count_if(motifs.begin(), motifs.end(), [&](auto motif) { return !motifs_.contains(motif); });
   return static_cast<double>(unseen) / static_cast<double>(std::max<std::size_t>(1, motifs.size()));
 }

@@ -10,17 +10,17 @@ Result<DatasetIteration> iteration_of(const profile::DatasetEntry& entry) {
   ORRERY_TRY(workload::TrainingRun run, profile::run_of(entry.configuration));
   DatasetIteration one{
       entry.configuration.key(), entry.configuration.family, entry.is_noisy(), {std::move(run), {}, 0}};
-  std::map<std::pair<std::int32_t, workload::Phase>, double> times;
+  std::map<std::pair<workload::OperatorIndex, workload::Phase>, double> times;
   double sum = 0;
   for (const profile::MeasuredOperator& op : entry.operators) {
     const double seconds = (op.execution + op.gap).value();
-    times[{op.node, op.phase}] += seconds;
+    times[{op.index, op.phase}] += seconds;
     sum += seconds;
   }
   one.steps.iteration = entry.iteration().value();
   const double scale = sum > 0 ? one.steps.iteration / sum : 1;
   for (const workload::PhaseStep& step : one.steps.run.graph.execution_order()) {
-    const auto found = times.find({step.node, step.phase});
+    const auto found = times.find({step.op, step.phase});
     one.steps.seconds.push_back(found == times.end() ? 0 : scale * found->second);
   }
   return one;

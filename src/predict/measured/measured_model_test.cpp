@@ -23,7 +23,7 @@ class MeasuredModelTest : public ::testing::Test {
       const StepFeatures features(run);
       for (std::size_t step = 0; step < features.steps().size(); ++step) {
         const Seconds time(2.5 * features.prior(step));
-        entry.operators.push_back({features.steps()[step].node, features.steps()[step].phase, time, Seconds(0)});
+        entry.operators.push_back({features.steps()[step].op, features.steps()[step].phase, time, Seconds(0)});
         iteration += time;
       }
       entry.visits = {iteration};

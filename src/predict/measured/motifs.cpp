@@ -39,20 +39,18 @@ std::uint64_t kind_of(const workload::Operator& op) {
 
 }  // namespace
 
-std::vector<std::uint64_t> motifs_of(const workload::TrainingGraph& graph) {
-  const auto& operators = graph.operators();
-  std::vector<std::uint64_t> kinds;
-  for (const workload::Operator& op : operators) kinds.push_back(kind_of(op));
-  std::vector<std::uint64_t> motifs = kinds, before;
+workload::ByOperator<std::uint64_t> motifs_of(const workload::TrainingGraph& graph) {
+  workload::ByOperator<std::uint64_t> kinds;
+  for (const workload::Operator& op : graph.operators()) kinds.push_back(kind_of(op));
+  auto motifs = kinds;
+  std::vector<std::uint64_t> before;
   for (int depth = 0; depth < kDepth; ++depth) {
-    std::vector<std::uint64_t> deeper = kinds;
-    for (std::size_t i = 0; i < operators.size(); ++i) {
+    auto deeper = kinds;
+    for (const workload::OperatorIndex at : kinds.indices()) {
       before.clear();
-      for (const workload::Value& input : operators[i].inputs) {
-        before.push_back(motifs[static_cast<std::size_t>(input.node)]);
-      }
+      for (const workload::Value& input : graph[at].inputs) before.push_back(motifs[input.op]);
       std::sort(before.begin(), before.end());
-      for (const std::uint64_t one : before) deeper[i] = mix64(deeper[i] ^ one);
+      for (const std::uint64_t one : before) deeper[at] = mix64(deeper[at] ^ one);
     }
     motifs = std::move(deeper);
   }

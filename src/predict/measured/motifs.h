@@ -14,6 +14,6 @@
 namespace orrery::predict {
 
 // One hash per operator.
-std::vector<std::uint64_t> motifs_of(const workload::TrainingGraph& graph);
+workload::ByOperator<std::uint64_t> motifs_of(const workload::TrainingGraph& graph);
 
 }  // namespace orrery::predict

@@ -140,7 +140,7 @@ void StepFeatures::features(std::size_t step, std::vector<float>& out) const {
        step > 0 ? kind_at(step - 1) : -1, step > 0 ? log_size(elements_of(op(step - 1))) : 0,
        log_size(elements_of(here)), static_cast<float>(cost.kernels), log_size(static_cast<double>(run_.graph.batch())),
        log_size(cost.flops().value() / std::max(1.0, cost.bytes().value())),
-       static_cast<float>(run_.graph.gradient_uses(steps_[step].node)), static_cast<float>(run_.optimizer),
+       static_cast<float>(run_.graph.gradient_uses(steps_[step].op)), static_cast<float>(run_.optimizer),
        step + 1 < steps_.size() ? kind_at(step + 1) : -1, log_size(1e6 * prior(step)),
        static_cast<float>(here.inputs.size()), log_size(parameters_), log_size(traffic_)});
 }

@@ -54,7 +54,7 @@ class StepFeatures {
  private:
   void recurrence_sizes(std::size_t step, std::vector<float>& out) const;
 
-  const workload::Operator& op(std::size_t step) const { return run_.graph.node(steps_[step].node); }
+  const workload::Operator& op(std::size_t step) const { return run_.graph[steps_[step].op]; }
 
   const workload::TrainingRun& run_;
   StepScale scale_;

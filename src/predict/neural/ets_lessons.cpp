@@ -11,17 +11,17 @@ constexpr double kMicro = 1e6;  // microseconds in a second
 Result<EtsLesson> lesson_of(const profile::DatasetEntry& entry) {
   ORRERY_TRY(workload::TrainingRun run, profile::run_of(entry.configuration));
   EtsLesson lesson{.key = entry.configuration.key(), .run = std::move(run)};
-  std::map<std::pair<std::int32_t, workload::Phase>, StepTime> times;
+  std::map<std::pair<workload::OperatorIndex, workload::Phase>, StepTime> times;
   double sum = 0;
   for (const profile::MeasuredOperator& op : entry.operators) {
-    StepTime& time = times[{op.node, op.phase}];
+    StepTime& time = times[{op.index, op.phase}];
     time.execution += op.execution.value();
     time.gap += op.gap.value();
     sum += (op.execution + op.gap).value();
   }
   const double scale = kMicro * (sum > 0 ? entry.iteration().value() / sum : 1);
   for (const workload::PhaseStep& step : lesson.run.graph.execution_order()) {
-    const auto found = times.find({step.node, step.phase});
+    const auto found = times.find({step.op, step.phase});
     lesson.steps.push_back(found == times.end() ? StepTime{}
                                                 : StepTime{scale * found->second.execution, scale * found->second.gap});
   }

@@ -80,7 +80,7 @@ Result<EtsTimes> ets_times(const SequenceModel& network, const KnownSteps& known
     const bool counts = known.is_known(features.likeness(step), features.prior(step), seconds);
     if (!counts) {
       const auto cost = workload::operator_cost(run.graph, steps[step], run.cost_options());
-      const workload::Operator& op = run.graph.node(steps[step].node);
+      const workload::Operator& op = run.graph[steps[step].op];
       seconds = std::max(roofline_time(device, run.precision, run.graph, op, cost, 1).time.value(),
                          scale.floors[static_cast<std::size_t>(steps[step].phase)]);
       by_formulas += seconds;

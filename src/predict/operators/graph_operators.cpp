@@ -37,16 +37,16 @@ GraphWork elementwise(const char* name, const Operator& op) {
   return pass(OperatorClass::kElementwise, name, product_of(dims), length);
 }
 
-Works linear_work(const TrainingGraph& graph, std::int32_t node, Phase phase) {
-  const Operator& op = graph.node(node);
+Works linear_work(const TrainingGraph& graph, workload::OperatorIndex at, Phase phase) {
+  const Operator& op = graph[at];
   const auto in = graph.type(op.inputs[0]).shape.dims();
   const auto features = static_cast<double>(in.back());
   const double rows = product_of(in) / features;
   const double outputs = product_of(op.outputs[0].shape.dims()) / rows;
   if (phase == Phase::kForward) return {linear(rows, features, outputs)};
   Works works;
-  if (graph.trains_weight(node)) works.push_back(linear(outputs, rows, features));
-  if (graph.needs_gradient(op.inputs[0].node)) works.push_back(linear(rows, outputs, features));
+  if (graph.trains_weight(at)) works.push_back(linear(outputs, rows, features));
+  if (graph.needs_gradient(op.inputs[0].op)) works.push_back(linear(rows, outputs, features));
   return works;
 }
 
@@ -59,8 +59,8 @@ Works matmul_work(const TrainingGraph& graph, const Operator& op, Phase phase) {
   const double b = product_of(out) / (m * k);
   if (phase == Phase::kForward) return {batched(b, m, n, k)};
   Works works;
-  if (graph.needs_gradient(op.inputs[0].node)) works.push_back(batched(b, m, k, n));
-  if (graph.needs_gradient(op.inputs[1].node)) works.push_back(batched(b, n, m, k));
+  if (graph.needs_gradient(op.inputs[0].op)) works.push_back(batched(b, m, k, n));
+  if (graph.needs_gradient(op.inputs[1].op)) works.push_back(batched(b, n, m, k));
   return works;
 }
 
@@ -109,13 +109,13 @@ bool is_softmax_of_rows(const Operator& op) {
 }  // namespace
 
 Works known_operators(const TrainingGraph& graph, const workload::PhaseStep& step) {
-  const Operator& op = graph.node(step.node);
+  const Operator& op = graph[step.op];
   const Phase phase = step.phase;
   if (phase == Phase::kUpdate || op.outputs.empty() || op.outputs[0].shape.elements() == 0) return {};
   const bool is_forward = phase == Phase::kForward;
   switch (op.kind) {
     case OperatorKind::kLinear:
-      return linear_work(graph, step.node, phase);
+      return linear_work(graph, step.op, phase);
     case OperatorKind::kMatmul:
       return matmul_work(graph, op, phase);
     case OperatorKind::kAttention:

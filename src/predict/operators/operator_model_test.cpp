@@ -135,7 +135,7 @@ workload::TrainingRun run_of(const std::string& model_name, std::int64_t batch) 
 
 std::vector<GraphWork> works_of(const workload::TrainingGraph& graph, std::string_view name, workload::Phase phase) {
   for (const workload::PhaseStep& step : graph.execution_order()) {
-    if (graph.node(step.node).name == name && step.phase == phase) return known_operators(graph, step);
+    if (graph[step.op].name == name && step.phase == phase) return known_operators(graph, step);
   }
   ADD_FAILURE() << "no operator " << name;
   return {};
@@ -164,7 +164,7 @@ TEST(GraphOperators, ProductsOfATransformerHaveTheArithmeticOfItsGraph) {
                            "bert_tiny:seq=32,vocab=100", "vit_b_16:layers=2,hidden=64,heads=4,mlp=128,input=32"}) {
     const workload::TrainingRun run = run_of(name, 2);
     for (const workload::PhaseStep& step : run.graph.execution_order()) {
-      const workload::OperatorKind kind = run.graph.node(step.node).kind;
+      const workload::OperatorKind kind = run.graph[step.op].kind;
       const bool is_product = kind == workload::OperatorKind::kLinear || kind == workload::OperatorKind::kMatmul;
       if (!is_product || step.phase == workload::Phase::kUpdate) continue;
       double products = 0;
@@ -172,7 +172,7 @@ TEST(GraphOperators, ProductsOfATransformerHaveTheArithmeticOfItsGraph) {
         products += 2 * work.shape.b * work.shape.m * work.shape.n * work.shape.k;
       }
       const double counted = operator_cost(run.graph, step, run.cost_options()).matrix_flops.value();
-      EXPECT_NEAR(products / counted, 1, 0.01) << name << " " << run.graph.node(step.node).name;
+      EXPECT_NEAR(products / counted, 1, 0.01) << name << " " << run.graph[step.op].name;
     }
   }
 }

@@ -23,7 +23,7 @@ constexpr double kLeastShare = 0.5;  // of an iteration's time that must be in l
 double roofline_seconds(const workload::TrainingRun& run, const workload::PhaseStep& step,
                         const hardware::Device& device) {
   const auto cost = workload::operator_cost(run.graph, step, run.cost_options());
-  return roofline_time(device, run.precision, run.graph, run.graph.node(step.node), cost, 1).time.value();
+  return roofline_time(device, run.precision, run.graph, run.graph[step.op], cost, 1).time.value();
 }
 
 // Times of operators on one device. Layers repeat, so each kind of work is predicted once.

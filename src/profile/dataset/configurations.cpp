@@ -7,8 +7,6 @@
 
 namespace orrery::profile {
 
-using workload::Optimizer;
-
 namespace {
 
 struct Choices {
@@ -171,8 +169,8 @@ Configuration draw_once(const Recipe& recipe, Random& random) {
   if (recipe.family == "randwire") drawn.model += fmt::format("seed={},", random.below(1'000'000));
   drawn.model.pop_back();
   drawn.batch = std::int64_t{1} << random.below(6);
-  constexpr Optimizer kOptimizers[] = {Optimizer::kSgd, Optimizer::kMomentum, Optimizer::kAdam, Optimizer::kAdamW};
-  drawn.optimizer = kOptimizers[random.below(4)];
+  const auto optimizers = workload::optimizers();
+  drawn.optimizer = optimizers[random.below(optimizers.size())].optimizer;
   return drawn;
 }
 

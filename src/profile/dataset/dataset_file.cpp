@@ -60,17 +60,17 @@ Result<DatasetHeader> parse_header(const Json& json) {
   return header;
 }
 
-// Four numbers per operator: node, phase, execution and gap in nanoseconds. Nodes are stored as steps from the one
+// Four numbers per operator: index, phase, execution and gap in nanoseconds. Indices are stored as steps from the one
 // before, which packs well.
 Json packed(const std::vector<MeasuredOperator>& operators) {
   Json list = Json::array();
-  std::int32_t last = 0;
+  workload::OperatorIndex last(0);
   for (const MeasuredOperator& op : operators) {
-    for (const std::int64_t number : {std::int64_t{op.node} - last, static_cast<std::int64_t>(op.phase),
+    for (const std::int64_t number : {std::int64_t{op.index - last}, static_cast<std::int64_t>(op.phase),
                                       nanoseconds(op.execution), nanoseconds(op.gap)}) {
       list.push_back(number);
     }
-    last = op.node;
+    last = op.index;
   }
   return list;
 }
@@ -78,13 +78,13 @@ Json packed(const std::vector<MeasuredOperator>& operators) {
 Result<std::vector<MeasuredOperator>> unpacked(const Json& list) {
   if (!list.is_array() || list.size() % 4 != 0) return Error::invalid("operators: expected four numbers for each");
   std::vector<MeasuredOperator> operators;
-  std::int64_t node = 0;
+  std::int64_t index = 0;
   for (std::size_t i = 0; i < list.size(); i += 4) {
-    node += list[i].get<std::int64_t>();
+    index += list[i].get<std::int64_t>();
     const auto phase = list[i + 1].get<std::int64_t>();
-    if (node < 0 || node > INT32_MAX || phase < 0 || phase > 2)
-      return Error::invalid("operators: no such node or phase");
-    operators.push_back({static_cast<std::int32_t>(node), static_cast<workload::Phase>(phase),
+    if (index < 0 || index > INT32_MAX || phase < 0 || phase > 2)
+      return Error::invalid("operators: no such operator or phase");
+    operators.push_back({workload::OperatorIndex(index), static_cast<workload::Phase>(phase),
                          Seconds(list[i + 2].get<double>() / kNanosecondsPerSecond),
                          Seconds(list[i + 3].get<double>() / kNanosecondsPerSecond)});
   }
@@ -147,7 +147,7 @@ double DatasetEntry::spread() const {
 Status add_visit(DatasetEntry& entry, const Profile& profile) {
   const auto& operators = profile.trace.operators;
   if (entry.visits.empty()) {
-    for (const trace::TracedOperator& op : operators) entry.operators.push_back({op.node, op.phase, {}, {}});
+    for (const trace::TracedOperator& op : operators) entry.operators.push_back({op.index, op.phase, {}, {}});
   }
   if (entry.operators.size() != operators.size()) return Error::internal("a visit ran other operators than the last");
   const double share = 1 / static_cast<double>(entry.visits.size() + 1);

@@ -31,7 +31,7 @@ struct DatasetHeader {
 };
 
 struct MeasuredOperator {
-  std::int32_t node = 0;
+  workload::OperatorIndex index;
   workload::Phase phase = workload::Phase::kForward;
   Seconds execution;
   Seconds gap;

@@ -56,8 +56,8 @@ TEST(DatasetFile, AnEntryComesBackAsItWas) {
   DatasetEntry entry;
   entry.configuration = {"mlp", "mlp:layers=2", 8, workload::Optimizer::kAdam};
   entry.visits = {Seconds(0.012345678), Seconds(0.0123)};
-  entry.operators = {{3, workload::Phase::kForward, Seconds(1e-6), Seconds(5e-9)},
-                     {1, workload::Phase::kBackward, Seconds(2.5e-3), Seconds(0)}};
+  entry.operators = {{workload::OperatorIndex(3), workload::Phase::kForward, Seconds(1e-6), Seconds(5e-9)},
+                     {workload::OperatorIndex(1), workload::Phase::kBackward, Seconds(2.5e-3), Seconds(0)}};
   const auto back = parse_dataset(kHeader + entry_line(entry), false);
   ASSERT_TRUE(back) << back.error().to_string();
   EXPECT_EQ(back->header.seed, 7U);
@@ -67,7 +67,7 @@ TEST(DatasetFile, AnEntryComesBackAsItWas) {
   ASSERT_EQ(back->entries[0].visits.size(), 2U);
   EXPECT_DOUBLE_EQ(back->entries[0].visits[0].value(), 0.012345678);
   ASSERT_EQ(back->entries[0].operators.size(), 2U);
-  EXPECT_EQ(back->entries[0].operators[1].node, 1);
+  EXPECT_EQ(back->entries[0].operators[1].index, workload::OperatorIndex(1));
   EXPECT_DOUBLE_EQ(back->entries[0].operators[1].execution.value(), 2.5e-3);
 }
 
@@ -75,7 +75,7 @@ Profile profile_of(double iteration_s, double execution_s) {
   Profile profile;
   profile.iteration = Seconds(iteration_s);
   profile.trace.operators.resize(1);
-  profile.trace.operators[0].node = 0;
+  profile.trace.operators[0].index = workload::OperatorIndex(0);
   profile.trace.operators[0].execution = Seconds(execution_s);
   return profile;
 }

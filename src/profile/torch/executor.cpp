@@ -15,11 +15,10 @@
 namespace orrery::profile {
 
 using workload::Operator;
+using workload::OperatorIndex;
 using workload::Phase;
 
 namespace {
-
-constexpr std::int32_t kNoNode = -1;
 
 class TorchExecutor final : public Executor {
  public:
@@ -41,14 +40,14 @@ class TorchExecutor final : public Executor {
     return guarded<std::vector<LibraryCall>>([&] {
       Recorder recorder(clock_, size());
       CallLister lister;
-      const at::Tensor loss = forward([&](std::int32_t node) { lister.enter(node, Phase::kForward); },
-                                      [&](std::int32_t node) {
-                                        recorder.forward_ends(node, next_sequence());
-                                        lister.enter(kNoNode, Phase::kForward);
+      const at::Tensor loss = forward([&](OperatorIndex at) { lister.enter(at, Phase::kForward); },
+                                      [&](OperatorIndex at) {
+                                        recorder.forward_ends(at, next_sequence());
+                                        lister.enter(OperatorIndex(), Phase::kForward);
                                       });
       lister.enter_backward(recorder);
       loss.backward();
-      update([&](std::int32_t node) { lister.enter(node, Phase::kUpdate); }, [](std::int32_t) {});
+      update([&](OperatorIndex at) { lister.enter(at, Phase::kUpdate); }, [](OperatorIndex) {});
       return lister.take();
     });
   }
@@ -56,7 +55,7 @@ class TorchExecutor final : public Executor {
   Result<double> compute_gradients() override {
     return guarded<double>([&] {
       clear_gradients();
-      const at::Tensor loss = forward([](std::int32_t) {}, [](std::int32_t) {});
+      const at::Tensor loss = forward([](OperatorIndex) {}, [](OperatorIndex) {});
       loss.backward();
       return loss.item<double>();
     });
@@ -65,12 +64,11 @@ class TorchExecutor final : public Executor {
   Result<std::vector<float>> scores() override {
     return guarded<std::vector<float>>([&]() -> Result<std::vector<float>> {
       const at::NoGradGuard no_grad;
-      std::vector<std::vector<at::Tensor>> values(size());
-      for (std::size_t i = 0; i < size(); ++i) {
-        const auto node = static_cast<std::int32_t>(i);
-        const std::vector<at::Tensor> inputs = inputs_of(node, values);
-        if (run_->graph.node(node).kind == workload::OperatorKind::kCrossEntropy) return numbers_of(inputs[0]);
-        values[i] = run_operator(model_, node, inputs);
+      workload::ByOperator<std::vector<at::Tensor>> values(size());
+      for (const OperatorIndex at : values.indices()) {
+        const std::vector<at::Tensor> inputs = inputs_of(at, values);
+        if (run_->graph[at].kind == workload::OperatorKind::kCrossEntropy) return numbers_of(inputs[0]);
+        values[at] = run_operator(model_, at, inputs);
       }
       return Error::unsupported(fmt::format("{} chooses between no classes", run_->graph.name()));
     });
@@ -106,8 +104,8 @@ class TorchExecutor final : public Executor {
 
   Status set_parameters(std::span<const float> values) override {
     const at::NoGradGuard no_grad;
-    for (auto& of_node : model_.parameters) {
-      for (at::Tensor& tensor : of_node) {
+    for (auto& of_operator : model_.parameters) {
+      for (at::Tensor& tensor : of_operator) {
         const auto size = static_cast<std::size_t>(tensor.numel());
         if (values.size() < size) return Error::invalid("fewer numbers than parameters");
         ORRERY_TRY_VOID(copy_into(tensor, values.first(size)));
@@ -155,30 +153,30 @@ class TorchExecutor final : public Executor {
     if (on_gpu_) at::detail::getCUDAHooks().deviceSynchronize(0);
   }
 
-  std::vector<at::Tensor> inputs_of(std::int32_t node, const std::vector<std::vector<at::Tensor>>& values) const {
+  std::vector<at::Tensor> inputs_of(OperatorIndex at,
+                                    const workload::ByOperator<std::vector<at::Tensor>>& values) const {
     std::vector<at::Tensor> inputs;
-    for (const workload::Value& input : run_->graph.node(node).inputs) {
-      inputs.push_back(values[static_cast<std::size_t>(input.node)][static_cast<std::size_t>(input.output)]);
+    for (const workload::Value& input : run_->graph[at].inputs) {
+      inputs.push_back(values[input.op][static_cast<std::size_t>(input.output)]);
     }
     return inputs;
   }
 
-  // Runs every node; values that no node reads any more are dropped at once. Returns the sum of all losses.
+  // Runs every operator; values that none reads any more are dropped at once. Returns the sum of all losses.
   template <class Before, class After>
   at::Tensor forward(Before before, After after) {
-    std::vector<std::vector<at::Tensor>> values(size());
-    for (std::size_t i = 0; i < size(); ++i) {
-      const auto node = static_cast<std::int32_t>(i);
-      before(node);
-      values[i] = run_operator(model_, node, inputs_of(node, values));
-      after(node);
-      for (const std::int32_t used : model_.last_uses[i]) values[static_cast<std::size_t>(used)].clear();
+    workload::ByOperator<std::vector<at::Tensor>> values(size());
+    for (const OperatorIndex at : values.indices()) {
+      before(at);
+      values[at] = run_operator(model_, at, inputs_of(at, values));
+      after(at);
+      for (const OperatorIndex used : model_.last_uses[at]) values[used].clear();
     }
     return total_loss(values);
   }
 
   // The remaining values are the ends of the graph. Those that are scalars and learn something are its losses.
-  static at::Tensor total_loss(const std::vector<std::vector<at::Tensor>>& values) {
+  static at::Tensor total_loss(const workload::ByOperator<std::vector<at::Tensor>>& values) {
     at::Tensor total;
     for (const auto& outputs : values) {
       for (const at::Tensor& output : outputs) {
@@ -193,20 +191,20 @@ class TorchExecutor final : public Executor {
   template <class Before, class After>
   void update(Before before, After after) {
     updater_.next_step();
-    for (std::size_t i = 0; i < size(); ++i) {
-      if (model_.parameters[i].empty()) continue;
-      before(static_cast<std::int32_t>(i));
-      updater_.update(i, model_.parameters[i]);
-      after(static_cast<std::int32_t>(i));
+    for (const OperatorIndex at : model_.parameters.indices()) {
+      if (model_.parameters[at].empty()) continue;
+      before(at);
+      updater_.update(at, model_.parameters[at]);
+      after(at);
     }
   }
 
   StepRecord plain_step() {
     StepRecord record;
     record.start = clock_.monotonic();
-    const at::Tensor loss = forward([](std::int32_t) {}, [](std::int32_t) {});
+    const at::Tensor loss = forward([](OperatorIndex) {}, [](OperatorIndex) {});
     loss.backward();
-    update([](std::int32_t) {}, [](std::int32_t) {});
+    update([](OperatorIndex) {}, [](OperatorIndex) {});
     wait_for_gpu();
     record.end = clock_.monotonic();
     record.loss = loss.item<double>();
@@ -218,18 +216,18 @@ class TorchExecutor final : public Executor {
     Recorder recorder(clock_, size());
     recorder.samples().reserve(size() * 4);
     record.start = clock_.monotonic();
-    const at::Tensor loss = forward([&](std::int32_t node) { recorder.begin(node, Phase::kForward); },
-                                    [&](std::int32_t node) {
+    const at::Tensor loss = forward([&](OperatorIndex at) { recorder.begin(at, Phase::kForward); },
+                                    [&](OperatorIndex at) {
                                       wait_for_gpu();
                                       recorder.end();
-                                      recorder.forward_ends(node, next_sequence());
+                                      recorder.forward_ends(at, next_sequence());
                                     });
     {
       const Recorder::Backward recording(recorder);
       loss.backward();
     }
-    update([&](std::int32_t node) { recorder.begin(node, Phase::kUpdate); },
-           [&](std::int32_t) {
+    update([&](OperatorIndex at) { recorder.begin(at, Phase::kUpdate); },
+           [&](OperatorIndex) {
              wait_for_gpu();
              recorder.end();
            });
@@ -240,18 +238,18 @@ class TorchExecutor final : public Executor {
   }
 
   void clear_gradients() {
-    for (auto& of_node : model_.parameters) {
-      for (at::Tensor& parameter : of_node) parameter.mutable_grad().reset();
+    for (auto& of_operator : model_.parameters) {
+      for (at::Tensor& parameter : of_operator) parameter.mutable_grad().reset();
     }
   }
 
   Result<at::Tensor> find_parameter(const std::string& name) const {
     const std::size_t dot = name.rfind('.');
-    for (std::size_t i = 0; dot != std::string::npos && i < size(); ++i) {
-      const Operator& op = run_->graph.operators()[i];
-      if (name.compare(0, dot, op.name) != 0) continue;
+    for (const OperatorIndex at : model_.parameters.indices()) {
+      const Operator& op = run_->graph[at];
+      if (dot == std::string::npos || name.compare(0, dot, op.name) != 0) continue;
       for (std::size_t j = 0; j < op.parameters.size(); ++j) {
-        if (name.compare(dot + 1, std::string::npos, op.parameters[j].name) == 0) return model_.parameters[i][j];
+        if (name.compare(dot + 1, std::string::npos, op.parameters[j].name) == 0) return model_.parameters[at][j];
       }
     }
     return Error::not_found(fmt::format("{} has no parameter \"{}\"", run_->graph.name(), name));
@@ -274,8 +272,8 @@ class TorchExecutor final : public Executor {
   template <class PartOf>
   std::vector<float> flat(PartOf part_of) const {
     std::vector<float> numbers;
-    for (const auto& of_node : model_.parameters) {
-      for (const at::Tensor& tensor : of_node) {
+    for (const auto& of_operator : model_.parameters) {
+      for (const at::Tensor& tensor : of_operator) {
         const at::Tensor part = part_of(tensor).detach().to(at::kCPU, at::kFloat).contiguous();
         numbers.insert(numbers.end(), part.data_ptr<float>(), part.data_ptr<float>() + part.numel());
       }

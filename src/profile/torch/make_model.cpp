@@ -9,6 +9,7 @@
 namespace orrery::profile {
 
 using workload::Operator;
+using workload::OperatorIndex;
 using workload::OperatorKind;
 using enum workload::OperatorKind;
 
@@ -63,16 +64,16 @@ std::vector<at::Tensor> make_buffers(const workload::TrainingGraph& graph, const
   return {};
 }
 
-// One more than the largest index each node's integers may have: the rows of the tables they pick from.
-std::vector<std::int64_t> index_limits(const workload::TrainingGraph& graph) {
+// One more than the largest index each operator's integers may have: the rows of the tables they pick from.
+workload::ByOperator<std::int64_t> index_limits(const workload::TrainingGraph& graph) {
   constexpr std::int64_t kNoTable = 2;
-  std::vector<std::int64_t> limits(graph.operators().size(), 0);
-  for (std::size_t i = graph.operators().size(); i-- > 0;) {
-    const Operator& op = graph.operators()[i];
+  workload::ByOperator<std::int64_t> limits(graph.operators().size(), 0);
+  for (const OperatorIndex at : limits.indices().reversed()) {
+    const Operator& op = graph[at];
     const auto* table = std::get_if<workload::EmbeddingAttributes>(&op.attributes);
-    const std::int64_t limit = table != nullptr ? table->rows : limits[i];
+    const std::int64_t limit = table != nullptr ? table->rows : limits[at];
     for (const workload::Value& input : op.inputs) {
-      std::int64_t& known = limits[static_cast<std::size_t>(input.node)];
+      std::int64_t& known = limits[input.op];
       if (limit > 0) known = known == 0 ? limit : std::min(known, limit);
     }
   }
@@ -100,15 +101,13 @@ bool is_loss(OperatorKind kind) {
   return kind == kCrossEntropy || kind == kMeanSquaredError || kind == kBinaryCrossEntropy;
 }
 
-std::vector<std::vector<std::int32_t>> find_last_uses(const workload::TrainingGraph& graph) {
-  const std::size_t count = graph.operators().size();
-  std::vector<std::vector<std::int32_t>> last_uses(count);
-  std::vector<bool> seen(count, false);
-  for (std::size_t i = count; i-- > 0;) {
-    for (const workload::Value& input : graph.operators()[i].inputs) {
-      const auto producer = static_cast<std::size_t>(input.node);
-      if (!seen[producer]) last_uses[i].push_back(input.node);
-      seen[producer] = true;
+workload::ByOperator<std::vector<OperatorIndex>> find_last_uses(const workload::TrainingGraph& graph) {
+  workload::ByOperator<std::vector<OperatorIndex>> last_uses(graph.operators().size());
+  workload::ByOperator<bool> seen(graph.operators().size(), false);
+  for (const OperatorIndex at : last_uses.indices().reversed()) {
+    for (const workload::Value& input : graph[at].inputs) {
+      if (!seen[input.op]) last_uses[at].push_back(input.op);
+      seen[input.op] = true;
     }
   }
   return last_uses;
@@ -121,15 +120,15 @@ Result<Model> make_model(const workload::TrainingGraph& graph, at::TensorOptions
   at::manual_seed(seed);
   Model model{graph, floats, is_random, {}, {}, {}, {}, find_last_uses(graph)};
   const auto limits = index_limits(graph);
-  for (std::size_t i = 0; i < graph.operators().size(); ++i) {
-    const Operator& op = graph.operators()[i];
+  for (const OperatorIndex at : graph.operators().indices()) {
+    const Operator& op = graph[at];
     if (op.kind == kOther) {
       const auto& type = std::get<workload::OtherAttributes>(op.attributes).type;
       return Error::unsupported(fmt::format("operator {} ({}) has no rule, so it cannot be run", op.name, type));
     }
     model.parameters.push_back(make_parameters(op, floats));
     model.buffers.push_back(make_buffers(graph, op, floats));
-    model.sources.push_back(op.kind == kInput ? make_source(op, limits[i], floats) : at::Tensor());
+    model.sources.push_back(op.kind == kInput ? make_source(op, limits[at], floats) : at::Tensor());
     model.targets.push_back(is_loss(op.kind) && op.inputs.size() == 1 ? make_target(graph, op, floats) : at::Tensor());
   }
   return model;

@@ -11,13 +11,13 @@ namespace orrery::profile {
 
 struct Model {
   const workload::TrainingGraph& graph;
-  at::TensorOptions floats;                          // the device they are on
-  bool is_random = true;                             // see ExecutorOptions
-  std::vector<std::vector<at::Tensor>> parameters;   // of each node
-  std::vector<std::vector<at::Tensor>> buffers;      // of each node: running statistics, index tables
-  std::vector<at::Tensor> sources;                   // of each node: data of inputs
-  std::vector<at::Tensor> targets;                   // of each node: what losses compare with
-  std::vector<std::vector<std::int32_t>> last_uses;  // of each node: the nodes whose outputs it is the last to read
+  at::TensorOptions floats;  // the device they are on
+  bool is_random = true;     // see ExecutorOptions
+  workload::ByOperator<std::vector<at::Tensor>> parameters;
+  workload::ByOperator<std::vector<at::Tensor>> buffers;                 // running statistics, index tables
+  workload::ByOperator<at::Tensor> sources;                              // data of inputs
+  workload::ByOperator<at::Tensor> targets;                              // what losses compare with
+  workload::ByOperator<std::vector<workload::OperatorIndex>> last_uses;  // those whose outputs it is the last to read
 };
 
 // Everything a graph needs, made from the seed. kUnsupported on operators that cannot run.
@@ -25,6 +25,7 @@ Result<Model> make_model(const workload::TrainingGraph& graph, at::TensorOptions
                          std::uint64_t seed);
 
 // The outputs of one operator.
-std::vector<at::Tensor> run_operator(const Model& model, std::int32_t node, const std::vector<at::Tensor>& inputs);
+std::vector<at::Tensor> run_operator(const Model& model, workload::OperatorIndex at,
+                                     const std::vector<at::Tensor>& inputs);
 
 }  // namespace orrery::profile

@@ -32,7 +32,7 @@ struct BackwardCallbacks {
   static std::unique_ptr<at::ObserverContext> start(const at::RecordFunction& call) {
     Recorder& recorder = *active_recorder;
     recorder.samples_.push_back(
-        {recorder.node_of(sequence_of(call)), workload::Phase::kBackward, recorder.clock_.monotonic(), Seconds()});
+        {recorder.operator_of(sequence_of(call)), workload::Phase::kBackward, recorder.clock_.monotonic(), Seconds()});
     return nullptr;
   }
   static void end(const at::RecordFunction&, at::ObserverContext*) {
@@ -44,30 +44,30 @@ struct ListCallbacks {
   static std::unique_ptr<at::ObserverContext> start(const at::RecordFunction& call) {
     CallLister& lister = *active_lister;
     const bool is_function = call.scope() == at::RecordScope::BACKWARD_FUNCTION;
-    if (is_function && lister.backward_ != nullptr) lister.node_ = lister.backward_->node_of(sequence_of(call));
-    lister.calls_.push_back({lister.node_, lister.phase_, call.name(), lister.depth_++, shapes_of(call)});
+    if (is_function && lister.backward_ != nullptr) lister.op_ = lister.backward_->operator_of(sequence_of(call));
+    lister.calls_.push_back({lister.op_, lister.phase_, call.name(), lister.depth_++, shapes_of(call)});
     return nullptr;
   }
   static void end(const at::RecordFunction&, at::ObserverContext*) { --active_lister->depth_; }
 };
 
-void Recorder::begin(std::int32_t node, workload::Phase phase) {
-  samples_.push_back({node, phase, clock_.monotonic(), Seconds()});
+void Recorder::begin(workload::OperatorIndex op, workload::Phase phase) {
+  samples_.push_back({op, phase, clock_.monotonic(), Seconds()});
 }
 
 void Recorder::end() {
   samples_.back().end = clock_.monotonic();
 }
 
-void Recorder::forward_ends(std::int32_t node, std::uint64_t next) {
-  ends_.push_back({next, node});
-  last_backward_ = node;
+void Recorder::forward_ends(workload::OperatorIndex op, std::uint64_t next) {
+  ends_.push_back({next, op});
+  last_backward_ = op;
 }
 
-std::int32_t Recorder::node_of(std::uint64_t sequence) const {
+workload::OperatorIndex Recorder::operator_of(std::uint64_t sequence) const {
   const auto found = std::upper_bound(ends_.begin(), ends_.end(), sequence,
                                       [](std::uint64_t number, const End& end) { return number < end.next; });
-  if (found != ends_.end()) last_backward_ = found->node;
+  if (found != ends_.end()) last_backward_ = found->op;
   return last_backward_;
 }
 
@@ -94,8 +94,8 @@ CallLister::~CallLister() {
   active_lister = nullptr;
 }
 
-void CallLister::enter(std::int32_t node, workload::Phase phase) {
-  node_ = node;
+void CallLister::enter(workload::OperatorIndex op, workload::Phase phase) {
+  op_ = op;
   phase_ = phase;
   backward_ = nullptr;
 }

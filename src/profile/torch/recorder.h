@@ -1,10 +1,10 @@
 #pragma once
-// Assigns what the library does to nodes of the graph.
+// Assigns what the library does to operators of the graph.
 //
-// Forward and update are run node by node, so their boundaries are known. Backward is run by the library: each of its
-// functions carries the sequence number of the forward call it differentiates, and those of a node form an interval.
+// Forward and update are run one by one, so their boundaries are known. Backward is run by the library: each of its
+// functions carries the sequence number of the forward call it differentiates, and those of an operator form an interval.
 // Accumulation of gradients carries no number; it belongs to the function before it. Backward of the sum of several
-// losses, which no node made, belongs to the last node.
+// losses, which no operator made, belongs to the last one.
 
 #include <cstdint>
 #include <vector>
@@ -16,17 +16,18 @@ namespace orrery::profile {
 
 class Recorder {
  public:
-  Recorder(const env::Clock& clock, std::size_t nodes) : clock_(clock) { ends_.reserve(nodes); }
+  Recorder(const env::Clock& clock, std::size_t operators) : clock_(clock) { ends_.reserve(operators); }
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // Around forward and update of a node.
-  void begin(std::int32_t node, workload::Phase phase);
+  // Around forward and update of an operator.
+  void begin(workload::OperatorIndex op, workload::Phase phase);
   void end();
 
-  // After the forward of each node, in order: its calls have sequence numbers below `next`.
-  void forward_ends(std::int32_t node, std::uint64_t next);
-  std::int32_t node_of(std::uint64_t sequence) const;  // the node before if the number belongs to no node
+  // After the forward of each operator, in order: its calls have sequence numbers below `next`.
+  void forward_ends(workload::OperatorIndex op, std::uint64_t next);
+  // The operator before if the number belongs to none.
+  workload::OperatorIndex operator_of(std::uint64_t sequence) const;
 
   std::vector<OperatorSample>& samples() { return samples_; }
 
@@ -47,13 +48,13 @@ class Recorder {
 
   struct End {
     std::uint64_t next = 0;
-    std::int32_t node = -1;
+    workload::OperatorIndex op;
   };
 
   const env::Clock& clock_;
   std::vector<End> ends_;
   std::vector<OperatorSample> samples_;
-  mutable std::int32_t last_backward_ = -1;
+  mutable workload::OperatorIndex last_backward_;
 };
 
 // Lists every call of the library while it exists, nested ones included.
@@ -64,8 +65,8 @@ class CallLister {
   CallLister(const CallLister&) = delete;
   CallLister& operator=(const CallLister&) = delete;
 
-  // What is run from now on belongs to this node; in backward, to the node `recorder` finds.
-  void enter(std::int32_t node, workload::Phase phase);
+  // What is run from now on belongs to this operator, if any; in backward, to the one `recorder` finds.
+  void enter(workload::OperatorIndex op, workload::Phase phase);
   void enter_backward(const Recorder& recorder);
 
   std::vector<LibraryCall> take() { return std::move(calls_); }
@@ -75,7 +76,7 @@ class CallLister {
 
   std::uint64_t handle_;
   const Recorder* backward_ = nullptr;
-  std::int32_t node_ = -1;
+  workload::OperatorIndex op_;
   workload::Phase phase_ = workload::Phase::kForward;
   int depth_ = 0;
   std::vector<LibraryCall> calls_;

@@ -36,8 +36,8 @@ at::Tensor convolve(const Operator& op, const at::Tensor& x, const Tensors& p) {
 }
 
 at::Tensor linear(const Model& model, const Operator& op, const at::Tensor& x, const Tensors& p) {
-  if (op.tied_to < 0) return at::linear(x, p[0], optional_at(p, 1));
-  return at::linear(x, model.parameters[static_cast<std::size_t>(op.tied_to)][0], optional_at(p, 0));
+  if (!op.tied_to.valid()) return at::linear(x, p[0], optional_at(p, 1));
+  return at::linear(x, model.parameters[op.tied_to][0], optional_at(p, 0));
 }
 
 at::Tensor attend(const Operator& op, const Tensors& in) {
@@ -186,8 +186,8 @@ at::Tensor drop(const Model& model, const Operator& op, const at::Tensor& x) {
   return x * kept;
 }
 
-at::Tensor loss(const Model& model, std::int32_t node, const Operator& op, const Tensors& in) {
-  const at::Tensor& target = in.size() > 1 ? in[1] : model.targets[static_cast<std::size_t>(node)];
+at::Tensor loss(const Model& model, workload::OperatorIndex at, const Operator& op, const Tensors& in) {
+  const at::Tensor& target = in.size() > 1 ? in[1] : model.targets[at];
   if (op.kind == kMeanSquaredError) return at::mse_loss(in[0], target);
   if (op.kind == kBinaryCrossEntropy) return at::binary_cross_entropy_with_logits(in[0], target);
   const at::Tensor& x = in[0];
@@ -214,12 +214,12 @@ at::Tensor expand(const at::Tensor& x, const at::Tensor& like) {
 }
 
 // Operators with one output.
-at::Tensor run_single(const Model& model, std::int32_t node, const Operator& op, const Tensors& in) {
-  const Tensors& p = model.parameters[static_cast<std::size_t>(node)];
-  const Tensors& buffers = model.buffers[static_cast<std::size_t>(node)];
+at::Tensor run_single(const Model& model, workload::OperatorIndex at, const Operator& op, const Tensors& in) {
+  const Tensors& p = model.parameters[at];
+  const Tensors& buffers = model.buffers[at];
   switch (op.kind) {
     case kInput:
-      return model.sources[static_cast<std::size_t>(node)];
+      return model.sources[at];
     case kParameter:
       return p[0];
     case kRandom:
@@ -294,7 +294,7 @@ at::Tensor run_single(const Model& model, std::int32_t node, const Operator& op,
     case kCrossEntropy:
     case kMeanSquaredError:
     case kBinaryCrossEntropy:
-      return loss(model, node, op, in);
+      return loss(model, at, op, in);
     case kRnn:
     case kLstm:
     case kGru:
@@ -307,12 +307,13 @@ at::Tensor run_single(const Model& model, std::int32_t node, const Operator& op,
 
 }  // namespace
 
-std::vector<at::Tensor> run_operator(const Model& model, std::int32_t node, const std::vector<at::Tensor>& inputs) {
-  const Operator& op = model.graph.node(node);
+std::vector<at::Tensor> run_operator(const Model& model, workload::OperatorIndex at,
+                                     const std::vector<at::Tensor>& inputs) {
+  const Operator& op = model.graph[at];
   if (op.kind == kRnn || op.kind == kLstm || op.kind == kGru) {
-    return recur(op, inputs, model.parameters[static_cast<std::size_t>(node)]);
+    return recur(op, inputs, model.parameters[at]);
   }
-  return {run_single(model, node, op, inputs)};
+  return {run_single(model, at, op, inputs)};
 }
 
 }  // namespace orrery::profile

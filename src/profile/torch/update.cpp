@@ -13,36 +13,44 @@ constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8, kDecay = 0.01;
 
 }  // namespace
 
-Updater::Updater(Optimizer optimizer, double learning_rate, std::size_t nodes)
-    : optimizer_(optimizer), learning_rate_(learning_rate), states_(nodes) {}
+Updater::Updater(Optimizer optimizer, double learning_rate, std::size_t operators)
+    : optimizer_(optimizer), learning_rate_(learning_rate), states_(operators) {}
 
-void Updater::update(std::size_t node, std::vector<at::Tensor>& parameters) {
+void Updater::update(workload::OperatorIndex at, std::vector<at::Tensor>& parameters) {
   const at::NoGradGuard no_grad;
-  states_[node].resize(parameters.size());
+  states_[at].resize(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const at::Tensor gradient = parameters[i].grad();
     if (!gradient.defined()) continue;
-    update(parameters[i], gradient, states_[node][i]);
+    update(parameters[i], gradient, states_[at][i]);
     parameters[i].mutable_grad().reset();
   }
 }
 
 void Updater::update(at::Tensor& weight, const at::Tensor& gradient, State& state) const {
-  if (optimizer_ == Optimizer::kSgd) {
-    weight.add_(gradient, -learning_rate_);
-    return;
+  switch (optimizer_) {
+    case Optimizer::kSgd:
+      weight.add_(gradient, -learning_rate_);
+      return;
+    case Optimizer::kMomentum:
+      if (state.first.defined()) {
+        state.first.mul_(kMomentum).add_(gradient);
+      } else {
+        state.first = gradient.clone();
+      }
+      weight.add_(state.first, -learning_rate_);
+      return;
+    case Optimizer::kAdamW:
+      weight.mul_(1 - kDecay * learning_rate_);
+      [[fallthrough]];
+    case Optimizer::kAdam:
+      adam(weight, gradient, state);
+      return;
   }
-  if (optimizer_ == Optimizer::kMomentum) {
-    if (state.first.defined()) {
-      state.first.mul_(kMomentum).add_(gradient);
-    } else {
-      state.first = gradient.clone();
-    }
-    weight.add_(state.first, -learning_rate_);
-    return;
-  }
+}
+
+void Updater::adam(at::Tensor& weight, const at::Tensor& gradient, State& state) const {
   if (!state.first.defined()) state = {at::zeros_like(weight), at::zeros_like(weight)};
-  if (optimizer_ == Optimizer::kAdamW) weight.mul_(1 - kDecay * learning_rate_);
   state.first.mul_(kBeta1).add_(gradient, 1 - kBeta1);
   state.second.mul_(kBeta2).addcmul_(gradient, gradient, 1 - kBeta2);
   const double first_bias = 1 - std::pow(kBeta1, step_), second_bias = 1 - std::pow(kBeta2, step_);

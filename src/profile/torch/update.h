@@ -9,18 +9,19 @@
 #include <ATen/ATen.h>
 #include <vector>
 
-#include "workload/cost.h"
+#include "workload/graph.h"
+#include "workload/optimizer.h"
 
 namespace orrery::profile {
 
 class Updater {
  public:
-  Updater(workload::Optimizer optimizer, double learning_rate, std::size_t nodes);
+  Updater(workload::Optimizer optimizer, double learning_rate, std::size_t operators);
 
   // Before the first update of a step.
   void next_step() { ++step_; }
-  // Updates the parameters of one node and drops their gradients. Parameters without a gradient stay.
-  void update(std::size_t node, std::vector<at::Tensor>& parameters);
+  // Updates the parameters of one operator and drops their gradients. Parameters without a gradient stay.
+  void update(workload::OperatorIndex at, std::vector<at::Tensor>& parameters);
 
  private:
   struct State {
@@ -28,11 +29,12 @@ class Updater {
   };
 
   void update(at::Tensor& weight, const at::Tensor& gradient, State& state) const;
+  void adam(at::Tensor& weight, const at::Tensor& gradient, State& state) const;
 
   workload::Optimizer optimizer_;
   double learning_rate_;
   int step_ = 0;
-  std::vector<std::vector<State>> states_;  // of each node's parameters
+  workload::ByOperator<std::vector<State>> states_;  // of each parameter
 };
 
 }  // namespace orrery::profile

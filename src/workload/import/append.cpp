@@ -6,16 +6,14 @@
 
 namespace orrery::workload::import {
 
-Result<Value> OperatorAppender::append(std::vector<Operator>& operators, Operator op) {
+Result<Value> OperatorAppender::append(Operators& operators, Operator op) {
   op.name = unique(op.name.empty() ? std::string(to_string(op.kind)) : op.name);
   input_types_.clear();
-  for (const Value& input : op.inputs) {
-    const Operator& producer = operators[static_cast<std::size_t>(input.node)];
-    input_types_.push_back(producer.outputs[static_cast<std::size_t>(input.output)]);
-  }
+  for (const Value& input : op.inputs) input_types_.push_back(output_type(operators, input));
   ORRERY_TRY_VOID(infer(op, input_types_));
+  const OperatorIndex at(operators.size());
   operators.push_back(std::move(op));
-  return Value{static_cast<std::int32_t>(operators.size() - 1), 0};
+  return Value{at, 0};
 }
 
 std::string OperatorAppender::unique(const std::string& name) {

@@ -12,7 +12,7 @@ namespace orrery::workload::import {
 class OperatorAppender {
  public:
   // A name that is taken gets a number ("relu_1"); an empty one is that of the kind. Returns the first output.
-  Result<Value> append(std::vector<Operator>& operators, Operator op);
+  Result<Value> append(Operators& operators, Operator op);
 
  private:
   std::string unique(const std::string& name);

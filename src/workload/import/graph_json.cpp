@@ -38,7 +38,7 @@ struct Writer {
 };
 
 std::string reference(const TrainingGraph& graph, Value value) {
-  const std::string& name = graph.node(value.node).name;
+  const std::string& name = graph[value.op].name;
   return value.output == 0 ? name : fmt::format("{}:{}", name, value.output);
 }
 
@@ -170,33 +170,33 @@ class Reader {
   std::optional<Error> error_;
 };
 
-using NodeByName = std::unordered_map<std::string, std::int32_t>;
+using OperatorByName = std::unordered_map<std::string, OperatorIndex>;
 
 // "name" or "name:output".
-Result<Value> parse_reference(const std::string& text, const NodeByName& nodes) {
-  if (const auto whole = nodes.find(text); whole != nodes.end()) return Value{whole->second, 0};
+Result<Value> parse_reference(const std::string& text, const OperatorByName& operators) {
+  if (const auto whole = operators.find(text); whole != operators.end()) return Value{whole->second, 0};
   const std::size_t colon = text.rfind(':');
   if (colon != std::string::npos && colon + 1 < text.size() && text.size() - colon < 6) {
-    const auto found = nodes.find(text.substr(0, colon));
+    const auto found = operators.find(text.substr(0, colon));
     const bool is_number = text.find_first_not_of("0123456789", colon + 1) == std::string::npos;
-    if (found != nodes.end() && is_number) return Value{found->second, std::stoi(text.substr(colon + 1))};
+    if (found != operators.end() && is_number) return Value{found->second, std::stoi(text.substr(colon + 1))};
   }
   return Error::invalid(fmt::format("inputs: \"{}\" is not an earlier operator", text));
 }
 
-Status read_inputs(Reader& reader, const NodeByName& nodes, Operator& op) {
+Status read_inputs(Reader& reader, const OperatorByName& operators, Operator& op) {
   const Json* inputs = reader.take("inputs");
   if (inputs == nullptr) return {};
   if (!inputs->is_array()) return Error::invalid("inputs: expected a list of operator names");
   for (const Json& input : *inputs) {
     if (!input.is_string()) return Error::invalid("inputs: expected a list of operator names");
-    ORRERY_TRY(const Value value, parse_reference(input.get<std::string>(), nodes));
+    ORRERY_TRY(const Value value, parse_reference(input.get<std::string>(), operators));
     op.inputs.push_back(value);
   }
   return {};
 }
 
-Status read_operator(const Json& object, const NodeByName& nodes, Operator& op) {
+Status read_operator(const Json& object, const OperatorByName& operators, Operator& op) {
   if (!object.is_object()) return Error::invalid("expected an object");
   Reader reader(object);
   reader("name", op.name);
@@ -204,14 +204,15 @@ Status read_operator(const Json& object, const NodeByName& nodes, Operator& op) 
   reader("kind", kind);
   if (op.name.empty()) return Error::invalid("name: is missing");
   ORRERY_TRY(op.kind, parse_operator_kind(kind));
-  ORRERY_TRY_VOID(read_inputs(reader, nodes, op));
+  ORRERY_TRY_VOID(read_inputs(reader, operators, op));
   reader("in_place", op.in_place);
   reader("frozen", op.frozen);
   std::string tied_to;
   reader("tied_to", tied_to);
   if (!tied_to.empty()) {
-    const auto owner = nodes.find(tied_to);
-    if (owner == nodes.end()) return Error::invalid(fmt::format("tied_to: \"{}\" is not an earlier operator", tied_to));
+    const auto owner = operators.find(tied_to);
+    if (owner == operators.end())
+      return Error::invalid(fmt::format("tied_to: \"{}\" is not an earlier operator", tied_to));
     op.tied_to = owner->second;
   }
   op.attributes = default_attributes(op.kind);
@@ -263,7 +264,7 @@ Result<TrainingGraph> parse_graph_json(std::string_view text) {
   reader("format", format);
   reader("version", version);
   reader("name", name);
-  const Json* operators = reader.take("operators");
+  const Json* list = reader.take("operators");
   ORRERY_TRY_VOID(reader.finish());
   if (format != kFormatName)
     return Error::invalid(fmt::format("format: expected \"{}\", got \"{}\"", kFormatName, format));
@@ -271,20 +272,20 @@ Result<TrainingGraph> parse_graph_json(std::string_view text) {
     return Error::unsupported(
         fmt::format("version: this program reads version {}, not {}", kGraphJsonVersion, version));
   }
-  if (operators == nullptr || !operators->is_array()) return Error::invalid("operators: expected a list");
-  std::vector<Operator> nodes;
-  nodes.reserve(operators->size());
-  NodeByName by_name;
-  for (const Json& object : *operators) {
+  if (list == nullptr || !list->is_array()) return Error::invalid("operators: expected a list");
+  Operators operators;
+  operators.reserve(list->size());
+  OperatorByName by_name;
+  for (const Json& object : *list) {
     Operator op;
     if (Status status = read_operator(object, by_name, op); !status) {
-      return std::move(status).error().with_context(op.name.empty() ? fmt::format("operator {}", nodes.size())
+      return std::move(status).error().with_context(op.name.empty() ? fmt::format("operator {}", operators.size())
                                                                     : fmt::format("operator {}", op.name));
     }
-    by_name.emplace(op.name, static_cast<std::int32_t>(nodes.size()));
-    nodes.push_back(std::move(op));
+    by_name.emplace(op.name, OperatorIndex(operators.size()));
+    operators.push_back(std::move(op));
   }
-  return TrainingGraph::make(std::move(name), std::move(nodes));
+  return TrainingGraph::make(std::move(name), std::move(operators));
 }
 
 std::string to_graph_json(const TrainingGraph& graph) {
@@ -298,7 +299,7 @@ std::string to_graph_json(const TrainingGraph& graph) {
     }
     if (op.in_place) object["in_place"] = true;
     if (op.frozen) object["frozen"] = true;
-    if (op.tied_to >= 0) object["tied_to"] = graph.node(op.tied_to).name;
+    if (op.tied_to.valid()) object["tied_to"] = graph[op.tied_to].name;
     Attributes attributes = op.attributes;
     Writer writer{object};
     visit_fields(attributes, writer);

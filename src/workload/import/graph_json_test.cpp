@@ -12,8 +12,8 @@ namespace {
 
 void expect_same(const TrainingGraph& a, const TrainingGraph& b) {
   ASSERT_EQ(a.operators().size(), b.operators().size());
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(a.operators().size()); ++i) {
-    const Operator &x = a.node(i), &y = b.node(i);
+  for (const OperatorIndex at : a.operators().indices()) {
+    const Operator &x = a[at], &y = b[at];
     EXPECT_EQ(x.name, y.name);
     EXPECT_EQ(x.kind, y.kind);
     EXPECT_EQ(x.inputs, y.inputs) << x.name;
@@ -76,7 +76,7 @@ TEST(GraphJsonTest, OtherOutputsAreReferredToByNumber) {
     {"name": "rnn", "kind": "lstm", "inputs": ["x"], "hidden": 4},
     {"name": "state", "kind": "relu", "inputs": ["rnn:2"]}]})");
   ASSERT_TRUE(graph) << graph.error().to_string();
-  EXPECT_EQ(graph->node(2).outputs[0].shape, (Shape{1, 1, 4}));
+  EXPECT_EQ(graph->operators()[OperatorIndex(2)].outputs[0].shape, (Shape{1, 1, 4}));
 }
 
 TEST(GraphJsonTest, DamagedTextGivesAGraphOrAnError) {

@@ -26,7 +26,7 @@ Value attend(GraphBuilder& g, Value q, Value k, Value v, const AttentionSpec& sp
     v = g.index(v, {0, heads, tokens, size});
   }
   Value scores = g.matmul(g.scaled(q), g.transpose(k, {0, 1, 3, 2}));
-  if (bias.node >= 0) scores = g.sum_of(scores, bias);
+  if (bias.op.valid()) scores = g.sum_of(scores, bias);
   if (spec.causal) scores = g.scaled(scores);  // adds the mask
   return g.matmul(g.dropout(g.softmax(scores), spec.dropout), v);
 }

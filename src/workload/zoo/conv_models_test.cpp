@@ -64,7 +64,7 @@ TEST(RandWireTest, WithoutRewiringEveryNodeReadsItsNeighbours) {
   // A ring of 8 with 2 neighbours and edges upwards: 0→1→…→7 and 0→7. One node starts, one ends, one adds two inputs.
   const auto graph = build_model("randwire:nodes=8,neighbours=2,rewired=0");
   ASSERT_TRUE(graph);
-  const auto ops = graph->operators();
+  const Operators& ops = graph->operators();
   const auto count = [&](OperatorKind kind) {
     return std::count_if(ops.begin(), ops.end(), [&](const Operator& op) { return op.kind == kind; });
   };
@@ -81,7 +81,7 @@ TEST(RandWireTest, ImpossibleWiringsAreRefused) {
 TEST(VaeTest, TheCodeIsSampledForEveryImage) {
   const auto graph = build_model("vae")->with_batch(16);
   ASSERT_TRUE(graph);
-  const auto ops = graph->operators();
+  const Operators& ops = graph->operators();
   const auto noise =
       std::find_if(ops.begin(), ops.end(), [](const Operator& op) { return op.kind == OperatorKind::kRandom; });
   ASSERT_NE(noise, ops.end());

@@ -180,9 +180,9 @@ Value feed_forward(GraphBuilder& g, Value x, const Translator& t) {
 
 Value translator_layer(GraphBuilder& g, Value x, const Translator& t, Value memory) {
   AttentionSpec own = t.attention;
-  own.causal = memory.node >= 0;
+  own.causal = memory.op.valid();
   x = post_norm(g, x, packed_attention(g, x, {"self_attn.in_proj", "self_attn.out_proj"}, own), "norm1", t);
-  if (memory.node < 0) return post_norm(g, x, feed_forward(g, x, t), "norm2", t);
+  if (!memory.op.valid()) return post_norm(g, x, feed_forward(g, x, t), "norm2", t);
   x = post_norm(g, x, cross_attention(g, x, memory, t.attention), "norm2", t);
   return post_norm(g, x, feed_forward(g, x, t), "norm3", t);
 }

@@ -97,8 +97,8 @@ Result<TrainingGraph> build_nmt(const std::string& name, const OptionValues& p) 
   encoded = g.recurrent(cell_of(p), encoded, "encoder.rnn", {.hidden = hidden, .layers = layers});
   Value x = g.dropout(g.embedding(target, "decoder.embedding", p.integer("vocab"), hidden), rate);
   // The decoder starts from the encoder's last state.
-  std::vector<Value> state = {{encoded.node, 1}};
-  if (cell_of(p) == OperatorKind::kLstm) state.push_back({encoded.node, 2});
+  std::vector<Value> state = {{encoded.op, 1}};
+  if (cell_of(p) == OperatorKind::kLstm) state.push_back({encoded.op, 2});
   if (g.failed()) state.clear();
   x = g.recurrent(cell_of(p), x, "decoder.rnn", {.hidden = hidden, .layers = layers}, state);
   // Luong's general attention.

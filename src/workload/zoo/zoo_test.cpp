@@ -18,7 +18,7 @@ Totals totals(const TrainingGraph& graph) {
   Totals sum;
   for (const PhaseStep& step : graph.execution_order()) {
     const OperatorCost cost = operator_cost(graph, step, {});
-    const bool per_sample = step.phase != Phase::kUpdate && graph.is_per_sample(step.node);
+    const bool per_sample = step.phase != Phase::kUpdate && graph.is_per_sample(step.op);
     if (per_sample) sum.activation_flops += cost.flops().value();
     sum.activation_bytes += (cost.read + cost.written).value();
     sum.parameter_bytes += cost.parameters.value();
@@ -49,19 +49,17 @@ TEST_P(EveryModel, BuildsAndScalesLinearlyWithTheBatch) {
 TEST_P(EveryModel, EndsInALossThatReachesEveryParameter) {
   const auto graph = build_model(GetParam());
   ASSERT_TRUE(graph);
-  std::vector<bool> used(graph->operators().size(), false);
-  const auto count = static_cast<std::int32_t>(used.size());
-  // A node matters if it is the last one, a loss, or feeds one that matters.
-  for (std::int32_t i = count - 1; i >= 0; --i) {
-    const Operator& op = graph->node(i);
-    const bool is_loss = op.kind >= OperatorKind::kCrossEntropy;
-    if (i == count - 1 || is_loss) used[static_cast<std::size_t>(i)] = true;
-    if (!used[static_cast<std::size_t>(i)]) continue;
-    for (const Value& input : op.inputs) used[static_cast<std::size_t>(input.node)] = true;
+  const Operators& operators = graph->operators();
+  ByOperator<bool> used(operators.size(), false);
+  // An operator matters if it is the last one, a loss, or feeds one that matters.
+  used.back() = true;
+  for (const OperatorIndex at : operators.indices().reversed()) {
+    if (operators[at].kind >= OperatorKind::kCrossEntropy) used[at] = true;
+    if (!used[at]) continue;
+    for (const Value& input : operators[at].inputs) used[input.op] = true;
   }
-  for (std::int32_t i = 0; i < count; ++i) {
-    const bool idle = !graph->node(i).parameters.empty() && !used[static_cast<std::size_t>(i)];
-    EXPECT_FALSE(idle) << graph->node(i).name;
+  for (const OperatorIndex at : operators.indices()) {
+    EXPECT_TRUE(used[at] || operators[at].parameters.empty()) << operators[at].name;
   }
 }
 

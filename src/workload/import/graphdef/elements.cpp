@@ -36,7 +36,7 @@ Status GraphDefTranslator::activation(const GraphDefNode& node) {
   const bool overwrites = (kind == kRelu || kind == kRelu6 || kind == kLeakyRelu) && is_only_use(0) &&
                           !before.saves_output && before.op_class != OperatorClass::kSource &&
                           before.op_class != OperatorClass::kView;
-  ORRERY_TRY(x.value, emit(kind, node.name, {x.value}, {}, -1, overwrites));
+  ORRERY_TRY(x.value, emit(kind, node.name, {x.value}, {}, {}, overwrites));
   give(x);
   return {};
 }

@@ -166,12 +166,12 @@ Result<bool> GraphDefTranslator::merge_bias(std::size_t x_input, const Constant&
   Operator& op = producer(x);
   auto* conv = std::get_if<ConvAttributes>(&op.attributes);
   auto* linear = std::get_if<LinearAttributes>(&op.attributes);
-  if ((conv == nullptr && linear == nullptr) || op.tied_to >= 0 || !is_only_use(x_input)) return false;
+  if ((conv == nullptr && linear == nullptr) || op.tied_to.valid() || !is_only_use(x_input)) return false;
   const std::int64_t channels = conv != nullptr ? conv->out_channels : linear->out_features;
   bool& has_bias = conv != nullptr ? conv->bias : linear->bias;
   const bool is_taken = owners_.contains(bias.source) || parameters_.contains(bias.source);
   if (has_bias || bias.elements() != channels || is_taken) return false;
-  owners_.emplace(bias.source, x.value.node);
+  owners_.emplace(bias.source, x.value.op);
   has_bias = true;
   const TensorType input = type_of(op.inputs[0]);
   ORRERY_TRY_VOID(infer(op, std::span(&input, 1)));
@@ -210,10 +210,10 @@ Result<Bound> GraphDefTranslator::linear(const Bound& x, const Constant& weight,
   if (parameters_.contains(weight.source)) {
     return Error::unsupported(fmt::format("its weight {} is also used as it is", name));
   }
-  const auto [owner, is_new] = owners_.emplace(weight.source, static_cast<std::int32_t>(operators_.size()));
-  const std::int32_t tied_to = is_new ? -1 : owner->second;
+  const auto [owner, is_new] = owners_.emplace(weight.source, OperatorIndex(operators_.size()));
+  const OperatorIndex tied_to = is_new ? OperatorIndex() : owner->second;
   if (!is_new) {
-    const auto& parameters = operators_[static_cast<std::size_t>(tied_to)].parameters;
+    const auto& parameters = operators_[tied_to].parameters;
     const bool fits = !parameters.empty() && parameters[0].shape.rank() == 2 && parameters[0].shape[0] == out &&
                       parameters[0].shape[1] == in;
     if (!fits) return Error::unsupported(fmt::format("its weight {} is already used in another form", name));
@@ -293,7 +293,7 @@ Status GraphDefTranslator::gather(const GraphDefNode& node) {
     return other(node);
   }
   ORRERY_TRY(Bound indices, value_at(1));
-  owners_.emplace(table->source, static_cast<std::int32_t>(operators_.size()));
+  owners_.emplace(table->source, OperatorIndex(operators_.size()));
   ORRERY_TRY(indices.value,
              emit(kEmbedding, node.name, {indices.value}, EmbeddingAttributes{table->dims[0], table->dims[1]}));
   give(indices);
@@ -316,7 +316,7 @@ Status GraphDefTranslator::lstm_cell(const GraphDefNode& node) {
   ORRERY_TRY(joined.value, emit(kConcat, node.name + "/concat", {x.value, hidden.value}, AxisAttributes{1}));
   const bool has_bias = is_first && bias != nullptr && bias->learned;
   ORRERY_TRY(const Bound gates, linear(joined, *weight, false, has_bias));
-  if (has_bias) owners_.emplace(bias->source, gates.value.node);
+  if (has_bias) owners_.emplace(bias->source, gates.value.op);
   constexpr std::size_t kOutputs = 7;
   const std::vector<Dims> outputs(kOutputs, dims_of(hidden));
   ORRERY_TRY(const std::vector<Bound> parts, as_other({gates, cell}, outputs, type_of(x.value).dtype));

@@ -130,14 +130,14 @@ TEST(GraphDefTranslate, SamePaddingThatIsUnevenBecomesAPad) {
   const auto graph = read(file);
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_EQ(kinds(*graph), "input transpose pad conv2d cross_entropy");
-  EXPECT_EQ(graph->node(3).outputs[0].shape, (Shape{1, 4, 9, 9}));
+  EXPECT_EQ(graph->operators()[OperatorIndex(3)].outputs[0].shape, (Shape{1, 4, 9, 9}));
 }
 
 TEST(GraphDefTranslate, AnOperatorWithoutARuleTakesItsShapeFromTheFile) {
   const auto graph = read(with_input().node("Mystery", "m", {"x"}, {W::output({-1, 4})}).node("Relu", "y", {"m"}));
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_EQ(kinds(*graph), "input other relu cross_entropy");
-  EXPECT_EQ(graph->with_batch(9)->node(1).outputs[0].shape, (Shape{9, 4}));
+  EXPECT_EQ(graph->with_batch(9)->operators()[OperatorIndex(1)].outputs[0].shape, (Shape{9, 4}));
   EXPECT_TRUE(says(error_of(with_input().node("Mystery", "m", {"x"})),
                    "node \"m\" (Mystery): there is no rule for this operator, and the graph does not say its shape"));
 }

@@ -79,12 +79,12 @@ class GraphDefTranslator {
   void set(Slot slot, std::size_t output);
 
   Result<Value> emit(OperatorKind kind, const std::string& name, std::vector<Value> inputs, Attributes attributes = {},
-                     std::int32_t tied_to = -1, bool in_place = false);
+                     OperatorIndex tied_to = {}, bool in_place = false);
   const TensorType& type_of(Value value) const;
   const Shape& shape_of(const Bound& x) const { return type_of(x.value).shape; }
   Dims dims_of(const Bound& x) const;
   Dims file_dims(const Bound& x) const;  // in the order of the file
-  Operator& producer(const Bound& x) { return operators_[static_cast<std::size_t>(x.value.node)]; }
+  Operator& producer(const Bound& x) { return operators_[x.value.op]; }
 
   Result1 plain(const Bound& x);
   Result1 image(const Bound& x);
@@ -167,13 +167,13 @@ class GraphDefTranslator {
   std::int32_t current_ = -1;             // the node that is translated
   bool has_loss_ = false;
 
-  std::vector<Operator> operators_;
+  Operators operators_;
   OperatorAppender appender_;
-  Bound sample_;                                           // an input with the batch in front
-  std::unordered_map<std::int64_t, Bound> inputs_;         // by node and output
-  std::unordered_map<std::int64_t, Bound> fixed_;          // constants that are operands, likewise
-  std::unordered_map<std::int32_t, Bound> parameters_;     // variables that are operands
-  std::unordered_map<std::int32_t, std::int32_t> owners_;  // operators that have a variable as their weight
+  Bound sample_;                                            // an input with the batch in front
+  std::unordered_map<std::int64_t, Bound> inputs_;          // by node and output
+  std::unordered_map<std::int64_t, Bound> fixed_;           // constants that are operands, likewise
+  std::unordered_map<std::int32_t, Bound> parameters_;      // variables that are operands
+  std::unordered_map<std::int32_t, OperatorIndex> owners_;  // operators that have a variable as their weight
 };
 
 }  // namespace orrery::workload::import

@@ -144,7 +144,7 @@ Result<Bound> GraphDefTranslator::emit_input(const GraphDefNode& node, int outpu
   has_open_batch_ = has_open_batch_ || is_open;
   ORRERY_TRY(bound.value, emit(kInput, node.name, {}, SourceAttributes{{*sound, dtype}}));
   if (!dims.empty() && dims[0] == batch_) bound.batch.axis = 0;
-  if (sample_.value.node < 0) sample_ = bound;
+  if (!sample_.value.op.valid()) sample_ = bound;
   inputs_.emplace(key, bound);
   return bound;
 }
@@ -179,7 +179,7 @@ Result<Bound> GraphDefTranslator::fixed(const Constant& constant, const std::str
   std::vector<Value> inputs;
   Bound bound;
   const bool per_sample = batch_ > 1 && !constant.dims.empty() && constant.dims[0] == batch_;
-  if (per_sample && sample_.value.node >= 0 && sample_.batch.axis == 0) {
+  if (per_sample && sample_.value.op.valid() && sample_.batch.axis == 0) {
     attributes.outputs[0][0] = 0;
     inputs.push_back(sample_.value);
     bound.batch.axis = 0;
@@ -191,7 +191,7 @@ Result<Bound> GraphDefTranslator::fixed(const Constant& constant, const std::str
 // --- making operators
 
 Result<Value> GraphDefTranslator::emit(OperatorKind kind, const std::string& name, std::vector<Value> inputs,
-                                       Attributes attributes, std::int32_t tied_to, bool in_place) {
+                                       Attributes attributes, OperatorIndex tied_to, bool in_place) {
   constexpr std::size_t kMostOperators = 2'000'000;
   if (operators_.size() == kMostOperators) return Error::unsupported("the graph becomes too many operators");
   Operator op;
@@ -205,7 +205,7 @@ Result<Value> GraphDefTranslator::emit(OperatorKind kind, const std::string& nam
 }
 
 const TensorType& GraphDefTranslator::type_of(Value v) const {
-  return operators_[static_cast<std::size_t>(v.node)].outputs[static_cast<std::size_t>(v.output)];
+  return output_type(operators_, v);
 }
 
 Dims GraphDefTranslator::dims_of(const Bound& x) const {
@@ -220,7 +220,7 @@ Dims GraphDefTranslator::file_dims(const Bound& x) const {
 
 // Records the owner of a weight. An error if it is another operator's already: only linear layers can share.
 Status GraphDefTranslator::own(const Constant& weight) {
-  const auto next = static_cast<std::int32_t>(operators_.size());
+  const OperatorIndex next(operators_.size());
   const auto [owner, is_new] = owners_.emplace(weight.source, next);
   if (is_new && !parameters_.contains(weight.source)) return {};
   return Error::unsupported(fmt::format("its weight {} is already used; only linear layers can share weights",
@@ -322,7 +322,7 @@ Result<std::vector<Bound>> GraphDefTranslator::as_other(std::vector<Bound> input
   for (const Bound& b : inputs) values.push_back(b.value);
   ORRERY_TRY(const Value made,
              emit(kOther, node.name, std::move(values), OtherAttributes{node.op, std::move(outputs), {}, dtype}));
-  for (std::size_t i = 0; i < results.size(); ++i) results[i].value = {made.node, static_cast<std::int32_t>(i)};
+  for (std::size_t i = 0; i < results.size(); ++i) results[i].value = {made.op, static_cast<std::int32_t>(i)};
   return results;
 }
 

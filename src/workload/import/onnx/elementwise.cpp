@@ -42,7 +42,7 @@ Status OnnxTranslator::layer_norm(const OnnxNode& node) {
 }
 
 bool OnnxTranslator::can_overwrite(const OnnxNode& node, const OnnxValue& x) const {
-  const Operator& producer = operators_[static_cast<std::size_t>(x.value.node)];
+  const Operator& producer = operators_[x.value.op];
   const OperatorTraits& row = traits(producer.kind);
   return uses_.only_user(node.inputs[0]) >= 0 && !row.saves_output && row.op_class != OperatorClass::kSource &&
          row.op_class != OperatorClass::kView;
@@ -64,7 +64,7 @@ Status OnnxTranslator::activation(const OnnxNode& node) {
 Status OnnxTranslator::emit_activation(const OnnxNode& node, OperatorKind kind) {
   ORRERY_TRY(OnnxValue x, value_at(node, 0));
   const bool overwrites = (kind == kRelu || kind == kRelu6 || kind == kLeakyRelu) && can_overwrite(node, x);
-  ORRERY_TRY(x.value, emit(kind, name_of(node), {x.value}, {}, -1, overwrites));
+  ORRERY_TRY(x.value, emit(kind, name_of(node), {x.value}, {}, {}, overwrites));
   give(node, x);
   return {};
 }

@@ -73,9 +73,10 @@ class Folder {
       return one(reduce());
     }
     if (type == "ScatterND" || type == "ScatterElements" || type == "Scatter" || type == "CumSum" || type == "Trilu" ||
-        type == "Dropout" || type == "Softmax") {
+        type == "Softmax") {
       return one(unknown(inputs_[0]->dims, inputs_[0]->dtype));
     }
+    if (type == "Dropout") return dropout();
     if (is_unary()) return one(unary());
     if (is_binary()) return one(binary());
     return Constants{};
@@ -184,6 +185,16 @@ class Folder {
     const std::int64_t begin = bound(std::max(node_.integer("start", 0), -rank));
     const std::int64_t end = std::max(begin, bound(std::max(node_.integer("end", rank), -rank)));
     return integer_vector(Dims(dims.begin() + begin, dims.begin() + end));
+  }
+
+  // The mask is drawn anew each time, so it descends from nothing.
+  Result<Constants> dropout() const {
+    const Constant& x = *inputs_[0];
+    ORRERY_TRY(Constants results, one(unknown(x.dims, x.dtype)));
+    Constant& mask = results.emplace_back();
+    mask.dims = x.dims;
+    mask.dtype = opset_ < 10 ? x.dtype : DataType::kBool;
+    return results;
   }
 
   Result<Constant> cast() const {
@@ -458,7 +469,8 @@ class Folder {
     if (type == "Sub") return a - b;
     if (type == "Mul") return a * b;
     if (type == "Div") return integral ? (b == 0 ? 0 : std::trunc(a / b)) : a / b;
-    if (type == "Mod") return b == 0 ? 0 : a - b * std::floor(a / b);
+    if (type == "Mod" && b == 0) return 0;
+    if (type == "Mod") return node_.integer("fmod", 0) != 0 ? std::fmod(a, b) : a - b * std::floor(a / b);
     if (type == "Pow") return std::pow(a, b);
     if (type == "Max") return std::max(a, b);
     if (type == "Min") return std::min(a, b);
@@ -613,10 +625,20 @@ Result<Dims> split_sizes(const OnnxNode& node, Inputs inputs, std::int64_t size)
   ORRERY_TRY(const auto listed, list_of(node, "split", inputs, 1));
   const auto parts = static_cast<std::int64_t>(node.outputs.size());
   if (parts == 0) return Error::invalid("it has no outputs");
+  const bool has_number = node.find("num_outputs") != nullptr;
+  if (has_number && node.integer("num_outputs", 0) != parts) {
+    return Error::invalid(
+        fmt::format("num_outputs is {}, but it has {} outputs", node.integer("num_outputs", 0), parts));
+  }
   Dims sizes = listed.value_or(Dims());
   if (!listed) {
-    if (size % parts != 0) return Error::invalid(fmt::format("{} cannot be split into {} equal parts", size, parts));
-    sizes.assign(static_cast<std::size_t>(parts), size / parts);
+    // Equal parts; where their number is stated (opset 18) the last one may be smaller.
+    if (size % parts != 0 && !has_number) {
+      return Error::invalid(fmt::format("{} cannot be split into {} equal parts", size, parts));
+    }
+    const std::int64_t each = (size + parts - 1) / parts;
+    sizes.assign(static_cast<std::size_t>(parts), each);
+    sizes.back() = size - each * (parts - 1);
   }
   std::int64_t left = size;
   for (const std::int64_t part : sizes) {

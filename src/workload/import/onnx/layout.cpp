@@ -157,7 +157,7 @@ Status OnnxTranslator::gather_rows(const OnnxNode& node, const Constant& data) {
   const bool is_table = data.learned && data.dims.size() == 2 && node.integer("axis", 0) == 0;
   const bool is_owned = data.source >= 0 && owners_.contains(data.source);
   if (is_table && !is_owned) {
-    if (data.source >= 0) owners_.emplace(data.source, static_cast<std::int32_t>(operators_.size()));
+    if (data.source >= 0) owners_.emplace(data.source, OperatorIndex(operators_.size()));
     ORRERY_TRY(indices.value,
                emit(kEmbedding, name_of(node), {indices.value}, EmbeddingAttributes{data.dims[0], data.dims[1]}));
     give(node, indices);
@@ -186,7 +186,7 @@ Status OnnxTranslator::expand(const OnnxNode& node) {
   }
   Dims single = dims;
   if (!single.empty()) single[0] = 1;
-  const bool to_batch = x.batch_axis < 0 && dims[0] == batch_ && single == from && sample_.value.node >= 0;
+  const bool to_batch = x.batch_axis < 0 && dims[0] == batch_ && single == from && sample_.value.op.valid();
   ORRERY_TRY(const OnnxValue result, to_batch ? expanded(x) : indexed(x, dims));
   give(node, result);
   return {};
@@ -205,8 +205,8 @@ Status OnnxTranslator::tile(const OnnxNode& node) {
 
 const Operator* OnnxTranslator::rolled_source(const std::vector<OnnxValue>& parts, int axis, Value& source) const {
   if (parts.size() != 2) return nullptr;
-  const Operator& a = operators_[static_cast<std::size_t>(parts[0].value.node)];
-  const Operator& b = operators_[static_cast<std::size_t>(parts[1].value.node)];
+  const Operator& a = operators_[parts[0].value.op];
+  const Operator& b = operators_[parts[1].value.op];
   if (a.kind != kSlice || b.kind != kSlice || a.inputs[0] != b.inputs[0]) return nullptr;
   const auto& tail = std::get<SliceAttributes>(a.attributes);
   const auto& head = std::get<SliceAttributes>(b.attributes);
@@ -214,7 +214,7 @@ const Operator* OnnxTranslator::rolled_source(const std::vector<OnnxValue>& part
                     head.end == tail.begin && tail.end == type_of(a.inputs[0]).shape[axis];
   if (!fits) return nullptr;
   source = a.inputs[0];
-  return &operators_[static_cast<std::size_t>(source.node)];
+  return &operators_[source.op];
 }
 
 Status OnnxTranslator::concat(const OnnxNode& node) {
@@ -233,7 +233,7 @@ Status OnnxTranslator::concat(const OnnxNode& node) {
   // What has no batch of its own is repeated for every sample. In a file of batch 1 nothing shows it.
   for (OnnxValue& part : parts) {
     const bool lacks = part.batch_axis < 0 && result.batch_axis == 0 && axis != 0 && shape_of(part).rank() > 0 &&
-                       shape_of(part)[0] == 1 && sample_.value.node >= 0;
+                       shape_of(part)[0] == 1 && sample_.value.op.valid();
     if (lacks) {
       ORRERY_TRY(part, expanded(part));
     }

@@ -6,6 +6,7 @@
 
 #include "env/sim_files.h"
 #include "workload/import/model_file.h"
+#include "workload/import/onnx/fold.h"
 #include "workload/import/onnx/writer.h"
 #include "workload/traits.h"
 
@@ -51,8 +52,8 @@ TEST(Onnx, ReadsASmallConvolutionalModel) {
   EXPECT_EQ(graph->parameter_count(), 112 + 8 + 50);
   // 8·8 places · 4·27 products, then 4·10.
   EXPECT_EQ(graph->macs(), 64 * 108 + 40);
-  EXPECT_EQ(graph->node(1).name, "conv");
-  EXPECT_TRUE(graph->node(3).in_place);
+  EXPECT_EQ(graph->operators()[OperatorIndex(1)].name, "conv");
+  EXPECT_TRUE(graph->operators()[OperatorIndex(3)].in_place);
 }
 
 TEST(Onnx, AnyBatchCanBeSetWhateverTheFileHas) {
@@ -101,7 +102,60 @@ TEST(Onnx, ComputesShapesFromShapes) {
   const auto graph = parse_onnx(file.bytes(), "m.onnx");
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_EQ(kinds(*graph), "input reshape cross_entropy");
-  EXPECT_EQ(graph->with_batch(6)->node(1).outputs[0].shape, (Shape{6, 12}));
+  EXPECT_EQ(graph->with_batch(6)->operators()[OperatorIndex(1)].outputs[0].shape, (Shape{6, 12}));
+}
+
+TEST(Onnx, ModHasTheSignOfTheDivisorOrWithFmodOfTheDividend) {
+  // 7 - Mod(-7, 4): -7 = -2 · 4 + 1 = -1 · 4 - 3.
+  for (const auto& [fmod, size] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 6}, {1, 10}}) {
+    OnnxWriter file;
+    file.input("x", {2, 60}).integers("a", {-7}).integers("b", {4}).integers("c", {7}).integers("rest", {2, -1});
+    file.node("Mod", {"a", "b"}, {"m"}, {W::integer("fmod", fmod)}).node("Sub", {"c", "m"}, {"size"});
+    file.node("Concat", {"rest", "size"}, {"target"}, {W::integer("axis", 0)});
+    file.node("Reshape", {"x", "target"}, {"y"}).output("y");
+    const auto graph = parse_onnx(file.bytes(), "m.onnx");
+    ASSERT_TRUE(graph) << graph.error().to_string();
+    EXPECT_EQ(graph->type(graph->operators().back().inputs[0]).shape, (Shape{1, 60 / size, size})) << "fmod " << fmod;
+  }
+}
+
+TEST(Onnx, TheLastPartOfASplitByTheirNumberMayBeSmaller) {
+  const auto split = [](std::int64_t parts) {
+    OnnxWriter file;
+    file.input("x", {2, 7})
+        .node("Split", {"x"}, {"a", "b", "c"}, {W::integer("axis", 1), W::integer("num_outputs", parts)});
+    return file.node("Concat", {"a", "b"}, {"ab"}, {W::integer("axis", 1)}).output("c").output("ab");
+  };
+  const auto graph = parse_onnx(split(3).bytes(), "m.onnx");
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  EXPECT_EQ(graph->type(graph->operators().back().inputs[0]).shape, (Shape{1, 1}));
+  EXPECT_TRUE(says(error_of(split(4)), "num_outputs is 4, but it has 3 outputs"));
+  OnnxWriter old;
+  old.input("x", {2, 7}).node("Split", {"x"}, {"a", "b"}, {W::integer("axis", 1)}).output("a");
+  EXPECT_TRUE(says(error_of(old), "7 cannot be split into 2 equal parts"));
+}
+
+TEST(Onnx, TheMaskOfADropoutOfAWeightIsNoWeight) {
+  OnnxWriter file;
+  file.input("x", {2, 8}).weight("w", {8}).node("Dropout", {"w"}, {"d", "mask"});
+  file.node("Cast", {"mask"}, {"m"}, {W::integer("to", import::kOnnxFloat)});
+  file.node("Mul", {"x", "m"}, {"y"}).output("y");
+  const auto graph = parse_onnx(file.bytes(), "m.onnx");
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  EXPECT_EQ(kinds(*graph), "input scale cross_entropy");
+
+  import::OnnxNode node;
+  node.type = "Dropout";
+  import::Constant weight;
+  weight.learned = true;
+  const import::Constant* const inputs[] = {&weight};
+  for (const auto& [opset, type] : {std::pair(9, DataType::kFloat32), std::pair(10, DataType::kBool)}) {
+    const auto results = import::fold(node, opset, inputs, 0).value();
+    ASSERT_EQ(results.size(), 2U);
+    EXPECT_TRUE(results[0].learned);
+    EXPECT_FALSE(results[1].learned);
+    EXPECT_EQ(results[1].dtype, type) << "opset " << opset;
+  }
 }
 
 TEST(Onnx, RecognisesLayerNormAndGeluWrittenOut) {
@@ -137,7 +191,7 @@ TEST(Onnx, AProductTakesItsBiasAlong) {
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_EQ(kinds(*graph), "input linear cross_entropy");
   EXPECT_EQ(graph->parameter_count(), 36);
-  EXPECT_EQ(graph->node(1).name, "fc");
+  EXPECT_EQ(graph->operators()[OperatorIndex(1)].name, "fc");
 }
 
 TEST(Onnx, AWeightUsedTwiceIsCountedOnce) {
@@ -158,7 +212,7 @@ TEST(Onnx, PadsUnevenlyWithAPad) {
   const auto graph = parse_onnx(file.bytes(), "m.onnx");
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_EQ(kinds(*graph), "input pad conv2d cross_entropy");
-  EXPECT_EQ(graph->node(2).outputs[0].shape, (Shape{1, 4, 9, 9}));
+  EXPECT_EQ(graph->operators()[OperatorIndex(2)].outputs[0].shape, (Shape{1, 4, 9, 9}));
 }
 
 TEST(Onnx, ReadsRecurrentLayers) {
@@ -182,7 +236,7 @@ TEST(Onnx, AnOperatorWithoutARuleTakesItsShapeFromTheFile) {
   const auto graph = parse_onnx(file.bytes(), "m.onnx");
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_EQ(kinds(*graph), "input other relu cross_entropy");
-  EXPECT_EQ(graph->with_batch(9)->node(1).outputs[0].shape, (Shape{9, 4}));
+  EXPECT_EQ(graph->with_batch(9)->operators()[OperatorIndex(1)].outputs[0].shape, (Shape{9, 4}));
 }
 
 TEST(Onnx, SortsNodes) {

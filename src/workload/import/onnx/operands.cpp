@@ -47,7 +47,7 @@ Result<OnnxValue> OnnxTranslator::learned_operand(TensorId id, const Constant& c
 
 bool OnnxTranslator::is_repeated_per_sample(const Dims& dims, std::int64_t elements) const {
   return batch_ > 1 && !dims.empty() && dims[0] == batch_ && product_of(dims) / batch_ == elements &&
-         sample_.value.node >= 0;
+         sample_.value.op.valid();
 }
 
 Result<OnnxValue> OnnxTranslator::expanded(const OnnxValue& row) {
@@ -59,7 +59,7 @@ Result<OnnxValue> OnnxTranslator::fixed_operand(TensorId id, const Constant& con
   OtherAttributes attributes{"Constant", {constant.dims}, {}, constant.dtype};
   std::vector<Value> inputs;
   OnnxValue bound;
-  if (batch_ > 1 && !constant.dims.empty() && constant.dims[0] == batch_ && sample_.value.node >= 0) {
+  if (batch_ > 1 && !constant.dims.empty() && constant.dims[0] == batch_ && sample_.value.op.valid()) {
     attributes.outputs[0][0] = 0;
     inputs.push_back(sample_.value);
     bound.batch_axis = 0;
@@ -105,7 +105,7 @@ std::vector<Dims> OnnxTranslator::parameters_of(const OnnxNode& node) {
   for (const TensorId id : node.inputs) {
     const Constant* c = constant_of(id);
     if (c == nullptr || !c->learned || c->elements() == 0) continue;
-    if (c->source >= 0 && !owners_.emplace(c->source, static_cast<std::int32_t>(operators_.size())).second) continue;
+    if (c->source >= 0 && !owners_.emplace(c->source, OperatorIndex(operators_.size())).second) continue;
     parameters.push_back(c->dims);
   }
   return parameters;

@@ -10,11 +10,10 @@ using enum OperatorKind;
 
 Status OnnxTranslator::own(const Constant& weight, const OnnxNode& node) {
   if (weight.source < 0 || weight.elements() != model_.initializers.at(weight.source).elements()) return {};
-  const auto [owner, is_new] = owners_.emplace(weight.source, static_cast<std::int32_t>(operators_.size()));
+  const auto [owner, is_new] = owners_.emplace(weight.source, OperatorIndex(operators_.size()));
   if (is_new) return {};
   return Error::unsupported(fmt::format("its weight \"{}\" is already used by {}; {} cannot share weights",
-                                        model_.name(weight.source),
-                                        operators_[static_cast<std::size_t>(owner->second)].name, node.type));
+                                        model_.name(weight.source), operators_[owner->second].name, node.type));
 }
 
 Result<PaddedWindow> OnnxTranslator::window_of(const OnnxNode& node, const Dims& kernel, const Dims& input,
@@ -152,19 +151,18 @@ Result<OnnxValue> OnnxTranslator::linear(const OnnxNode& node, const OnnxValue& 
   }
   OnnxValue result = x;
   if (x.batch_axis == shape_of(x).rank() - 1) result.batch_axis = -1;
-  std::int32_t tied_to = -1;
+  OperatorIndex tied_to;
   const bool is_whole = weight.source >= 0 && weight.elements() == model_.initializers.at(weight.source).elements();
   if (is_whole) {
-    const auto [owner, is_new] = owners_.emplace(weight.source, static_cast<std::int32_t>(operators_.size()));
+    const auto [owner, is_new] = owners_.emplace(weight.source, OperatorIndex(operators_.size()));
     if (!is_new) {
       tied_to = owner->second;
-      const auto& parameters = operators_[static_cast<std::size_t>(tied_to)].parameters;
+      const auto& parameters = operators_[tied_to].parameters;
       const bool fits = !parameters.empty() && parameters[0].shape.rank() == 2 && parameters[0].shape[0] == out &&
                         parameters[0].shape[1] == in;
       if (!fits) {
         return Error::unsupported(fmt::format("its weight \"{}\" is already used, in another form, by {}",
-                                              model_.name(weight.source),
-                                              operators_[static_cast<std::size_t>(tied_to)].name));
+                                              model_.name(weight.source), operators_[tied_to].name));
       }
     }
   }
@@ -269,7 +267,7 @@ Status OnnxTranslator::recurrent(const OnnxNode& node) {
   ORRERY_TRY(OnnxValue y, emit_recurrent(node, kind, x, attributes));
   const int outputs = kind == kLstm ? 3 : 2;
   for (int i = 1; i < outputs && i < static_cast<int>(node.outputs.size()); ++i) {
-    OnnxValue last{{y.value.node, i}, 1, 1};
+    OnnxValue last{{y.value.op, i}, 1, 1};
     if (x.batch_axis != 0) last.batch_axis = -1;
     if (batch_first) {
       ORRERY_TRY(last, transposed(last, {1, 0, 2}));

@@ -59,7 +59,7 @@ Status OnnxTranslator::add_input(TensorId id, bool is_first) {
   if (!shape) return std::move(shape).error().with_context(fmt::format("input \"{}\"", name));
   ORRERY_TRY(const Value value, emit(kInput, name, {}, SourceAttributes{{*shape, *dtype}}));
   const OnnxValue bound{value, dims.empty() || dims[0] != batch_ ? -1 : 0, 1};
-  if (sample_.value.node < 0 && bound.batch_axis == 0) sample_ = bound;
+  if (!sample_.value.op.valid() && bound.batch_axis == 0) sample_ = bound;
   bind(id, bound);
   return {};
 }
@@ -82,7 +82,7 @@ Status OnnxTranslator::add_losses() {
 }
 
 Result<Value> OnnxTranslator::emit(OperatorKind kind, std::string name, std::vector<Value> inputs,
-                                   Attributes attributes, std::int32_t tied_to, bool in_place) {
+                                   Attributes attributes, OperatorIndex tied_to, bool in_place) {
   Operator op;
   op.name = std::move(name);
   op.kind = kind;
@@ -94,7 +94,7 @@ Result<Value> OnnxTranslator::emit(OperatorKind kind, std::string name, std::vec
 }
 
 const TensorType& OnnxTranslator::type_of(Value v) const {
-  return operators_[static_cast<std::size_t>(v.node)].outputs[static_cast<std::size_t>(v.output)];
+  return output_type(operators_, v);
 }
 
 Dims OnnxTranslator::dims_of(const OnnxValue& b) const {

@@ -62,7 +62,7 @@ class OnnxTranslator {
 
   // Making operators (translate.cpp)
   Result<Value> emit(OperatorKind kind, std::string name, std::vector<Value> inputs, Attributes attributes,
-                     std::int32_t tied_to = -1, bool in_place = false);
+                     OperatorIndex tied_to = {}, bool in_place = false);
   const TensorType& type_of(Value v) const;
   const Shape& shape_of(const OnnxValue& b) const { return type_of(b.value).shape; }
   Dims dims_of(const OnnxValue& b) const;
@@ -233,12 +233,12 @@ class OnnxTranslator {
   std::vector<OnnxValue> bounds_;
   std::size_t numbers_left_ = 4'000'000;  // of all folded constants
 
-  std::vector<Operator> operators_;
+  Operators operators_;
   OperatorAppender appender_;
   OnnxValue sample_;                                      // an input that has the batch in front
   std::unordered_map<TensorId, OnnxValue> parameters_;    // initializers that are operands
   std::unordered_map<TensorId, OnnxValue> materialized_;  // constants that are operands
-  std::unordered_map<TensorId, std::int32_t> owners_;     // operators that have an initializer as their weight
+  std::unordered_map<TensorId, OperatorIndex> owners_;    // operators that have an initializer as their weight
 };
 
 }  // namespace orrery::workload::import

@@ -29,7 +29,7 @@ Result<OnnxValue> OnnxTranslator::reshaped_as(const OnnxValue& x, const Dims& ta
 }
 
 Result<Value> OnnxTranslator::viewable(const OnnxValue& x, const Dims& target) {
-  const Operator& op = operators_[static_cast<std::size_t>(x.value.node)];
+  const Operator& op = operators_[x.value.op];
   if (op.kind != kTranspose || is_view_of_transpose(op, target)) return x.value;
   return emit(kContiguous, "contiguous", {x.value}, {});
 }
