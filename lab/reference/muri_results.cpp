@@ -57,7 +57,7 @@ Result<std::vector<ReferenceCase>> run_case(const ReferenceInput& input, const I
                                       [&](const schedule::ClusterView&) { return std::move(policy); }, options));
   const double seconds = input.now_s() - start;
   double sum = 0;
-  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+  for (const JobIndex j : run.jobs.indices()) {
     sum += schedule::to_seconds(run.jobs[j].end_ns - file.job_trace.jobs[j].facts.submit_ns);
   }
   return std::vector<ReferenceCase>{{instance.name, instance.policy, "mean completion time, s", instance.mean_s,

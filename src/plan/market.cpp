@@ -80,7 +80,7 @@ Situation MarketAdapter::look(const ClusterView& view, const Instance& how) cons
   for (const JobIndex job : there()) {
     const auto work = static_cast<double>(view.facts(job).work_ns);
     const double share = work > 0 ? static_cast<double>(view.left_ns(job)) / work : 0;
-    instance.jobs.push_back(what_is_left(jobs_[static_cast<std::size_t>(job)], share));
+    instance.jobs.push_back(what_is_left(jobs_[job], share));
     if (view.progress(job).starts == 0) instance.jobs.back().switch_s = 0;
     if (view.is_running(job)) add_running(situation, view.progress(job).allocation.front());
   }

@@ -19,6 +19,9 @@ struct Market {
   std::vector<Quota> quotas{};
 };
 
+// Jobs as a view of the cluster numbers them, with their times from the start.
+using MarketJobs = IndexedVector<schedule::JobIndex, Job>;
+
 std::vector<schedule::MachineView> machines_of(const Market& market);
 
 // The shortest time a job can take: what its work is measured in (JobFacts::work_ns). 0 if it cannot run at all.
@@ -52,17 +55,16 @@ class ClusterAdapter {
   std::vector<schedule::JobIndex> there_;  // ascending
 };
 
-// Of rented machines. Both arguments are borrowed; `jobs` are those of the view, with their predicted times from the
-// start.
+// Of rented machines. Both arguments are borrowed; times of `jobs` are predicted ones.
 class MarketAdapter final : public ClusterAdapter {
  public:
-  MarketAdapter(const Market& market, const std::vector<Job>& jobs) : market_(market), jobs_(jobs) {}
+  MarketAdapter(const Market& market, const MarketJobs& jobs) : market_(market), jobs_(jobs) {}
 
   Situation look(const schedule::ClusterView& view, const Instance& how) const override;
 
  private:
   const Market& market_;
-  const std::vector<Job>& jobs_;
+  const MarketJobs& jobs_;
 };
 
 // Puts the last job of the instance, which runs, where it is.

@@ -28,7 +28,7 @@ void ClusterLedger::reserve_jobs(std::size_t count) {
 JobIndex ClusterLedger::add(const JobFacts& facts) {
   facts_.push_back(facts);
   progress_.emplace_back();
-  return static_cast<JobIndex>(facts_.size() - 1);
+  return JobIndex(facts_.size() - 1);
 }
 
 void ClusterLedger::admit(JobIndex job) {
@@ -50,7 +50,7 @@ Error refuse(const Decision& decision, std::string_view what) {
 }  // namespace
 
 Status ClusterLedger::check_release(const Decision& decision) const {
-  if (decision.job < 0 || static_cast<std::size_t>(decision.job) >= facts_.size()) {
+  if (!decision.job.valid() || decision.job.place() >= facts_.size()) {
     return refuse(decision, "no such job");
   }
   if (progress(decision.job).state == JobState::kEnded) return refuse(decision, "it has ended");
@@ -70,7 +70,7 @@ Status ClusterLedger::check_release(const Decision& decision) const {
 }
 
 Status ClusterLedger::check_share(const Decision& decision) const {
-  if (decision.other < 0 || !is_running(decision.other)) return refuse(decision, "the other job does not run");
+  if (!decision.other.valid() || !is_running(decision.other)) return refuse(decision, "the other job does not run");
   const JobProgress& other = progress(decision.other);
   if (other.partner == kNoJob) return {};
   if (decision.action == Action::kPack || !other.interleaves) {
@@ -259,7 +259,7 @@ void ClusterLedger::lose_work(JobIndex job, TimeNs kept_ns) {
 }
 
 void ClusterLedger::set_predicted_work(JobIndex job, TimeNs work_ns) {
-  facts_[static_cast<std::size_t>(job)].work_ns = work_ns;
+  facts_[job].work_ns = work_ns;
 }
 
 void ClusterLedger::set_machine_up(std::int32_t machine, bool up) {
@@ -299,14 +299,14 @@ Status ClusterLedger::check_ring(JobIndex job) const {
 
 Status ClusterLedger::check_invariants() const {
   std::vector<int> held(machines_.size(), 0), servers(machines_.size(), 0);
-  for (std::size_t j = 0; j < progress_.size(); ++j) {
+  for (const JobIndex j : progress_.indices()) {
     const JobProgress& p = progress_[j];
     const bool running = p.state == JobState::kRunning;
     if (running == p.allocation.empty()) {
       return Error::internal(fmt::format("job {}: {} GPUs do not go with its state", j, gpus_in(p.allocation)));
     }
     if (p.done_ns < 0 || p.executed_ns < 0) return Error::internal(fmt::format("job {}: negative progress", j));
-    ORRERY_TRY_VOID(check_ring(static_cast<JobIndex>(j)));
+    ORRERY_TRY_VOID(check_ring(j));
     if (p.is_guest || p.is_withheld) continue;
     for (const Slice& slice : p.allocation) {
       held[static_cast<std::size_t>(slice.machine)] += slice.gpus;

@@ -76,7 +76,7 @@ class ClusterLedger : public ClusterView {
   static int stranded_on(const MachineView& machine) {
     return machine.up && machine.free < machine.gpus ? machine.free : 0;
   }
-  JobProgress& changed(JobIndex job) { return progress_[static_cast<std::size_t>(job)]; }
+  JobProgress& changed(JobIndex job) { return progress_[job]; }
 
   int withheld_held_ = 0;
   int stranded_ = 0;

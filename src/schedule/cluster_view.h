@@ -98,8 +98,8 @@ class ClusterView {
   std::span<const MachineView> machines() const { return machines_; }
   const MachineChanges& changes() const { return changes_; }
   std::size_t jobs() const { return facts_.size(); }
-  const JobFacts& facts(JobIndex job) const { return facts_[static_cast<std::size_t>(job)]; }
-  const JobProgress& progress(JobIndex job) const { return progress_[static_cast<std::size_t>(job)]; }
+  const JobFacts& facts(JobIndex job) const { return facts_[job]; }
+  const JobProgress& progress(JobIndex job) const { return progress_[job]; }
 
   bool is_running(JobIndex job) const { return progress(job).state == JobState::kRunning; }
   // A running job that must not be suspended yet, because it has not had its minimum run time.
@@ -132,8 +132,8 @@ class ClusterView {
   int free_ = 0;
   std::vector<MachineView> machines_;
   MachineChanges changes_;
-  std::vector<JobFacts> facts_;
-  std::vector<JobProgress> progress_;
+  IndexedVector<JobIndex, JobFacts> facts_;
+  IndexedVector<JobIndex, JobProgress> progress_;
 };
 
 }  // namespace orrery::schedule

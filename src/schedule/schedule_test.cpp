@@ -70,9 +70,9 @@ TEST(ClusterLedger, AGroupHasTheGpusOfOneAndAtMostFourJobs) {
     return Decision{.action = Action::kInterleave, .job = job, .other = jobs[0]};
   };
   ledger.start(jobs[0], {{0, 4}}, 1, 0);
-  for (int j = 1; j < 4; ++j) {
-    ASSERT_TRUE(ledger.check_take(interleave(jobs[static_cast<std::size_t>(j)])).has_value());
-    ledger.share(jobs[static_cast<std::size_t>(j)], jobs[0], true, 1, 0);
+  for (std::size_t j = 1; j < 4; ++j) {
+    ASSERT_TRUE(ledger.check_take(interleave(jobs[j])).has_value());
+    ledger.share(jobs[j], jobs[0], true, 1, 0);
     ASSERT_TRUE(ledger.check_invariants().has_value());
   }
   EXPECT_EQ(ledger.free_gpus(), 4);
@@ -111,7 +111,7 @@ Allocation placed(std::string_view placer, std::vector<int> free, int gpus) {
     ledger.start(job, {{static_cast<std::int32_t>(m), 8 - free[m]}}, 1, 0);
   }
   auto made = make_placer(placer);
-  return (*made)->place(ledger, FreeGpus(ledger), 0, gpus).value_or(Allocation{});
+  return (*made)->place(ledger, FreeGpus(ledger), JobIndex(0), gpus).value_or(Allocation{});
 }
 
 TEST(Placers, TakeWhatTheirNamesSay) {
@@ -182,14 +182,14 @@ TEST(ClusterLedger, TypesAJobRunsOnComeByItsSpeed) {
 
 TEST(SizeHeaps, AJobCanBeTakenOutWhereverItStands) {
   SizeHeaps heaps;
-  for (const JobIndex job : {5, 3, 9, 1, 7}) heaps.push(2, {.value = job, .job = job});
-  heaps.remove(2, 1);
-  heaps.remove(2, 7);
-  heaps.remove(2, 100);
-  heaps.remove(4, 3);
+  for (const int job : {5, 3, 9, 1, 7}) heaps.push(2, {.value = job, .job = JobIndex(job)});
+  heaps.remove(2, JobIndex(1));
+  heaps.remove(2, JobIndex(7));
+  heaps.remove(2, JobIndex(100));
+  heaps.remove(4, JobIndex(3));
   EXPECT_EQ(heaps.size(), 3u);
-  for (const JobIndex job : {3, 5, 9}) {
-    EXPECT_EQ(heaps.top(2).job, job);
+  for (const int job : {3, 5, 9}) {
+    EXPECT_EQ(heaps.top(2).job, JobIndex(job));
     heaps.pop(2);
   }
 }

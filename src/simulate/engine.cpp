@@ -46,12 +46,12 @@ class Engine {
     result_.jobs.resize(count);
     if (options.keep_holdings) held_.resize(count);
     const Random random = Random(options.seed).split("prediction");
-    for (std::size_t j = 0; j < count; ++j) {
-      JobFacts facts = job_trace.jobs[j].facts;
+    for (const JobIndex job : job_trace.jobs.indices()) {
+      JobFacts facts = job_trace.jobs[job].facts;
       if (!options.predicted_ns.empty()) {
-        facts.work_ns = options.predicted_ns[j];
+        facts.work_ns = options.predicted_ns[job];
       } else if (options.prediction_sigma > 0) {
-        const double factor = std::exp(options.prediction_sigma * random.split(j).normal());
+        const double factor = std::exp(options.prediction_sigma * random.split(job.place()).normal());
         facts.work_ns = static_cast<TimeNs>(std::min(static_cast<double>(facts.work_ns) * factor, 4e18));
       }
       ledger_.add(facts);
@@ -103,21 +103,21 @@ class Engine {
   Status check_invariants() {
     ORRERY_TRY_VOID(ledger_.check_invariants());
     done_before_.resize(ledger_.jobs());
-    for (std::size_t j = 0; j < ledger_.jobs(); ++j) {
-      const TimeNs done = ledger_.done_ns(static_cast<JobIndex>(j));
-      if (done < done_before_[j]) return Error::internal(fmt::format("job {}: its work became less", j));
-      done_before_[j] = done;
+    for (const JobIndex job : done_before_.indices()) {
+      const TimeNs done = ledger_.done_ns(job);
+      if (done < done_before_[job]) return Error::internal(fmt::format("job {}: its work became less", job));
+      done_before_[job] = done;
     }
     return {};
   }
 
-  TimeNs true_work(JobIndex job) const { return job_trace_.jobs[static_cast<std::size_t>(job)].facts.work_ns; }
-  JobOutcome& outcome(JobIndex job) { return result_.jobs[static_cast<std::size_t>(job)]; }
+  TimeNs true_work(JobIndex job) const { return job_trace_.jobs[job].facts.work_ns; }
+  JobOutcome& outcome(JobIndex job) { return result_.jobs[job]; }
 
   TimeNs next_event(const Policy& policy) {
     TimeNs next = kNever;
     if (!ends_.empty()) next = ends_.at_ns();
-    if (arrived_ < job_trace_.jobs.size()) next = std::min(next, job_trace_.jobs[arrived_].facts.submit_ns);
+    if (arrived_.place() < job_trace_.jobs.size()) next = std::min(next, job_trace_.jobs[arrived_].facts.submit_ns);
     const bool jobs_left = next != kNever || active_ > 0;
     if (!ages_.empty()) next = std::min(next, ages_.at_ns());
     // The minimum run time of a job is over, and others wait.
@@ -201,8 +201,7 @@ class Engine {
   }
 
   void evict(const MachineChange& change) {
-    for (std::size_t j = 0; j < ledger_.jobs(); ++j) {
-      const auto job = static_cast<JobIndex>(j);
+    for (const JobIndex job : IndexRange<JobIndex>(ledger_.jobs())) {
       const Allocation& held = ledger_.progress(job).allocation;
       const bool there =
           std::any_of(held.begin(), held.end(), [&](const auto& s) { return s.machine == change.machine; });
@@ -214,7 +213,7 @@ class Engine {
       const TimeNs every = options_.costs.checkpoint_ns, done = ledger_.progress(job).done_ns;
       if (every > 0 && !change.is_announced) {
         ledger_.lose_work(job, done / every * every);
-        if (!done_before_.empty()) done_before_[j] = 0;
+        if (!done_before_.empty()) done_before_[job] = 0;
       }
       if (options_.keep_log) {
         const double lost_s = schedule::to_seconds(done - ledger_.progress(job).done_ns);
@@ -267,14 +266,14 @@ class Engine {
   TimeNs resumes_of(JobIndex job) const {
     const Costs& costs = options_.costs;
     if (ledger_.progress(job).starts > 0) return ledger_.now() + costs.resume_ns;
-    const std::vector<TimeNs>& more = options_.first_starts;
-    return ledger_.now() + costs.first_start_ns + (more.empty() ? 0 : more[static_cast<std::size_t>(job)]);
+    const IndexedVector<JobIndex, TimeNs>& more = options_.first_starts;
+    return ledger_.now() + costs.first_start_ns + (more.empty() ? 0 : more[job]);
   }
 
   // A job has got GPUs.
   void begin(JobIndex job, JobIndex beside = schedule::kNoJob) {
     ++running_;
-    if (options_.keep_holdings) held_[static_cast<std::size_t>(job)] = {ledger_.now(), beside, starts_++};
+    if (options_.keep_holdings) held_[job] = {ledger_.now(), beside, starts_++};
     if (options_.age_ns > 0) ages_.remove(job);
     if (options_.min_run_ns > 0) protected_.push_back(ledger_.now() + options_.min_run_ns);
     if (options_.stragglers.probability > 0) draw_straggler(job);
@@ -283,19 +282,17 @@ class Engine {
 
   void draw_straggler(JobIndex job) {
     const schedule::JobProgress& p = ledger_.progress(job);
-    Random random = Random(options_.seed)
-                        .split("stragglers")
-                        .split(static_cast<std::uint64_t>(job))
-                        .split(static_cast<std::uint64_t>(p.starts));
+    Random random =
+        Random(options_.seed).split("stragglers").split(job.place()).split(static_cast<std::uint64_t>(p.starts));
     const double none = std::pow(1 - options_.stragglers.probability, schedule::gpus_in(p.allocation));
     if (random.uniform() >= none) ledger_.set_slowest_worker(job, 1 / options_.stragglers.slowdown);
   }
 
   void arrive() {
-    for (; arrived_ < job_trace_.jobs.size(); ++arrived_) {
+    for (; arrived_.place() < job_trace_.jobs.size(); ++arrived_) {
       const JobFacts& facts = job_trace_.jobs[arrived_].facts;
       if (facts.submit_ns > ledger_.now()) return;
-      const auto job = static_cast<JobIndex>(arrived_);
+      const JobIndex job = arrived_;
       ++result_.events;
       const bool beyond_quota = options_.tenant_quota > 0 && facts.gpus > options_.tenant_quota;
       if (facts.gpus > capacity_for(job, capacities_) || beyond_quota) {
@@ -422,7 +419,7 @@ class Engine {
   // Before the job gives its GPUs back.
   void keep_holding(JobIndex job) {
     if (!options_.keep_holdings) return;
-    const Held& held = held_[static_cast<std::size_t>(job)];
+    const Held& held = held_[job];
     for (const schedule::Slice& slice : ledger_.progress(job).allocation) {
       if (slice.gpus == 0) continue;
       result_.holdings.push_back(
@@ -467,7 +464,7 @@ class Engine {
     std::uint64_t hash = result_.decision_hash;
     const auto mix = [&hash](std::uint64_t value) { hash = mix64(hash ^ value); };
     mix(static_cast<std::uint64_t>(ledger_.now()));
-    mix(static_cast<std::uint64_t>(decision.action) << 32 | static_cast<std::uint32_t>(decision.job));
+    mix(static_cast<std::uint64_t>(decision.action) << 32 | static_cast<std::uint32_t>(decision.job.value()));
     for (const schedule::Slice& slice : decision.allocation) {
       mix(static_cast<std::uint64_t>(slice.machine) << 32 | static_cast<std::uint32_t>(slice.gpus));
       if (slice.servers > 0) mix(static_cast<std::uint64_t>(slice.servers));
@@ -479,10 +476,10 @@ class Engine {
   }
 
   void finish() {
-    for (std::size_t j = 0; j < result_.jobs.size(); ++j) {
-      const auto state = ledger_.progress(static_cast<JobIndex>(j)).state;
-      const bool refused = std::binary_search(result_.too_large.begin(), result_.too_large.end(), j);
-      if (state != schedule::JobState::kEnded && !refused) result_.unfinished.push_back(static_cast<JobIndex>(j));
+    for (const JobIndex job : result_.jobs.indices()) {
+      const auto state = ledger_.progress(job).state;
+      const bool refused = std::binary_search(result_.too_large.begin(), result_.too_large.end(), job);
+      if (state != schedule::JobState::kEnded && !refused) result_.unfinished.push_back(job);
     }
     result_.use = std::move(use_).take();
   }
@@ -502,7 +499,7 @@ class Engine {
     constexpr std::size_t kNamed = 5;
     std::string names;
     for (std::size_t i = 0; i < std::min(kNamed, result_.unfinished.size()); ++i) {
-      names += (i == 0 ? "" : ", ") + job_trace_.jobs[static_cast<std::size_t>(result_.unfinished[i])].id;
+      names += (i == 0 ? "" : ", ") + job_trace_.jobs[result_.unfinished[i]].id;
     }
     if (result_.unfinished.size() > kNamed) names += ", …";
     const std::size_t count = result_.unfinished.size();
@@ -527,22 +524,22 @@ class Engine {
   std::vector<MachineChange> outages_;
   std::size_t change_ = 0;
   TimeNs round_ns_ = 0;
-  std::size_t arrived_ = 0;
+  JobIndex arrived_{0};      // the first that has not
   std::int32_t active_ = 0;  // arrived and not ended
   std::int32_t running_ = 0;
   bool stalled_ = false;  // asked without an event, and nothing was decided
   bool machines_changed_ = false;
   std::vector<JobIndex> event_arrived_, event_ended_, event_evicted_, event_withdrawn_;
   std::vector<Decision> decisions_;
-  std::vector<Quota> quotas_;        // by tenant, if there are any
-  std::vector<TimeNs> done_before_;  // by job, if invariants are checked
-  // By job, if holdings are kept: since when it has the GPUs it has.
+  std::vector<Quota> quotas_;                    // by tenant, if there are any
+  IndexedVector<JobIndex, TimeNs> done_before_;  // if invariants are checked
+  // If holdings are kept: since when it has the GPUs it has.
   struct Held {
     TimeNs since_ns = 0;
     JobIndex beside = schedule::kNoJob;
     std::int64_t number = 0;
   };
-  std::vector<Held> held_;
+  IndexedVector<JobIndex, Held> held_;
   std::int64_t starts_ = 0;
 };
 

@@ -53,7 +53,7 @@ struct PricePoint {
 struct EngineOptions {
   Costs costs{};
   // What the first start of each job costs beyond that; empty: nothing.
-  std::vector<TimeNs> first_starts{};
+  IndexedVector<JobIndex, TimeNs> first_starts{};
   std::vector<Outage> outages{};
   // GPUs that each tenant's jobs may ask for at a time; 0: no limit. A job beyond it is not shown to the policy before
   // earlier ones of its tenant have ended; it comes in the order of submission.
@@ -68,7 +68,7 @@ struct EngineOptions {
   std::vector<std::vector<double>> speeds{};
   TimeNs round_ns = 0;  // the policy is called at multiples of this only; 0: at its own
   // The work of each job as policies see it; empty: as the next line says.
-  std::vector<TimeNs> predicted_ns{};
+  IndexedVector<JobIndex, TimeNs> predicted_ns{};
   // Predicted work is true work times exp(N(0, sigma)), by job and seed.
   double prediction_sigma = 0;
   std::uint64_t seed = 1;
@@ -93,7 +93,7 @@ struct LoggedDecision {
 
 // A job on one machine, from its start to its next change.
 struct Holding {
-  JobIndex job = 0;
+  JobIndex job{};
   std::int32_t machine = 0;
   std::int32_t gpus = 0;
   TimeNs from_ns = 0, to_ns = 0;
@@ -111,7 +111,7 @@ struct UtilisationPoint {
 
 struct RunResult {
   std::string policy;
-  std::vector<JobOutcome> jobs;      // as in the job trace
+  IndexedVector<JobIndex, JobOutcome> jobs;  // as in the job trace
   std::vector<JobIndex> too_large;   // ask for more GPUs than the cluster has of a type they run on, or their quota
   std::vector<JobIndex> unfinished;  // wait for machines that never return, or behind jobs that do
   std::vector<LoggedDecision> log;

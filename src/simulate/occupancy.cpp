@@ -104,7 +104,7 @@ plot::GanttPlot gantt_of(const JobTrace& job_trace, const RunResult& run, const 
     plot::GanttRow& row = figure.rows.emplace_back();
     row.name = fmt::format("{}.{}", lanes[i].machine, lanes[i].gpu);
     for (const LaneSlice& slice : lanes[i].slices) {
-      const TraceJob& job = job_trace.jobs[static_cast<std::size_t>(slice.job)];
+      const TraceJob& job = job_trace.jobs[slice.job];
       row.slices.push_back({.start = static_cast<double>(slice.from_ns) / kHourNs,
                             .end = static_cast<double>(slice.to_ns) / kHourNs,
                             .kind = kinds.at(job.facts.tenant),

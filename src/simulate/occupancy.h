@@ -14,7 +14,7 @@
 namespace orrery::simulate {
 
 struct LaneSlice {
-  JobIndex job = 0;
+  JobIndex job{};
   TimeNs from_ns = 0, to_ns = 0;
   std::size_t level = 0;  // among jobs that share the GPU: slices of one level do not overlap
 };

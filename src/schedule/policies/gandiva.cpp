@@ -67,7 +67,7 @@ class Gandiva : public Policy {
   };
 
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
-  Entry& entry(JobIndex job) { return entries_[static_cast<std::size_t>(job)]; }
+  Entry& entry(JobIndex job) { return entries_[job]; }
 
   // The types it runs on, the fastest first; until the next call.
   const std::vector<std::int32_t>& types_of(JobIndex job) const {
@@ -493,7 +493,7 @@ class Gandiva : public Policy {
   std::int64_t call_ = 0;
   GandivaServers servers_;
   GandivaGrowth growth_;
-  std::vector<Entry> entries_;  // by job
+  IndexedVector<JobIndex, Entry> entries_;
   std::deque<JobIndex> queue_;  // large jobs without servers
   std::vector<JobIndex> chosen_, kept_, shrunk_, alone_;
   mutable std::vector<std::int32_t> types_;

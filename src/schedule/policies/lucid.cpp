@@ -38,7 +38,7 @@ class Lucid : public Policy {
     const JobFacts& facts = view_->facts(job);
     const auto service = static_cast<std::int64_t>(
         std::min(9e18, static_cast<double>(std::max<TimeNs>(0, view_->left_ns(job))) * facts.gpus));
-    waiting_.push(facts.gpus, {.value = service, .first = job, .job = job});
+    waiting_.push(facts.gpus, {.value = service, .first = job.value(), .job = job});
   }
 
   void leave(JobIndex job) {

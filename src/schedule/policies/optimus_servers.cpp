@@ -43,7 +43,7 @@ class OptimusServers : public Policy {
   }
 
  private:
-  PsTasks& wanted(JobIndex job) { return wanted_[static_cast<std::size_t>(job)]; }
+  PsTasks& wanted(JobIndex job) { return wanted_[job]; }
 
   static PsDemand room_of(const MachineView& machine) {
     PsDemand room{};
@@ -130,11 +130,11 @@ class OptimusServers : public Policy {
 
   OptimusOptions options_;
   const ScalingModel& model_;
-  std::vector<JobIndex> active_;   // in order of submission
-  std::vector<PsTasks> wanted_;    // by job, of the last round
-  std::vector<PsDemand> rooms_;    // by machine, without the jobs that stay
-  std::vector<JobIndex> planned_;  // active_ without protected jobs
-  std::vector<PsJob> jobs_;        // by place in planned_
+  std::vector<JobIndex> active_;             // in order of submission
+  IndexedVector<JobIndex, PsTasks> wanted_;  // of the last round
+  std::vector<PsDemand> rooms_;              // by machine, without the jobs that stay
+  std::vector<JobIndex> planned_;            // active_ without protected jobs
+  std::vector<PsJob> jobs_;                  // by place in planned_
 };
 
 }  // namespace
