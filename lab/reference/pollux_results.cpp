@@ -94,7 +94,7 @@ Result<std::vector<ReferenceCase>> run_case(const ReferenceInput& input, const R
                                        "no policy of ours has this name"}};
   }
   ORRERY_TRY(const GoodputJobs jobs, read_job_trace(input, key, applications));
-  const std::vector<schedule::MachineView> machines(kNodes, {.gpus = kGpusPerNode});
+  const schedule::Machines machines(kNodes, {.gpus = kGpusPerNode});
   const double start = input.now_s();
   ORRERY_TRY(const GoodputResult run,
              simulate_goodput(jobs, machines, policy_of(key.policy), {.adapts_batch = key.policy == "pollux"}));

@@ -196,7 +196,7 @@ Result<Table> explanation(const Planned& planned, const std::string& id) {
   std::map<std::pair<std::size_t, int>, double> held_s;
   for (const simulate::Holding& one : planned.run.run.holdings) {
     if (one.job != index) continue;
-    const auto vm = static_cast<std::size_t>(machines[static_cast<std::size_t>(one.machine)].device);
+    const auto vm = static_cast<std::size_t>(machines[one.machine].device);
     held_s[{vm, one.gpus}] += schedule::to_seconds(one.to_ns - one.from_ns);
   }
   Table table({{"choice", "choice"},

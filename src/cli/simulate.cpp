@@ -65,7 +65,7 @@ std::string jobs_csv(const simulate::JobTrace& job_trace, const std::vector<RunR
   return table.to_csv();
 }
 
-using Machines = std::vector<schedule::MachineView>;
+using schedule::Machines;
 
 // One track per GPU of each policy; jobs that share one have more, since slices of a track do not overlap.
 trace::EventLog occupancy_events(const simulate::ReportInput& report, const Machines& machines) {

@@ -22,7 +22,7 @@ struct Market {
 // Jobs as a view of the cluster numbers them, with their times from the start.
 using MarketJobs = IndexedVector<schedule::JobIndex, Job>;
 
-std::vector<schedule::MachineView> machines_of(const Market& market);
+schedule::Machines machines_of(const Market& market);
 
 // The shortest time a job can take: what its work is measured in (JobFacts::work_ns). 0 if it cannot run at all.
 double shortest_s(const Market& market, const Job& job);
@@ -32,8 +32,8 @@ struct Situation {
   Instance instance;
   std::vector<schedule::JobIndex> who;  // by job of the instance
   Plan current;
-  std::vector<std::int32_t> where;  // the machine of each of current.nodes
-  std::vector<std::size_t> vm_of;   // by machine: its VM type; kNoVm if it is not there
+  std::vector<schedule::MachineIndex> where;                 // of each of current.nodes
+  IndexedVector<schedule::MachineIndex, std::size_t> vm_of;  // its VM type; kNoVm if it is not there
 };
 inline constexpr std::size_t kNoVm = static_cast<std::size_t>(-1);
 

@@ -52,7 +52,7 @@ TEST(Ageing, UnderEveryPolicyEveryJobEnds) {
     setup.engine.age_ns = 1800 * kSecond;
     setup.engine.costs.checkpoint_ns = 60 * kSecond;
     for (int i = 0; i < 6; ++i) {
-      setup.engine.outages.push_back({(600 + 1500 * i) * kSecond, (900 + 1500 * i) * kSecond, i % 3});
+      setup.engine.outages.push_back({(600 + 1500 * i) * kSecond, (900 + 1500 * i) * kSecond, MachineIndex(i % 3)});
     }
     for (const schedule::PolicyInfo& policy : runnable_policies()) {
       const RunResult result = run(job_trace, setup, policy.name);
@@ -126,7 +126,7 @@ class LargerBatch : public schedule::Policy {
               std::vector<schedule::Decision>& decisions) override {
     const JobIndex first(0);
     if (!view.is_running(first) && view.progress(first).starts == 0) {
-      decisions.push_back({.job = first, .allocation = {{0, 2}}});
+      decisions.push_back({.job = first, .allocation = {{MachineIndex(0), 2}}});
     } else if (view.is_running(first) && view.progress(first).batch_factor == 1) {
       decisions.push_back({.action = schedule::Action::kSetBatch,
                            .job = first,

@@ -113,7 +113,7 @@ TEST(Sia, EveryJobGoesWhereItIsFast) {
   // The second loses most on the slow GPU.
   for (std::size_t i = 0; i < 2; ++i) {
     const schedule::Decision& decision = result.log[i].decision;
-    EXPECT_EQ(decision.allocation.front().machine, decision.job == JobIndex(1) ? 0 : 1);
+    EXPECT_EQ(decision.allocation.front().machine, MachineIndex(decision.job == JobIndex(1) ? 0 : 1));
   }
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 class Engine {
  public:
-  Engine(const JobTrace& job_trace, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,
+  Engine(const JobTrace& job_trace, const schedule::Machines& machines, const SpeedModel& speed,
          const EngineOptions& options)
       : job_trace_(job_trace),
         speed_(speed),
@@ -95,7 +95,7 @@ class Engine {
   struct MachineChange {
     TimeNs at_ns = 0;
     bool up = false;
-    std::int32_t machine = 0;
+    MachineIndex machine{};
     bool is_announced = false;
   };
 
@@ -222,7 +222,7 @@ class Engine {
              {.action = Action::kEvict,
               .job = job,
               .allocation = std::move(lost),
-              .reason = {schedule::Why::kMachineFailed, static_cast<double>(change.machine), lost_s}}});
+              .reason = {schedule::Why::kMachineFailed, static_cast<double>(change.machine.value()), lost_s}}});
       }
       if (withheld) {
         ages_.remove(job);
@@ -466,7 +466,7 @@ class Engine {
     mix(static_cast<std::uint64_t>(ledger_.now()));
     mix(static_cast<std::uint64_t>(decision.action) << 32 | static_cast<std::uint32_t>(decision.job.value()));
     for (const schedule::Slice& slice : decision.allocation) {
-      mix(static_cast<std::uint64_t>(slice.machine) << 32 | static_cast<std::uint32_t>(slice.gpus));
+      mix(std::uint64_t{slice.machine.place()} << 32 | static_cast<std::uint32_t>(slice.gpus));
       if (slice.servers > 0) mix(static_cast<std::uint64_t>(slice.servers));
     }
     if (decision.action == Action::kSetBatch) mix(std::bit_cast<std::uint32_t>(decision.batch_factor));
@@ -489,7 +489,7 @@ class Engine {
   Status check_liveness() const {
     if (result_.unfinished.empty()) return {};
     std::vector<int> up(capacities_.size(), 0);
-    for (std::size_t m = 0; m < machine_gpus_.size(); ++m) {
+    for (const MachineIndex m : machine_gpus_.indices()) {
       const schedule::MachineView& machine = ledger_.machines()[m];
       if (machine.up) up[static_cast<std::size_t>(machine.device)] += machine_gpus_[m];
     }
@@ -517,10 +517,10 @@ class Engine {
   EndQueue ends_;
   EndQueue ages_;  // when waiting jobs will have waited too long, if that is limited
   AgedJobs aged_;
-  std::deque<TimeNs> protected_;   // ends of minimum run times
-  std::vector<int> machine_gpus_;  // by machine, whatever was withheld of them since
-  std::vector<int> capacities_;    // by type of device, with every machine up
-  std::size_t price_ = 0;          // of EngineOptions::prices, that holds now
+  std::deque<TimeNs> protected_;                   // ends of minimum run times
+  IndexedVector<MachineIndex, int> machine_gpus_;  // whatever was withheld of them since
+  std::vector<int> capacities_;                    // by type of device, with every machine up
+  std::size_t price_ = 0;                          // of EngineOptions::prices, that holds now
   std::vector<MachineChange> outages_;
   std::size_t change_ = 0;
   TimeNs round_ns_ = 0;
@@ -548,14 +548,13 @@ class Engine {
 std::vector<Outage> random_outages(std::size_t machines, double mean_time_between_s, double mean_repair_s, TimeNs until,
                                    std::uint64_t seed) {
   std::vector<Outage> outages;
-  for (std::size_t m = 0; m < machines; ++m) {
-    Random random = Random(seed).split("outages").split(m);
+  for (const MachineIndex machine : IndexRange<MachineIndex>(machines)) {
+    Random random = Random(seed).split("outages").split(machine.place());
     double at_s = random.exponential(mean_time_between_s);
     while (at_s < schedule::to_seconds(until)) {
       // At least a millisecond, so that a machine is never down and up at one instant.
       const double repaired_s = at_s + std::max(1e-3, random.exponential(mean_repair_s));
-      outages.push_back(
-          {schedule::from_seconds(at_s), schedule::from_seconds(repaired_s), static_cast<std::int32_t>(m)});
+      outages.push_back({schedule::from_seconds(at_s), schedule::from_seconds(repaired_s), machine});
       at_s = repaired_s + std::max(1e-3, random.exponential(mean_time_between_s));
     }
   }
@@ -570,8 +569,7 @@ void announce(std::vector<Outage>& outages, TimeNs notice_ns, TimeNs save_ns) {
   }
 }
 
-Result<RunResult> simulate(const JobTrace& job_trace, const std::vector<schedule::MachineView>& machines,
-                           const SpeedModel& speed,
+Result<RunResult> simulate(const JobTrace& job_trace, const schedule::Machines& machines, const SpeedModel& speed,
                            const std::function<Result<std::unique_ptr<Policy>>(const schedule::ClusterView&)>& policy,
                            const EngineOptions& options) {
   Engine engine(job_trace, machines, speed, options);

@@ -26,7 +26,7 @@ struct Costs {
 struct Outage {
   TimeNs fails_ns = 0;
   TimeNs returns_ns = kNever;
-  std::int32_t machine = 0;
+  MachineIndex machine{};
   bool is_announced = false;  // jobs have saved their work
 };
 
@@ -94,7 +94,7 @@ struct LoggedDecision {
 // A job on one machine, from its start to its next change.
 struct Holding {
   JobIndex job{};
-  std::int32_t machine = 0;
+  MachineIndex machine{};
   std::int32_t gpus = 0;
   TimeNs from_ns = 0, to_ns = 0;
   JobIndex beside = schedule::kNoJob;  // the job whose GPUs it shares, from its start on
@@ -131,7 +131,7 @@ struct RunResult {
 // that the machines which are up can run. A policy under which one does not has a defect, and its metrics, which would
 // be of fewer jobs than those of other policies, are not given.
 Result<RunResult> simulate(
-    const JobTrace& job_trace, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,
+    const JobTrace& job_trace, const schedule::Machines& machines, const SpeedModel& speed,
     const std::function<Result<std::unique_ptr<schedule::Policy>>(const schedule::ClusterView&)>& policy,
     const EngineOptions& options = {});
 

@@ -29,7 +29,7 @@ TEST(Engine, AnAnnouncedFailureLosesNoWork) {
   const JobTrace job_trace = job_trace_of({job_of(0, 100, 1)});
   RunSetup setup = pool(1);
   setup.engine.costs.checkpoint_ns = 60 * kSecond;
-  setup.engine.outages = {{.fails_ns = 70 * kSecond, .returns_ns = 80 * kSecond}};
+  setup.engine.outages = {{.fails_ns = 70 * kSecond, .returns_ns = 80 * kSecond, .machine = MachineIndex(0)}};
   EXPECT_EQ(ends_s(run(job_trace, setup, "fifo")), (std::vector<TimeNs>{120}));
   RunSetup told = setup;
   announce(told.engine.outages, 60 * kSecond, 10 * kSecond);
@@ -102,7 +102,7 @@ TEST(Engine, AFailureLosesWorkSinceTheLastCheckpoint) {
   setup.machines = {{.gpus = 1}, {.gpus = 1}};
   setup.engine.check_invariants = true;
   setup.engine.costs.checkpoint_ns = 4 * kSecond;
-  setup.engine.outages = {{6 * kSecond, 20 * kSecond, 0}};
+  setup.engine.outages = {{6 * kSecond, 20 * kSecond, MachineIndex(0)}};
   // The job loses 2 of 6 s and continues on the other machine: 6 + (10 - 4) = 12.
   const RunResult result = run(job_trace_of({job_of(0, 10, 1)}), setup, "fifo");
   EXPECT_EQ(ends_s(result), std::vector<TimeNs>{12});
@@ -206,7 +206,7 @@ TEST(Engine, PoliciesSurviveFailures) {
   setup.engine.check_invariants = true;
   setup.engine.costs.checkpoint_ns = 60 * kSecond;
   for (int i = 0; i < 10; ++i) {
-    setup.engine.outages.push_back({(600 + 900 * i) * kSecond, (900 + 900 * i) * kSecond, i % 3});
+    setup.engine.outages.push_back({(600 + 900 * i) * kSecond, (900 + 900 * i) * kSecond, MachineIndex(i % 3)});
   }
   for (const schedule::PolicyInfo& policy : runnable_policies()) {
     const RunResult result = run(job_trace, setup, policy.name);

@@ -11,7 +11,7 @@ TEST(FittedScaling, FiveNoisyTrialsGiveTheCurveWithinTenPercent) {
   JobTrace job_trace = job_trace_of({job_of(0, 1000, 2)});
   job_trace.jobs[JobIndex(0)].facts.gpus_max = 16;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    schedule::ClusterLedger ledger(std::vector<schedule::MachineView>(1, {.gpus = 16}));
+    schedule::ClusterLedger ledger(schedule::Machines(1, {.gpus = 16}));
     ledger.add(job_trace.jobs[JobIndex(0)].facts);
     const CurveSpeed speed({.serial_share = 0.1});
     const CurveScaling known(ledger, speed);
@@ -26,14 +26,14 @@ TEST(FittedScaling, FiveNoisyTrialsGiveTheCurveWithinTenPercent) {
 TEST(FittedScaling, WhatARunningJobShowsIsTakenAsItIs) {
   JobTrace job_trace = job_trace_of({job_of(0, 1000, 1)});
   job_trace.jobs[JobIndex(0)].facts.gpus_max = 8;
-  schedule::ClusterLedger ledger(std::vector<schedule::MachineView>(1, {.gpus = 8}));
+  schedule::ClusterLedger ledger(schedule::Machines(1, {.gpus = 8}));
   const JobIndex job = ledger.add(job_trace.jobs[JobIndex(0)].facts);
   ledger.admit(job);
   const CurveSpeed speed({.serial_share = 0});
   const FittedScaling fitted(ledger, speed, job_trace, {.trials = 2, .noise = 0});
   // Trials on 1 and 8 GPUs; then it runs on 4 and is only twice as fast as on one.
   EXPECT_NEAR(fitted.step_s(job, 8), 1.0 / 8, 1e-9);
-  ledger.start(job, {{0, 4}}, 2, 0);
+  ledger.start(job, {{MachineIndex(0), 4}}, 2, 0);
   ledger.advance_to(schedule::kSecondNs);
   EXPECT_NEAR(fitted.step_s(job, 4), 0.5, 1e-9);
 }
@@ -41,7 +41,7 @@ TEST(FittedScaling, WhatARunningJobShowsIsTakenAsItIs) {
 TEST(FittedScaling, WithServersTrialsGiveTheFormulaOfServersAndWorkers) {
   JobTrace job_trace = job_trace_of({job_of(0, 1000, 2)});
   job_trace.jobs[JobIndex(0)].facts.gpus_max = 8;
-  schedule::ClusterLedger ledger(std::vector<schedule::MachineView>(1, {.gpus = 8}));
+  schedule::ClusterLedger ledger(schedule::Machines(1, {.gpus = 8}));
   ledger.add(job_trace.jobs[JobIndex(0)].facts);
   const CurveSpeed speed({.serial_share = 0.2});
   const FittedScaling fitted(ledger, speed, job_trace, {.trials = 12, .noise = 0, .with_servers = true});

@@ -69,7 +69,7 @@ TEST(JobStory, SaysWhyAJobNeverRan) {
 
 TEST(JobStory, LostGpusAreTold) {
   RunSetup setup = logged(2, 1);
-  setup.engine.outages = {{schedule::from_seconds(5), schedule::from_seconds(50), 0}};
+  setup.engine.outages = {{schedule::from_seconds(5), schedule::from_seconds(50), MachineIndex(0)}};
   const JobTrace job_trace = job_trace_of({job_of(0, 10, 1)});
   const std::vector<std::string> lines = told(story_of(job_trace, run(job_trace, setup, "fifo"), JobIndex(0)));
   ASSERT_EQ(lines.size(), 5u);

@@ -12,6 +12,7 @@ namespace orrery::simulate {
 using schedule::JobFacts;
 using schedule::JobIndex;
 using schedule::kNever;
+using schedule::MachineIndex;
 using schedule::TimeNs;
 
 // Of a job in a queue, where its file says so.

@@ -208,7 +208,8 @@ TEST(BestFitLiveness, AJobLargerThanAnyMachineTakesWholeOnesOfAnySize) {
   setup.engine.keep_log = true;
   const RunResult result = run(job_trace_of({job_of(0, 10, 12)}), setup, "fifo");
   ASSERT_EQ(result.log.size(), 1u);
-  EXPECT_EQ(result.log[0].decision.allocation, (schedule::Allocation{{1, 6}, {0, 4}, {2, 2}}));
+  EXPECT_EQ(result.log[0].decision.allocation,
+            (schedule::Allocation{{MachineIndex(1), 6}, {MachineIndex(0), 4}, {MachineIndex(2), 2}}));
 }
 
 TEST(AgeingLiveness, AnAgedJobWaitsForATypeThatHasEnoughGpus) {
@@ -230,7 +231,7 @@ class StartsOne : public schedule::Policy {
   void decide(const schedule::ClusterView& view, const schedule::Event&,
               std::vector<schedule::Decision>& decisions) override {
     const JobIndex first(0);
-    if (view.progress(first).starts == 0) decisions.push_back({.job = first, .allocation = {{0, 1}}});
+    if (view.progress(first).starts == 0) decisions.push_back({.job = first, .allocation = {{MachineIndex(0), 1}}});
   }
 };
 
@@ -255,7 +256,7 @@ TEST(LivenessCheck, APolicyThatLeavesAJobBehindIsAnErrorThatNamesIt) {
 
 TEST(LivenessCheck, JobsThatWaitForMachinesThatNeverReturnAreNoFaultOfThePolicy) {
   EngineOptions options;
-  options.outages = {{.fails_ns = 5 * kSecond, .machine = 0}};
+  options.outages = {{.fails_ns = 5 * kSecond, .machine = MachineIndex(0)}};
   const auto result = run_starts_one(job_trace_of({job_of(0, 10, 2), job_of(1, 10, 1)}), options);
   ASSERT_TRUE(result.has_value()) << result.error().to_string();
   EXPECT_EQ(result->unfinished, (std::vector{JobIndex(0), JobIndex(1)}));

@@ -66,12 +66,12 @@ TEST(Muri, NoGpuHoldsMoreThanAGroup) {
       }
       EXPECT_GT(interleaved, 10u) << policy;
       // On no machine jobs hold more than its GPUs times a group.
-      std::map<std::pair<std::int32_t, TimeNs>, int> change;
+      std::map<std::pair<MachineIndex, TimeNs>, int> change;
       for (const Holding& holding : result.holdings) {
         change[{holding.machine, holding.from_ns}] += holding.gpus;
         change[{holding.machine, holding.to_ns}] -= holding.gpus;
       }
-      std::map<std::int32_t, int> held;
+      std::map<MachineIndex, int> held;
       for (const auto& [at, gpus] : change) {
         held[at.first] += gpus;
         EXPECT_LE(held[at.first], 8 * static_cast<int>(schedule::kGroupMax));

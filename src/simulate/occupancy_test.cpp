@@ -9,7 +9,7 @@
 namespace orrery::simulate {
 namespace {
 
-const std::vector<schedule::MachineView> kMachines(4, {.gpus = 4});
+const schedule::Machines kMachines(4, {.gpus = 4});
 
 RunResult run_of(const JobTrace& job_trace, const std::string& policy) {
   RunSetup setup;
@@ -53,7 +53,7 @@ TEST(Occupancy, EveryPolicyUsesGpusThatExist) {
   std::size_t shared = 0;
   for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
     const RunResult run = run_of(job_trace, policy.name);
-    std::map<std::tuple<JobIndex, TimeNs, std::int32_t>, std::int32_t> held;
+    std::map<std::tuple<JobIndex, TimeNs, MachineIndex>, std::int32_t> held;
     for (const Lane& lane : lanes_of(run, kMachines)) {
       ASSERT_LT(lane.gpu, 4) << policy.name;
       std::map<std::size_t, TimeNs> ends;

@@ -18,7 +18,7 @@ class RentSpeed final : public SpeedModel {
 
   double rate(const ClusterView& view, JobIndex job, const schedule::Allocation& allocation) const override {
     const schedule::Slice& held = allocation.front();
-    const auto vm = static_cast<std::size_t>(view.machines()[static_cast<std::size_t>(held.machine)].device);
+    const auto vm = static_cast<std::size_t>(view.machines()[held.machine].device);
     const Job& real = jobs_.real[job];
     const auto time = plan::time_s(real, market_.vm_types[vm], held.gpus);
     return time ? schedule::to_seconds(view.facts(job).work_ns) / std::max(*time, 1e-9) : 0;
@@ -83,9 +83,9 @@ int most_at_once(const std::vector<std::pair<Stretch, int>>& stretches) {
 }  // namespace
 
 Result<RentBill> rent_bill(const Market& market, const plan::MarketJobs& jobs, const RunResult& run) {
-  const std::vector<schedule::MachineView> machines = plan::machines_of(market);
-  std::map<std::int32_t, std::vector<Stretch>> held;
-  std::map<std::int32_t, double> gpu_s;
+  const schedule::Machines machines = plan::machines_of(market);
+  std::map<MachineIndex, std::vector<Stretch>> held;
+  std::map<MachineIndex, double> gpu_s;
   for (const Holding& one : run.holdings) {
     held[one.machine].push_back({one.from_ns, one.to_ns});
     gpu_s[one.machine] += one.gpus * schedule::to_seconds(one.to_ns - one.from_ns);
@@ -94,7 +94,7 @@ Result<RentBill> rent_bill(const Market& market, const plan::MarketJobs& jobs, c
   std::vector<std::pair<Stretch, int>> all;
   std::vector<std::vector<std::pair<Stretch, int>>> gpus(market.quotas.size());
   for (const auto& [machine, stretches] : held) {
-    const auto vm = static_cast<std::size_t>(machines[static_cast<std::size_t>(machine)].device);
+    const auto vm = static_cast<std::size_t>(machines[machine].device);
     const plan::VmType& type = market.vm_types[vm];
     double open_s = 0;
     for (const Stretch& one : merged(stretches)) {

@@ -12,8 +12,8 @@ using plan::Market;
 
 namespace {
 
-std::size_t vm_of(const std::vector<schedule::MachineView>& machines, std::int32_t machine) {
-  return static_cast<std::size_t>(machines[static_cast<std::size_t>(machine)].device);
+std::size_t vm_of(const schedule::Machines& machines, MachineIndex machine) {
+  return static_cast<std::size_t>(machines[machine].device);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ std::string rent_gantt_svg(const Market& market, const plan::MarketJobs& jobs, c
     kind = figure.kinds.size();
     figure.kinds.push_back(fmt::format("{} {}", gpus, gpus == 1 ? "GPU" : "GPUs"));
   }
-  std::map<std::int32_t, std::vector<Holding>> by_machine;
+  std::map<MachineIndex, std::vector<Holding>> by_machine;
   for (const Holding& one : run.holdings) by_machine[one.machine].push_back(one);
   for (const auto& [machine, held] : by_machine) {
     if (figure.rows.size() == kRentRows) break;

@@ -7,7 +7,7 @@ namespace orrery::simulate {
 
 struct RentalInterval {
   std::size_t vm = 0;  // of the market
-  std::int32_t machine = 0;
+  MachineIndex machine{};
   double from_s = 0, to_s = 0;
   double usd = 0;
   std::vector<Holding> jobs;  // within it, by their start

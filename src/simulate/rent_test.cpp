@@ -121,7 +121,7 @@ TEST_F(RentTest, AJobThatCannotRunIsNamed) {
 TEST(RentBillTest, TooManyOpenMachinesAreNoticed) {
   Market market = one_node();
   RunResult run;
-  run.holdings = {{JobIndex(0), 0, 1, 0, 100}, {JobIndex(1), 1, 1, 50, 120}};
+  run.holdings = {{JobIndex(0), MachineIndex(0), 1, 0, 100}, {JobIndex(1), MachineIndex(1), 1, 50, 120}};
   EXPECT_FALSE(rent_bill(market, {}, run));
   run.holdings[1].from_ns = 100;
   EXPECT_TRUE(rent_bill(market, {}, run));

@@ -135,7 +135,7 @@ TEST(TypedCluster, EveryPolicyThatKnowsTypesEndsEveryJobInTheTimeItTakesThere) {
       IndexedVector<JobIndex, double> done(job_trace.jobs.size(), 0);
       for (const Holding& held : result.holdings) {
         const JobFacts& facts = job_trace.jobs[held.job].facts;
-        const auto type = static_cast<std::size_t>(setup.machines[static_cast<std::size_t>(held.machine)].device);
+        const auto type = static_cast<std::size_t>(setup.machines[held.machine].device);
         const double speed = job_trace.speeds[static_cast<std::size_t>(facts.speed_class)][type];
         done[held.job] += speed * static_cast<double>(held.to_ns - held.from_ns) * held.gpus / facts.gpus;
       }

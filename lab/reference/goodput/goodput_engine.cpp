@@ -33,8 +33,7 @@ struct Progress {
 
 class GoodputEngine : public schedule::GoodputModel {
  public:
-  GoodputEngine(const GoodputJobs& jobs, const std::vector<schedule::MachineView>& machines,
-                const GoodputOptions& options)
+  GoodputEngine(const GoodputJobs& jobs, const schedule::Machines& machines, const GoodputOptions& options)
       : jobs_(jobs), options_(options), ledger_(machines), progress_(jobs.size()) {
     result_.jobs.resize(jobs.size());
     for (const GoodputJob& job : jobs) {
@@ -213,7 +212,7 @@ class GoodputEngine : public schedule::GoodputModel {
 
 }  // namespace
 
-Result<GoodputResult> simulate_goodput(const GoodputJobs& jobs, const std::vector<schedule::MachineView>& machines,
+Result<GoodputResult> simulate_goodput(const GoodputJobs& jobs, const schedule::Machines& machines,
                                        const GoodputPolicy& policy, const GoodputOptions& options) {
   GoodputEngine engine(jobs, machines, options);
   const std::unique_ptr<schedule::Policy> made = policy(engine.view(), engine);

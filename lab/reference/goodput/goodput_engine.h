@@ -51,7 +51,7 @@ using GoodputPolicy =
     std::function<std::unique_ptr<schedule::Policy>(const schedule::ClusterView&, const schedule::GoodputModel&)>;
 
 // Jobs must be in order of submission. An error names the first step time that is missing and was needed.
-Result<GoodputResult> simulate_goodput(const GoodputJobs& jobs, const std::vector<schedule::MachineView>& machines,
+Result<GoodputResult> simulate_goodput(const GoodputJobs& jobs, const schedule::Machines& machines,
                                        const GoodputPolicy& policy, const GoodputOptions& options = {});
 
 }  // namespace orrery::lab

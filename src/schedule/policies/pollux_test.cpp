@@ -77,7 +77,7 @@ TEST_F(PolluxTest, EqualJobsShare) {
 TEST_F(PolluxTest, RestartsMustPay) {
   const PowerModel model({0.25, 0.0});
   for (const double age_s : {60.0, 36000.0}) {
-    ledger_ = ClusterLedger(std::vector<MachineView>{{.gpus = 4}});
+    ledger_ = ClusterLedger(Machines{{.gpus = 4}});
     const auto policy = make_pollux({}, model, make_consolidated_placer());
     const JobIndex job = ledger_.add({.submit_ns = 0}), other = ledger_.add({.submit_ns = 0});
     ask(*policy, {job, other});

@@ -34,8 +34,8 @@ class TypedOrder : public Policy {
     for (const JobIndex job : event.arrived) wait(job);
     free_.assign(view);
     rooms_.assign(static_cast<std::size_t>(view.types()), 0);
-    const auto machines = view.machines();
-    for (std::size_t m = 0; m < machines.size(); ++m) room(machines[m].device) += free_.on(static_cast<int>(m));
+    const Machines& machines = view.machines();
+    for (const MachineIndex m : machines.indices()) room(machines[m].device) += free_.on(m);
     chosen_.clear();
     walk(decisions);
     place(decisions);
@@ -62,7 +62,7 @@ class TypedOrder : public Policy {
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
   int& room(std::int32_t type) { return rooms_[static_cast<std::size_t>(type)]; }
   std::int32_t type_of(JobIndex running) const {
-    const auto machine = static_cast<std::size_t>(view_->progress(running).allocation.front().machine);
+    const MachineIndex machine = view_->progress(running).allocation.front().machine;
     return view_->machines()[machine].device;
   }
 
