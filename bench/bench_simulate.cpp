@@ -139,7 +139,8 @@ class Bench {
     }
     // Room for exactly 100,000 tasks; the servers have a little more.
     schedule::OptimusAllocator allocator(jobs, {kTasks, 1e9, 0, 0});
-    schedule::OptimusPlacement placement(std::vector<schedule::PsDemand>(kServers, {8, 64, 0, 0}));
+    schedule::OptimusPlacement placement(
+        IndexedVector<schedule::MachineIndex, schedule::PsDemand>(kServers, {8, 64, 0, 0}));
     double start = now();
     allocator.allocate();
     placement.place_all(allocator.jobs(), allocator.tasks());

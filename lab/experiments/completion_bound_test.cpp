@@ -29,20 +29,20 @@ TEST(CompletionBound, IsCloseWhereJobsRunOneByOne) {
 RC_GTEST_PROP(CompletionBound, NoPolicyIsBelowIt, ()) {
   const CurveSpeed curve{CurveOptions{}};
   const int gpus = *rc::gen::inRange(1, 9);
-  std::vector<TraceJob> trace;
+  IndexedVector<JobIndex, TraceJob> trace;
   double submit_s = 0;
   for (int j = *rc::gen::inRange(1, 12); j > 0; --j) {
     submit_s += *rc::gen::inRange(0, 200);
     trace.push_back(job_of(submit_s, *rc::gen::inRange(1, 1000), *rc::gen::inRange(1, gpus + 1)));
   }
-  std::vector<schedule::Speedup> speedups;
+  IndexedVector<JobIndex, schedule::Speedup> speedups;
   for (const TraceJob& job : trace) {
     std::vector<double> speeds;
     for (int k = 1; k <= std::min(gpus, 4 * job.facts.gpus); ++k) speeds.push_back(1 / curve.step_share(k));
     speedups.emplace_back(speeds);
   }
   std::vector<BoundJob> jobs;
-  for (std::size_t j = 0; j < trace.size(); ++j) {
+  for (const JobIndex j : trace.indices()) {
     jobs.push_back({schedule::to_seconds(trace[j].facts.submit_ns),
                     schedule::to_seconds(trace[j].facts.work_ns) / curve.step_share(trace[j].facts.gpus),
                     &speedups[j]});
@@ -52,8 +52,8 @@ RC_GTEST_PROP(CompletionBound, NoPolicyIsBelowIt, ()) {
   for (const char* policy : {"flow", "srtf", "srsf", "equal-share", "elasticflow"}) {
     const RunResult result = run(job_trace, setup_of(1, gpus), policy);
     double sum = 0;
-    for (std::size_t j = 0; j < trace.size(); ++j)
-      sum += schedule::to_seconds(result.jobs[j].end_ns - trace[j].facts.submit_ns);
+    for (const JobIndex j : job_trace.jobs.indices())
+      sum += schedule::to_seconds(result.jobs[j].end_ns - job_trace.jobs[j].facts.submit_ns);
     RC_ASSERT(sum / static_cast<double>(trace.size()) >= bound * (1 - 1e-9));
   }
 }

@@ -63,11 +63,11 @@ std::string timeline(const JobTrace& job_trace, const RunSetup& setup, const Run
 }
 
 // GPU time of each job until a time.
-std::vector<double> gpu_minutes(const RunResult& run, TimeNs until) {
-  std::vector<double> sums(run.jobs.size(), 0);
+IndexedVector<JobIndex, double> gpu_minutes(const RunResult& run, TimeNs until) {
+  IndexedVector<JobIndex, double> sums(run.jobs.size(), 0);
   for (const Holding& holding : run.holdings) {
     const TimeNs length = std::max<TimeNs>(0, std::min(until, holding.to_ns) - holding.from_ns);
-    sums[static_cast<std::size_t>(holding.job)] += holding.gpus * minutes(length);
+    sums[holding.job] += holding.gpus * minutes(length);
   }
   return sums;
 }
@@ -81,14 +81,14 @@ Status slice_time(const GandivaExperiment& options, ExperimentReport& report) {
   setup.gandiva.packing = false;
   ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, "gandiva"));
   constexpr double kWindowMin = 30;
-  const std::vector<double> had = gpu_minutes(run, schedule::from_seconds(kWindowMin * kMinuteS));
+  const IndexedVector<JobIndex, double> had = gpu_minutes(run, schedule::from_seconds(kWindowMin * kMinuteS));
   Table table({{"job", "job"},
                {"gpu_min", "GPU minutes of the first 30", CellFormat::kNumber},
                {"first_start_s", "starts after", CellFormat::kSeconds},
                {"end_s", "ends after", CellFormat::kSeconds},
                {"starts", "turns", CellFormat::kInteger}});
   TimeNs last_start = 0;
-  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+  for (const JobIndex j : run.jobs.indices()) {
     const JobOutcome& o = run.jobs[j];
     table.add({job_trace.jobs[j].id, had[j], schedule::to_seconds(o.first_start_ns), schedule::to_seconds(o.end_ns),
                std::int64_t{o.starts}});
@@ -220,9 +220,11 @@ Status grow_and_shrink(const GandivaExperiment& options, ExperimentReport& repor
     RunSetup setup = setup_of(1, 4, options);
     setup.gandiva.growing = growing;
     ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, "gandiva"));
-    took_s[growing ? 1 : 0] = schedule::to_seconds(run.jobs[0].end_ns);
-    guest_waits_s = schedule::to_seconds(run.jobs[1].first_start_ns - job_trace.jobs[1].facts.submit_ns);
-    table.add({growing ? "yes" : "no", took_s[growing ? 1 : 0], guest_waits_s, std::int64_t{run.jobs[0].moves}});
+    took_s[growing ? 1 : 0] = schedule::to_seconds(run.jobs[JobIndex(0)].end_ns);
+    guest_waits_s =
+        schedule::to_seconds(run.jobs[JobIndex(1)].first_start_ns - job_trace.jobs[JobIndex(1)].facts.submit_ns);
+    table.add(
+        {growing ? "yes" : "no", took_s[growing ? 1 : 0], guest_waits_s, std::int64_t{run.jobs[JobIndex(0)].moves}});
     if (growing) report.figures.push_back({"gandiva-growth.svg", timeline(job_trace, setup, run)});
   }
   report.tables.push_back({"growth", "A job that may grow from one GPU to four, and a guest", table});
@@ -241,11 +243,11 @@ struct Crowd {
 };
 
 // When each job has been on GPUs for so long.
-std::vector<TimeNs> feedback_times(const RunResult& run, TimeNs needed) {
-  std::vector<std::vector<const Holding*>> by_job(run.jobs.size());
-  for (const Holding& holding : run.holdings) by_job[static_cast<std::size_t>(holding.job)].push_back(&holding);
-  std::vector<TimeNs> times(run.jobs.size(), kNever);
-  for (std::size_t j = 0; j < by_job.size(); ++j) {
+IndexedVector<JobIndex, TimeNs> feedback_times(const RunResult& run, TimeNs needed) {
+  IndexedVector<JobIndex, std::vector<const Holding*>> by_job(run.jobs.size());
+  for (const Holding& holding : run.holdings) by_job[holding.job].push_back(&holding);
+  IndexedVector<JobIndex, TimeNs> times(run.jobs.size(), kNever);
+  for (const JobIndex j : by_job.indices()) {
     std::sort(by_job[j].begin(), by_job[j].end(),
               [](const Holding* a, const Holding* b) { return a->from_ns < b->from_ns; });
     TimeNs had = 0, until = -1;
@@ -304,10 +306,10 @@ Result<Crowd> play_crowd(const Variant& variant, const GandivaExperiment& option
   ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, variant.policy));
   const TimeNs window = job_trace.jobs.back().facts.submit_ns;
   const int gpus = options.machines * options.gpus_per_machine;
-  const std::vector<TimeNs> feedback = feedback_times(run, schedule::from_seconds(options.feedback_s));
+  const IndexedVector<JobIndex, TimeNs> feedback = feedback_times(run, schedule::from_seconds(options.feedback_s));
   Crowd crowd;
   double counted = 0;
-  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+  for (const JobIndex j : run.jobs.indices()) {
     const JobFacts& facts = job_trace.jobs[j].facts;
     if (run.jobs[j].end_ns <= window) crowd.done += schedule::to_seconds(facts.work_ns) * facts.gpus;
     if (feedback[j] == kNever) continue;

@@ -38,11 +38,11 @@ struct Outcome {
 
 // What restarts hold GPUs for without work.
 double restart_gpu_s(const RunResult& run, double restart_s) {
-  std::vector<bool> started(run.jobs.size(), false);
+  IndexedVector<JobIndex, bool> started(run.jobs.size(), false);
   double sum = 0;
   for (const LoggedDecision& entry : run.log) {
     if (!schedule::takes(entry.decision.action)) continue;
-    const auto job = static_cast<std::size_t>(entry.decision.job);
+    const JobIndex job = entry.decision.job;
     if (started[job]) sum += restart_s * schedule::gpus_in(entry.decision.allocation);
     started[job] = true;
   }

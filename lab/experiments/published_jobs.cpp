@@ -102,10 +102,10 @@ std::int64_t poisson(Random& random, double mean) {
   return sum;
 }
 
-std::vector<Job> published_jobs(const Market& market, const std::vector<KindTimes>& times,
+plan::MarketJobs published_jobs(const Market& market, const std::vector<KindTimes>& times,
                                 const PublishedOptions& options) {
   Random random = Random(options.seed).split("published jobs");
-  std::vector<Job> jobs;
+  plan::MarketJobs jobs;
   double submit_s = 0;
   for (std::size_t i = 0; i < options.jobs; ++i) {
     const auto kind = static_cast<std::size_t>(random.below(times.size()));

@@ -51,8 +51,8 @@ struct PublishedOptions {
   double gap_s = 30;  // mean
   std::uint64_t seed = 1;
 };
-std::vector<plan::Job> published_jobs(const plan::Market& market, const std::vector<KindTimes>& times,
-                                      const PublishedOptions& options);
+plan::MarketJobs published_jobs(const plan::Market& market, const std::vector<KindTimes>& times,
+                                const PublishedOptions& options);
 
 // The times of a job of `samples` samples.
 plan::Job job_of_kind(const KindTimes& times, double samples);

@@ -14,13 +14,13 @@ using plan::RentOrder;
 namespace {
 
 MakeRentPolicy rent_by(RentOrder order) {
-  return [order](const Market& market, const std::vector<Job>& jobs) {
+  return [order](const Market& market, const plan::MarketJobs& jobs) {
     return plan::make_rent_policy(order, market, jobs);
   };
 }
 
 MakeRentPolicy rent_by_plan(const plan::MilpPolicyOptions& options, env::Env env, plan::MilpPolicyStats* stats) {
-  return [&options, env, stats](const Market& market, const std::vector<Job>& jobs) {
+  return [&options, env, stats](const Market& market, const plan::MarketJobs& jobs) {
     return plan::make_milp_policy(options, market, jobs, env, stats);
   };
 }
@@ -39,7 +39,7 @@ Result<std::vector<LoopRow>> loop_experiment(const LoopOptions& options, const s
         const PublishedOptions how{.jobs = static_cast<std::size_t>(options.jobs_per_node * nodes),
                                    .gap_s = gap_s,
                                    .seed = options.seed + static_cast<std::uint64_t>(i)};
-        std::vector<Job> jobs = published_jobs(market, times, how);
+        plan::MarketJobs jobs = published_jobs(market, times, how);
         for (Job& job : jobs) job.switch_s = options.switch_s;
         plan::MilpPolicyStats stats;
         const MakeRentPolicy policies[] = {rent_by(RentOrder::kFifo), rent_by(RentOrder::kDue),

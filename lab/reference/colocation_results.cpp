@@ -39,14 +39,14 @@ Result<bool> is_kept(const MeasuredPair& pair) {
     job.facts.gpu_memory_share = member.memory_share;
   }
   // The same configuration twice is still two jobs.
-  if (pair.first.config == pair.second.config) job_trace.jobs[1].model += " again";
+  if (pair.first.config == pair.second.config) job_trace.jobs[JobIndex(1)].model += " again";
   RunSetup setup;
   setup.machines = {{.gpus = 1}};
   setup.engine.keep_log = true;
   ORRERY_TRY(setup.interference,
              InterferenceTable::parse(
-                 fmt::format("model1,speed1,model2,speed2\n\"{}\",{},\"{}\",{}\n", job_trace.jobs[0].model,
-                             pair.first.speed, job_trace.jobs[1].model, pair.second.speed),
+                 fmt::format("model1,speed1,model2,speed2\n\"{}\",{},\"{}\",{}\n", job_trace.jobs[JobIndex(0)].model,
+                             pair.first.speed, job_trace.jobs[JobIndex(1)].model, pair.second.speed),
                  "pair"));
   ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, "gandiva"));
   bool packed = false, undone = false;

@@ -69,7 +69,7 @@ Result<std::vector<ReferenceCase>> run_gavel_results(const ReferenceInput& input
     ORRERY_TRY(options.gpus, gpus_of(json.value("cluster_v100_p100_k80", "")));
     options.round_s = json.value("round_s", options.round_s);
     ORRERY_TRY(const std::string trace_path, find_input(input, "sched_gavel", {trace, "traces/" + trace}));
-    ORRERY_TRY(const std::vector<GavelJob> jobs, read_gavel_jobs(input.files, trace_path, speeds));
+    ORRERY_TRY(const GavelJobs jobs, read_gavel_jobs(input.files, trace_path, speeds));
     const bool several = std::count(options.gpus.begin(), options.gpus.end(), 0) < 2;
     for (const auto& result : json["results"]) {
       const std::string policy = result.value("policy", "");

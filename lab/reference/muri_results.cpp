@@ -47,8 +47,7 @@ Result<std::vector<ReferenceCase>> run_case(const ReferenceInput& input, const I
   ORRERY_TRY(const JobTraceFile file, read_job_trace(text, path, {.format = "muri", .strict = true}));
   schedule::PolicyInputs inputs;
   ORRERY_TRY(std::unique_ptr<schedule::Policy> policy, schedule::make_policy(known->second, inputs));
-  const std::vector<schedule::MachineView> machines(static_cast<std::size_t>(instance.machines),
-                                                    {.gpus = kGpusPerMachine});
+  const schedule::Machines machines(static_cast<std::size_t>(instance.machines), {.gpus = kGpusPerMachine});
   EngineOptions options;
   if (instance.real) options.round_ns = schedule::from_seconds(kRoundS);
   const double start = input.now_s();
@@ -57,7 +56,7 @@ Result<std::vector<ReferenceCase>> run_case(const ReferenceInput& input, const I
                                       [&](const schedule::ClusterView&) { return std::move(policy); }, options));
   const double seconds = input.now_s() - start;
   double sum = 0;
-  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+  for (const JobIndex j : run.jobs.indices()) {
     sum += schedule::to_seconds(run.jobs[j].end_ns - file.job_trace.jobs[j].facts.submit_ns);
   }
   return std::vector<ReferenceCase>{{instance.name, instance.policy, "mean completion time, s", instance.mean_s,

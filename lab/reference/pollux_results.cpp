@@ -42,15 +42,14 @@ Result<ExpectedTimes> read_expected(const ReferenceInput& input) {
   return result;
 }
 
-Result<std::vector<GoodputJob>> read_job_trace(const ReferenceInput& input, const RunKey& key,
-                                               const Applications& applications) {
+Result<GoodputJobs> read_job_trace(const ReferenceInput& input, const RunKey& key, const Applications& applications) {
   const std::string file = fmt::format("workload-{}.csv", key.job_trace);
   ORRERY_TRY(const std::string path, find_input(input, "sched_pollux_sia",
                                                 {fmt::format("workloads/pollux-load{}/{}", key.load, file),
                                                  fmt::format("workloads-{}/{}", key.load, file),
                                                  fmt::format("pollux-load{}/{}", key.load, file), file}));
   ORRERY_TRY(const CsvTable table, read_csv_file(input.files, path));
-  std::vector<GoodputJob> jobs;
+  GoodputJobs jobs;
   for (const CsvRow& row : table.rows) {
     GoodputJob& job = jobs.emplace_back();
     ORRERY_TRY(job.name, text_field(table, row, "name"));
@@ -94,14 +93,14 @@ Result<std::vector<ReferenceCase>> run_case(const ReferenceInput& input, const R
                                        sum / static_cast<double>(expected.size()), 0, Target::kNone, 0, 0,
                                        "no policy of ours has this name"}};
   }
-  ORRERY_TRY(const std::vector<GoodputJob> jobs, read_job_trace(input, key, applications));
-  const std::vector<schedule::MachineView> machines(kNodes, {.gpus = kGpusPerNode});
+  ORRERY_TRY(const GoodputJobs jobs, read_job_trace(input, key, applications));
+  const schedule::Machines machines(kNodes, {.gpus = kGpusPerNode});
   const double start = input.now_s();
   ORRERY_TRY(const GoodputResult run,
              simulate_goodput(jobs, machines, policy_of(key.policy), {.adapts_batch = key.policy == "pollux"}));
   const double seconds = input.now_s() - start;
   double differ = 0, expected_sum = 0, our_sum = 0;
-  for (std::size_t j = 0; j < jobs.size(); ++j) {
+  for (const schedule::JobIndex j : jobs.indices()) {
     const auto wanted = expected.find(jobs[j].name);
     if (wanted == expected.end()) {
       return Error::invalid(fmt::format("{}: no expected completion time of job {}", instance, jobs[j].name));

@@ -106,7 +106,7 @@ Result<std::vector<ReferenceCase>> run_shockwave_results(const ReferenceInput& i
   ORRERY_TRY(const std::string speeds_text, read_data_file(input.files, speeds_path));
   ORRERY_TRY(const PackedSpeeds speeds, PackedSpeeds::parse(speeds_text, {"v100"}));
   ORRERY_TRY(const std::string trace, find_input(input, "shockwave", {"dynamic_120.csv", "traces/dynamic_120.csv"}));
-  ORRERY_TRY(const std::vector<GavelJob> jobs, read_gavel_jobs(input.files, trace, speeds));
+  ORRERY_TRY(const GavelJobs jobs, read_gavel_jobs(input.files, trace, speeds));
   GavelOptions options;
   options.gpus = {kGpus};
   options.round_s = kRoundS;

@@ -102,7 +102,7 @@ Result<std::vector<ReferenceCase>> run_case(const ReferenceInput& input, const s
   const double seconds = input.now_s() - start;
   ORRERY_TRY(const std::size_t at, expected.table.column(column));
   double differ = 0, expected_sum = 0, our_sum = 0;
-  for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
+  for (const JobIndex j : job_trace.jobs.indices()) {
     const auto row = expected.rows.find(job_trace.jobs[j].id);
     if (row == expected.rows.end()) {
       return Error::invalid(fmt::format("{}: no expected end time of job {}", stem, job_trace.jobs[j].id));

@@ -19,7 +19,7 @@ Result<simulate::JobTraceFile> load_job_trace(Context& context, const std::strin
 std::string problems_text(const simulate::JobTraceFile& file, std::size_t shown);
 
 struct ClusterChoice {
-  std::vector<schedule::MachineView> machines;
+  schedule::Machines machines;
   std::string text;  // "32 machines with 8 GPUs"
   int gpus = 0;
   std::vector<std::string> devices;  // names of types, by MachineView::device; empty: not given

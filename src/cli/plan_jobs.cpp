@@ -29,7 +29,7 @@ using Json = nlohmann::ordered_json;
 // What was planned, and for which jobs.
 struct Planned {
   Market market;
-  std::vector<Job> jobs;  // by submission
+  plan::MarketJobs jobs;  // by submission
   RentRun run;
   double bound_usd = 0;
   PredictedTimes predicted;
@@ -54,8 +54,8 @@ Status check_without_horizon(const Listing& listing) {
   return Error::invalid(fmt::format("{}: {}; give --horizon", listing.path, what));
 }
 
-std::vector<Job> jobs_of(const Listing& listing) {
-  std::vector<Job> jobs;
+plan::MarketJobs jobs_of(const Listing& listing) {
+  plan::MarketJobs jobs;
   for (const plan::ListedJob& listed : listing.list.jobs) {
     const ListedFile& file = listing.file(listed.file);
     Job job = plan::job_of(file.configurations);
@@ -74,7 +74,7 @@ std::vector<Job> jobs_of(const Listing& listing) {
 }
 
 // Types that are worth considering; a limited type does not exclude others.
-std::vector<plan::VmType> useful_types(const Listing& listing, const std::vector<Job>& jobs) {
+std::vector<plan::VmType> useful_types(const Listing& listing, const plan::MarketJobs& jobs) {
   std::vector<plan::VmType> unlimited;
   for (const plan::VmType& type : listing.types)
     if (!listing.is_limited(type)) unlimited.push_back(type);
@@ -100,7 +100,7 @@ Result<Planned> make_planned(Context& context, const std::string& path, const Op
   how.horizon_s = options.duration("replan").value();
   how.planner = planner_options(context, options);
   how.planner.limit = std::min(how.planner.limit, Seconds(10));
-  const auto policy = [&](const Market& market, const std::vector<Job>& jobs) {
+  const auto policy = [&](const Market& market, const plan::MarketJobs& jobs) {
     return plan::make_milp_policy(how, market, jobs, context.env, &planned.stats);
   };
   const schedule::TimeNs lost = schedule::from_seconds(listing.list.switch_time.value());
@@ -119,8 +119,8 @@ Table job_table(const Planned& planned) {
                {"starts", "times started", CellFormat::kInteger, false},
                {"rental_usd", "rental", CellFormat::kDollars},
                {"tardiness_usd", "tardiness", CellFormat::kDollars}});
-  const std::vector<double> shares = simulate::share_usd(planned.market, planned.jobs.size(), planned.run.run);
-  for (std::size_t i = 0; i < planned.jobs.size(); ++i) {
+  const auto shares = simulate::share_usd(planned.market, planned.jobs.size(), planned.run.run);
+  for (const schedule::JobIndex i : planned.jobs.indices()) {
     const Job& job = planned.jobs[i];
     const simulate::JobOutcome& ran = planned.run.run.jobs[i];
     const double end = schedule::to_seconds(ran.end_ns);
@@ -140,7 +140,7 @@ Table machine_table(const Planned& planned) {
   for (const simulate::RentalInterval& one : simulate::rental_intervals(planned.market, planned.run.run)) {
     std::vector<std::string> jobs;
     for (const simulate::Holding& held : one.jobs) {
-      const std::string text = fmt::format("{} × {}", planned.jobs[static_cast<std::size_t>(held.job)].id, held.gpus);
+      const std::string text = fmt::format("{} × {}", planned.jobs[held.job].id, held.gpus);
       if (std::find(jobs.begin(), jobs.end(), text) == jobs.end()) jobs.push_back(text);
     }
     table.add({planned.market.vm_types[one.vm].name, one.from_s, one.to_s, one.usd,
@@ -191,12 +191,12 @@ Result<Table> explanation(const Planned& planned, const std::string& id) {
     for (const Job& one : planned.jobs) ids.push_back(one.id);
     return Error::not_found(fmt::format("--explain: no job {}{}", quote(id), did_you_mean(id, ids)));
   }
-  const auto index = job - planned.jobs.begin();
+  const schedule::JobIndex index(job - planned.jobs.begin());
   const auto machines = plan::machines_of(planned.market);
   std::map<std::pair<std::size_t, int>, double> held_s;
   for (const simulate::Holding& one : planned.run.run.holdings) {
     if (one.job != index) continue;
-    const auto vm = static_cast<std::size_t>(machines[static_cast<std::size_t>(one.machine)].device);
+    const auto vm = static_cast<std::size_t>(machines[one.machine].device);
     held_s[{vm, one.gpus}] += schedule::to_seconds(one.to_ns - one.from_ns);
   }
   Table table({{"choice", "choice"},

@@ -38,8 +38,7 @@ std::string log_csv(const simulate::JobTrace& job_trace, const std::vector<RunRe
         if (slice.servers > 0) machines += fmt::format("+{}", slice.servers);
       }
       table.add({run.policy, schedule::to_seconds(entry.at_ns), std::string(to_string(entry.decision.action)),
-                 job_trace.jobs[static_cast<std::size_t>(entry.decision.job)].id, machines,
-                 to_string(entry.decision.reason)});
+                 job_trace.jobs[entry.decision.job].id, machines, to_string(entry.decision.reason)});
     }
   }
   return table.to_csv();
@@ -57,7 +56,7 @@ std::string jobs_csv(const simulate::JobTrace& job_trace, const std::vector<RunR
     return at == simulate::kNever ? Cell() : Cell(schedule::to_seconds(at));
   };
   for (const RunResult& run : runs) {
-    for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    for (const simulate::JobIndex j : run.jobs.indices()) {
       const simulate::JobOutcome& o = run.jobs[j];
       table.add({run.policy, job_trace.jobs[j].id, time(job_trace.jobs[j].facts.submit_ns), time(o.first_start_ns),
                  time(o.end_ns), schedule::to_seconds(o.executed_ns), std::int64_t{o.starts}});
@@ -66,7 +65,7 @@ std::string jobs_csv(const simulate::JobTrace& job_trace, const std::vector<RunR
   return table.to_csv();
 }
 
-using Machines = std::vector<schedule::MachineView>;
+using schedule::Machines;
 
 // One track per GPU of each policy; jobs that share one have more, since slices of a track do not overlap.
 trace::EventLog occupancy_events(const simulate::ReportInput& report, const Machines& machines) {
@@ -84,7 +83,7 @@ trace::EventLog occupancy_events(const simulate::ReportInput& report, const Mach
         trace::Event event;
         event.start_ns = slice.from_ns;
         event.duration_ns = slice.to_ns - slice.from_ns;
-        event.name = log.names.intern(report.file.job_trace.jobs[static_cast<std::size_t>(slice.job)].id);
+        event.name = log.names.intern(report.file.job_trace.jobs[slice.job].id);
         event.track = first + static_cast<std::uint32_t>(slice.level);
         log.events.push_back(event);
       }

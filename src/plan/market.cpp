@@ -11,6 +11,7 @@ using schedule::Action;
 using schedule::ClusterView;
 using schedule::Decision;
 using schedule::JobIndex;
+using schedule::MachineIndex;
 
 namespace {
 
@@ -25,8 +26,8 @@ Job what_is_left(const Job& job, double share) {
 
 }  // namespace
 
-std::vector<schedule::MachineView> machines_of(const Market& market) {
-  std::vector<schedule::MachineView> machines;
+schedule::Machines machines_of(const Market& market) {
+  schedule::Machines machines;
   for (std::size_t vm = 0; vm < market.vm_types.size(); ++vm) {
     const VmType& type = market.vm_types[vm];
     schedule::MachineView machine{.gpus = type.gpus, .free = type.gpus, .device = static_cast<std::int32_t>(vm)};
@@ -57,7 +58,7 @@ void ClusterAdapter::hear(const schedule::Event& event) {
 void add_running(Situation& situation, const schedule::Slice& held) {
   const auto found = std::find(situation.where.begin(), situation.where.end(), held.machine);
   const auto node = static_cast<std::size_t>(found - situation.where.begin());
-  const std::size_t vm = situation.vm_of[static_cast<std::size_t>(held.machine)];
+  const std::size_t vm = situation.vm_of[held.machine];
   if (found == situation.where.end()) {
     situation.current.nodes.push_back({vm});
     situation.where.push_back(held.machine);
@@ -80,7 +81,7 @@ Situation MarketAdapter::look(const ClusterView& view, const Instance& how) cons
   for (const JobIndex job : there()) {
     const auto work = static_cast<double>(view.facts(job).work_ns);
     const double share = work > 0 ? static_cast<double>(view.left_ns(job)) / work : 0;
-    instance.jobs.push_back(what_is_left(jobs_[static_cast<std::size_t>(job)], share));
+    instance.jobs.push_back(what_is_left(jobs_[job], share));
     if (view.progress(job).starts == 0) instance.jobs.back().switch_s = 0;
     if (view.is_running(job)) add_running(situation, view.progress(job).allocation.front());
   }
@@ -93,18 +94,18 @@ namespace {
 class Matching {
  public:
   Matching(const Situation& situation, const Plan& plan)
-      : situation_(situation), plan_(plan), machine_of_(plan.nodes.size(), -1), taken_(situation.vm_of.size(), false) {
+      : situation_(situation), plan_(plan), machine_of_(plan.nodes.size()), taken_(situation.vm_of.size(), false) {
     for (std::size_t n = 0; n < situation.current.nodes.size(); ++n)
       for (const RunningJob& one : situation.current.nodes[n].jobs) now_[one.job] = {situation.where[n], one.gpus};
   }
 
-  std::vector<std::int32_t> run() {
+  std::vector<MachineIndex> run() {
     for (const auto& [common, node, machine] : by_common_jobs()) {
-      if (machine_of_[node] >= 0 || taken_[static_cast<std::size_t>(machine)]) continue;
+      if (machine_of_[node].valid() || taken_[machine]) continue;
       give(node, machine);
     }
     for (std::size_t node = 0; node < plan_.nodes.size(); ++node) {
-      if (machine_of_[node] < 0) give(node, free_machine(plan_.nodes[node].vm));
+      if (!machine_of_[node].valid()) give(node, free_machine(plan_.nodes[node].vm));
     }
     return machine_of_;
   }
@@ -112,17 +113,17 @@ class Matching {
  private:
   static constexpr int kPinned = 1000;  // worth more than all others of a machine
 
-  using Common = std::tuple<int, std::size_t, std::int32_t>;  // −jobs that can stay, node, machine
+  using Common = std::tuple<int, std::size_t, MachineIndex>;  // −jobs that can stay, node, machine
 
   std::vector<Common> by_common_jobs() const {
     std::vector<Common> all;
     for (std::size_t node = 0; node < plan_.nodes.size(); ++node) {
-      std::map<std::int32_t, int> common;
+      std::map<MachineIndex, int> common;
       for (const RunningJob& one : plan_.nodes[node].jobs) {
         const auto found = now_.find(one.job);
         if (found == now_.end()) continue;
-        const std::int32_t machine = found->second.first;
-        if (situation_.vm_of[static_cast<std::size_t>(machine)] != plan_.nodes[node].vm) continue;
+        const MachineIndex machine = found->second.first;
+        if (situation_.vm_of[machine] != plan_.nodes[node].vm) continue;
         common[machine] += situation_.instance.jobs[one.job].is_pinned() ? kPinned : 1;
       }
       for (const auto& [machine, jobs] : common) all.emplace_back(-jobs, node, machine);
@@ -131,29 +132,29 @@ class Matching {
     return all;
   }
 
-  std::int32_t free_machine(std::size_t vm) const {
-    for (std::size_t m = 0; m < taken_.size(); ++m)
-      if (!taken_[m] && situation_.vm_of[m] == vm) return static_cast<std::int32_t>(m);
-    return 0;
+  MachineIndex free_machine(std::size_t vm) const {
+    for (const MachineIndex machine : taken_.indices())
+      if (!taken_[machine] && situation_.vm_of[machine] == vm) return machine;
+    return MachineIndex(0);
   }
 
-  void give(std::size_t node, std::int32_t machine) {
+  void give(std::size_t node, MachineIndex machine) {
     machine_of_[node] = machine;
-    taken_[static_cast<std::size_t>(machine)] = true;
+    taken_[machine] = true;
   }
 
   const Situation& situation_;
   const Plan& plan_;
-  std::map<std::size_t, std::pair<std::int32_t, int>> now_;  // by job: machine, GPUs
-  std::vector<std::int32_t> machine_of_;
-  std::vector<bool> taken_;
+  std::map<std::size_t, std::pair<MachineIndex, int>> now_;  // by job: machine, GPUs
+  std::vector<MachineIndex> machine_of_;                     // by node
+  IndexedVector<MachineIndex, bool> taken_;
 };
 
 }  // namespace
 
 void carry_out(const ClusterView& view, const Situation& situation, const Plan& plan,
                std::vector<Decision>& decisions) {
-  const std::vector<std::int32_t> machine_of = Matching(situation, plan).run();
+  const std::vector<MachineIndex> machine_of = Matching(situation, plan).run();
   std::vector<bool> planned(situation.who.size(), false);
   for (const Node& node : plan.nodes)
     for (const RunningJob& one : node.jobs) planned[one.job] = true;

@@ -19,7 +19,10 @@ struct Market {
   std::vector<Quota> quotas{};
 };
 
-std::vector<schedule::MachineView> machines_of(const Market& market);
+// Jobs as a view of the cluster numbers them, with their times from the start.
+using MarketJobs = IndexedVector<schedule::JobIndex, Job>;
+
+schedule::Machines machines_of(const Market& market);
 
 // The shortest time a job can take: what its work is measured in (JobFacts::work_ns). 0 if it cannot run at all.
 double shortest_s(const Market& market, const Job& job);
@@ -29,8 +32,8 @@ struct Situation {
   Instance instance;
   std::vector<schedule::JobIndex> who;  // by job of the instance
   Plan current;
-  std::vector<std::int32_t> where;  // the machine of each of current.nodes
-  std::vector<std::size_t> vm_of;   // by machine: its VM type; kNoVm if it is not there
+  std::vector<schedule::MachineIndex> where;                 // of each of current.nodes
+  IndexedVector<schedule::MachineIndex, std::size_t> vm_of;  // its VM type; kNoVm if it is not there
 };
 inline constexpr std::size_t kNoVm = static_cast<std::size_t>(-1);
 
@@ -52,17 +55,16 @@ class ClusterAdapter {
   std::vector<schedule::JobIndex> there_;  // ascending
 };
 
-// Of rented machines. Both arguments are borrowed; `jobs` are those of the view, with their predicted times from the
-// start.
+// Of rented machines. Both arguments are borrowed; times of `jobs` are predicted ones.
 class MarketAdapter final : public ClusterAdapter {
  public:
-  MarketAdapter(const Market& market, const std::vector<Job>& jobs) : market_(market), jobs_(jobs) {}
+  MarketAdapter(const Market& market, const MarketJobs& jobs) : market_(market), jobs_(jobs) {}
 
   Situation look(const schedule::ClusterView& view, const Instance& how) const override;
 
  private:
   const Market& market_;
-  const std::vector<Job>& jobs_;
+  const MarketJobs& jobs_;
 };
 
 // Puts the last job of the instance, which runs, where it is.

@@ -155,7 +155,7 @@ std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& opti
 }
 
 std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, const Market& market,
-                                                   const std::vector<Job>& jobs, env::Env env, MilpPolicyStats* stats) {
+                                                   const MarketJobs& jobs, env::Env env, MilpPolicyStats* stats) {
   return make_milp_policy(options, std::make_unique<MarketAdapter>(market, jobs), env, stats);
 }
 

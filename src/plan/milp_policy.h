@@ -49,7 +49,7 @@ std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& opti
 
 // `market`, `jobs` and `stats` (may be null) are borrowed.
 std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, const Market& market,
-                                                   const std::vector<Job>& jobs, env::Env env,
+                                                   const MarketJobs& jobs, env::Env env,
                                                    MilpPolicyStats* stats = nullptr);
 
 }  // namespace orrery::plan

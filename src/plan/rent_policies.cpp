@@ -10,8 +10,7 @@ namespace {
 
 class RentPolicy final : public schedule::Policy {
  public:
-  RentPolicy(RentOrder order, const Market& market, const std::vector<Job>& jobs)
-      : order_(order), adapter_(market, jobs) {}
+  RentPolicy(RentOrder order, const Market& market, const MarketJobs& jobs) : order_(order), adapter_(market, jobs) {}
 
   std::string_view name() const override {
     switch (order_) {
@@ -81,8 +80,7 @@ class RentPolicy final : public schedule::Policy {
 
 }  // namespace
 
-std::unique_ptr<schedule::Policy> make_rent_policy(RentOrder order, const Market& market,
-                                                   const std::vector<Job>& jobs) {
+std::unique_ptr<schedule::Policy> make_rent_policy(RentOrder order, const Market& market, const MarketJobs& jobs) {
   return std::make_unique<RentPolicy>(order, market, jobs);
 }
 

@@ -17,6 +17,6 @@ namespace orrery::plan {
 enum class RentOrder { kFifo, kDue, kWeight };
 
 // Both are borrowed.
-std::unique_ptr<schedule::Policy> make_rent_policy(RentOrder order, const Market& market, const std::vector<Job>& jobs);
+std::unique_ptr<schedule::Policy> make_rent_policy(RentOrder order, const Market& market, const MarketJobs& jobs);
 
 }  // namespace orrery::plan

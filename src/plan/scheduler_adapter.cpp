@@ -8,6 +8,7 @@ namespace orrery::plan {
 
 using schedule::ClusterView;
 using schedule::JobIndex;
+using schedule::MachineIndex;
 using schedule::MachineView;
 
 namespace {
@@ -37,12 +38,12 @@ int largest_machine(const ClusterView& view, JobIndex job) {
   return std::min(most, kVmGpusMax);
 }
 
-// GPUs for the job from machines with most free ones; empty if there are not enough. `free` by machine.
-schedule::Allocation spread(const ClusterView& view, JobIndex job, const std::vector<int>& free) {
-  std::vector<std::pair<int, std::int32_t>> machines;
-  for (std::size_t m = 0; m < free.size(); ++m) {
+// GPUs for the job from machines with most free ones; empty if there are not enough.
+schedule::Allocation spread(const ClusterView& view, JobIndex job, const IndexedVector<MachineIndex, int>& free) {
+  std::vector<std::pair<int, MachineIndex>> machines;
+  for (const MachineIndex m : free.indices()) {
     if (free[m] > 0 && runs_on(view, job, view.machines()[m])) {
-      machines.emplace_back(-free[m], static_cast<std::int32_t>(m));
+      machines.emplace_back(-free[m], m);
     }
   }
   std::sort(machines.begin(), machines.end());
@@ -68,7 +69,7 @@ bool SchedulerAdapter::is_gang(const ClusterView& view, JobIndex job) const {
 void SchedulerAdapter::start_first(const ClusterView& view, std::vector<schedule::Decision>& decisions) {
   of_gangs_.clear();
   only_gangs_ = false;
-  std::vector<int> free;
+  IndexedVector<MachineIndex, int> free;
   for (const MachineView& machine : view.machines()) free.push_back(machine.free);
   std::vector<std::pair<double, JobIndex>> gangs;
   double before = -std::numeric_limits<double>::infinity();  // the largest merit of those that are planned
@@ -89,7 +90,7 @@ void SchedulerAdapter::start_first(const ClusterView& view, std::vector<schedule
     const schedule::Allocation allocation = spread(view, job, free);
     only_gangs_ = allocation.empty();
     if (only_gangs_) break;
-    for (const schedule::Slice& one : allocation) free[static_cast<std::size_t>(one.machine)] -= one.gpus;
+    for (const schedule::Slice& one : allocation) free[one.machine] -= one.gpus;
     hold(allocation);
     decisions.push_back({.action = schedule::Action::kStart,
                          .job = job,
@@ -107,9 +108,9 @@ void SchedulerAdapter::add_machines(const ClusterView& view, Situation& situatio
   Instance& instance = situation.instance;
   instance.vm_types.clear();
   instance.nodes = 0;
-  for (std::size_t m = 0; m < view.machines().size(); ++m) {
+  for (const MachineIndex m : view.machines().indices()) {
     const MachineView& machine = view.machines()[m];
-    const auto gang = of_gangs_.find(static_cast<std::int32_t>(m));
+    const auto gang = of_gangs_.find(m);
     const int gpus = std::min(machine.gpus - (gang != of_gangs_.end() ? gang->second : 0), kVmGpusMax);
     situation.vm_of.push_back(kNoVm);
     if (!machine.up || gpus <= 0) continue;

@@ -43,8 +43,8 @@ class SchedulerAdapter final : public ClusterAdapter {
 
   SchedulerAdapterOptions options_;
   const schedule::ScalingModel& scaling_;
-  std::map<std::int32_t, int> of_gangs_;  // GPUs by machine
-  bool only_gangs_ = false;               // it is the turn of a job that does not fit
+  std::map<schedule::MachineIndex, int> of_gangs_;  // GPUs by machine
+  bool only_gangs_ = false;                         // it is the turn of a job that does not fit
 };
 
 }  // namespace orrery::plan

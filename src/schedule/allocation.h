@@ -4,10 +4,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/index.h"
+
 namespace orrery::schedule {
 
+using MachineIndex = Index<struct MachineKind>;
+
+inline constexpr MachineIndex kNoMachine{};
+
 struct Slice {
-  std::int32_t machine = 0;
+  MachineIndex machine{};
   std::int32_t gpus = 0;
   std::int32_t servers = 0;  // parameter servers, which need no GPU
 

@@ -7,7 +7,7 @@
 
 namespace orrery::schedule {
 
-ClusterLedger::ClusterLedger(std::vector<MachineView> machines) {
+ClusterLedger::ClusterLedger(Machines machines) {
   machines_ = std::move(machines);
   for (MachineView& machine : machines_) {
     machine.free = machine.gpus;
@@ -28,7 +28,7 @@ void ClusterLedger::reserve_jobs(std::size_t count) {
 JobIndex ClusterLedger::add(const JobFacts& facts) {
   facts_.push_back(facts);
   progress_.emplace_back();
-  return static_cast<JobIndex>(facts_.size() - 1);
+  return JobIndex(facts_.size() - 1);
 }
 
 void ClusterLedger::admit(JobIndex job) {
@@ -50,7 +50,7 @@ Error refuse(const Decision& decision, std::string_view what) {
 }  // namespace
 
 Status ClusterLedger::check_release(const Decision& decision) const {
-  if (decision.job < 0 || static_cast<std::size_t>(decision.job) >= facts_.size()) {
+  if (!decision.job.valid() || decision.job.place() >= facts_.size()) {
     return refuse(decision, "no such job");
   }
   if (progress(decision.job).state == JobState::kEnded) return refuse(decision, "it has ended");
@@ -70,7 +70,7 @@ Status ClusterLedger::check_release(const Decision& decision) const {
 }
 
 Status ClusterLedger::check_share(const Decision& decision) const {
-  if (decision.other < 0 || !is_running(decision.other)) return refuse(decision, "the other job does not run");
+  if (!decision.other.valid() || !is_running(decision.other)) return refuse(decision, "the other job does not run");
   const JobProgress& other = progress(decision.other);
   if (other.partner == kNoJob) return {};
   if (decision.action == Action::kPack || !other.interleaves) {
@@ -86,10 +86,10 @@ Status ClusterLedger::check_take(const Decision& decision) const {
   if (shares(decision.action)) return check_share(decision);
   if (decision.allocation.empty()) return refuse(decision, "no GPUs are given");
   for (const Slice& slice : decision.allocation) {
-    if (slice.machine < 0 || static_cast<std::size_t>(slice.machine) >= machines_.size()) {
+    if (!slice.machine.valid() || slice.machine.place() >= machines_.size()) {
       return refuse(decision, "no such machine");
     }
-    const MachineView& machine = machines_[static_cast<std::size_t>(slice.machine)];
+    const MachineView& machine = machines_[slice.machine];
     const int room = machine.up ? machine.free : 0;
     if (slice.gpus < 0 || slice.servers < 0 || slice.gpus + slice.servers == 0) {
       return refuse(decision, fmt::format("nothing is taken of machine {}", slice.machine));
@@ -120,7 +120,7 @@ void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
   const bool more_than_gpus = f.cpus > 0 || f.memory > 0;
   const double share = more_than_gpus ? 1.0 / std::max(1, gpus_in(allocation)) : 0;
   for (const Slice& slice : allocation) {
-    MachineView& machine = machines_[static_cast<std::size_t>(slice.machine)];
+    MachineView& machine = machines_[slice.machine];
     const int taken = sign * slice.gpus;
     const bool was_whole = machine.free == machine.gpus, is_whole = machine.free - taken == machine.gpus;
     // An unused machine has no stranded GPUs.
@@ -139,7 +139,7 @@ void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
 
 // The machine has more GPUs for the policy, all of them free, or fewer.
 void ClusterLedger::change_machine(const Slice& slice, int sign) {
-  MachineView& machine = machines_[static_cast<std::size_t>(slice.machine)];
+  MachineView& machine = machines_[slice.machine];
   stranded_ -= stranded_on(machine);
   machine.gpus += sign * slice.gpus;
   machine.free += sign * slice.gpus;
@@ -168,7 +168,7 @@ double ClusterLedger::type_speed(JobIndex job, const Allocation& allocation) con
   double slowest = allocation.empty() ? 0 : 1e300;
   for (const Slice& slice : allocation) {
     if (slice.gpus == 0) continue;
-    slowest = std::min(slowest, speed_on(job, machines_[static_cast<std::size_t>(slice.machine)].device));
+    slowest = std::min(slowest, speed_on(job, machines_[slice.machine].device));
   }
   return slowest;
 }
@@ -259,11 +259,11 @@ void ClusterLedger::lose_work(JobIndex job, TimeNs kept_ns) {
 }
 
 void ClusterLedger::set_predicted_work(JobIndex job, TimeNs work_ns) {
-  facts_[static_cast<std::size_t>(job)].work_ns = work_ns;
+  facts_[job].work_ns = work_ns;
 }
 
-void ClusterLedger::set_machine_up(std::int32_t machine, bool up) {
-  MachineView& changed_machine = machines_[static_cast<std::size_t>(machine)];
+void ClusterLedger::set_machine_up(MachineIndex machine, bool up) {
+  MachineView& changed_machine = machines_[machine];
   if (changed_machine.up == up) return;
   ORRERY_CHECK(changed_machine.free == changed_machine.gpus || up);
   stranded_ -= stranded_on(changed_machine);
@@ -298,23 +298,23 @@ Status ClusterLedger::check_ring(JobIndex job) const {
 }
 
 Status ClusterLedger::check_invariants() const {
-  std::vector<int> held(machines_.size(), 0), servers(machines_.size(), 0);
-  for (std::size_t j = 0; j < progress_.size(); ++j) {
+  IndexedVector<MachineIndex, int> held(machines_.size(), 0), servers(machines_.size(), 0);
+  for (const JobIndex j : progress_.indices()) {
     const JobProgress& p = progress_[j];
     const bool running = p.state == JobState::kRunning;
     if (running == p.allocation.empty()) {
       return Error::internal(fmt::format("job {}: {} GPUs do not go with its state", j, gpus_in(p.allocation)));
     }
     if (p.done_ns < 0 || p.executed_ns < 0) return Error::internal(fmt::format("job {}: negative progress", j));
-    ORRERY_TRY_VOID(check_ring(static_cast<JobIndex>(j)));
+    ORRERY_TRY_VOID(check_ring(j));
     if (p.is_guest || p.is_withheld) continue;
     for (const Slice& slice : p.allocation) {
-      held[static_cast<std::size_t>(slice.machine)] += slice.gpus;
-      servers[static_cast<std::size_t>(slice.machine)] += slice.servers;
+      held[slice.machine] += slice.gpus;
+      servers[slice.machine] += slice.servers;
     }
   }
   int free = 0, all = 0, stranded = 0;
-  for (std::size_t m = 0; m < machines_.size(); ++m) {
+  for (const MachineIndex m : machines_.indices()) {
     const MachineView& machine = machines_[m];
     stranded += stranded_on(machine);
     if (machine.up) {

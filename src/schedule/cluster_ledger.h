@@ -12,7 +12,7 @@ namespace orrery::schedule {
 
 class ClusterLedger : public ClusterView {
  public:
-  explicit ClusterLedger(std::vector<MachineView> machines);
+  explicit ClusterLedger(Machines machines);
 
   void reserve_jobs(std::size_t count);
   // How fast jobs of each class are on each type of device; every class of a job must be there.
@@ -44,7 +44,7 @@ class ClusterLedger : public ClusterView {
   // Work done is at most what it was: a crash loses work that was not saved.
   void lose_work(JobIndex job, TimeNs kept_ns);
   void set_predicted_work(JobIndex job, TimeNs work_ns);
-  void set_machine_up(std::int32_t machine, bool up);
+  void set_machine_up(MachineIndex machine, bool up);
   // Measurements of a running job's workers, and the batch it trains with.
   void set_slowest_worker(JobIndex job, double speed) { changed(job).slowest_worker = static_cast<float>(speed); }
   void set_batch_factor(JobIndex job, double factor) { changed(job).batch_factor = static_cast<float>(factor); }
@@ -76,7 +76,7 @@ class ClusterLedger : public ClusterView {
   static int stranded_on(const MachineView& machine) {
     return machine.up && machine.free < machine.gpus ? machine.free : 0;
   }
-  JobProgress& changed(JobIndex job) { return progress_[static_cast<std::size_t>(job)]; }
+  JobProgress& changed(JobIndex job) { return progress_[job]; }
 
   int withheld_held_ = 0;
   int stranded_ = 0;

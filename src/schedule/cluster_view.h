@@ -64,6 +64,8 @@ struct MachineView {
   bool up = true;
 };
 
+using Machines = IndexedVector<MachineIndex, MachineView>;
+
 // Which machines have another number of free GPUs than before, so that a copy of a large cluster can be updated without
 // copying all of it. For small clusters nothing is kept.
 class MachineChanges {
@@ -71,7 +73,7 @@ class MachineChanges {
   // Up to this many machines a copy costs less than keeping the list.
   static constexpr std::size_t kMachinesMin = 256;
 
-  void add(std::int32_t machine, std::size_t machines) {
+  void add(MachineIndex machine, std::size_t machines) {
     if (machines < kMachinesMin) return;
     // A list as long as the cluster is no better than a copy.
     if (changed_.size() >= machines || list_ == nullptr) restart();
@@ -79,14 +81,14 @@ class MachineChanges {
   }
   // The present position in the list. Another list, or none, means that everything may have changed.
   const std::shared_ptr<const int>& list() const { return list_; }
-  std::span<const std::int32_t> changed() const { return changed_; }
+  std::span<const MachineIndex> changed() const { return changed_; }
 
  private:
   void restart() {
     changed_.clear();
     list_ = std::make_shared<const int>(0);
   }
-  std::vector<std::int32_t> changed_;
+  std::vector<MachineIndex> changed_;
   std::shared_ptr<const int> list_;  // identifies the list by its address, which is unique while a copy holds it
 };
 
@@ -95,11 +97,11 @@ class ClusterView {
   TimeNs now() const { return now_; }
   int gpus() const { return gpus_; }
   int free_gpus() const { return free_; }
-  std::span<const MachineView> machines() const { return machines_; }
+  const Machines& machines() const { return machines_; }
   const MachineChanges& changes() const { return changes_; }
   std::size_t jobs() const { return facts_.size(); }
-  const JobFacts& facts(JobIndex job) const { return facts_[static_cast<std::size_t>(job)]; }
-  const JobProgress& progress(JobIndex job) const { return progress_[static_cast<std::size_t>(job)]; }
+  const JobFacts& facts(JobIndex job) const { return facts_[job]; }
+  const JobProgress& progress(JobIndex job) const { return progress_[job]; }
 
   bool is_running(JobIndex job) const { return progress(job).state == JobState::kRunning; }
   // A running job that must not be suspended yet, because it has not had its minimum run time.
@@ -130,10 +132,10 @@ class ClusterView {
   std::vector<std::vector<double>> speeds_;  // by class and type; empty: 1 everywhere
   int gpus_ = 0;
   int free_ = 0;
-  std::vector<MachineView> machines_;
+  Machines machines_;
   MachineChanges changes_;
-  std::vector<JobFacts> facts_;
-  std::vector<JobProgress> progress_;
+  IndexedVector<JobIndex, JobFacts> facts_;
+  IndexedVector<JobIndex, JobProgress> progress_;
 };
 
 }  // namespace orrery::schedule

@@ -7,14 +7,16 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/index.h"
+
 namespace orrery::schedule {
 
 using TimeNs = std::int64_t;
-using JobIndex = std::int32_t;
+using JobIndex = Index<struct JobKind>;
 
 inline constexpr TimeNs kSecondNs = 1'000'000'000;
 inline constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
-inline constexpr JobIndex kNoJob = -1;
+inline constexpr JobIndex kNoJob{};
 
 constexpr double to_seconds(TimeNs time) {
   return static_cast<double>(time) / 1e9;  // exact for whole seconds

@@ -20,7 +20,7 @@ TEST(ClusterLedger, BooksWorkByRateAndTime) {
   ClusterLedger ledger = two_machines();
   const JobIndex job = ledger.add({.work_ns = 100, .gpus = 2});
   ledger.admit(job);
-  ledger.start(job, {{0, 2}}, 0.5, 10);
+  ledger.start(job, {{MachineIndex(0), 2}}, 0.5, 10);
   ledger.advance_to(30);
   EXPECT_EQ(ledger.executed_ns(job), 30);
   EXPECT_EQ(ledger.done_ns(job), 10);  // half speed, and nothing before 10
@@ -36,9 +36,9 @@ TEST(ClusterLedger, RefusesGpusThatAreTaken) {
   const JobIndex first = ledger.add({.gpus = 3}), second = ledger.add({.gpus = 2});
   ledger.admit(first);
   ledger.admit(second);
-  ledger.start(first, {{0, 3}}, 1, 0);
-  EXPECT_FALSE(ledger.check_take({.job = second, .allocation = {{0, 2}}}).has_value());
-  EXPECT_TRUE(ledger.check_take({.job = second, .allocation = {{1, 2}}}).has_value());
+  ledger.start(first, {{MachineIndex(0), 3}}, 1, 0);
+  EXPECT_FALSE(ledger.check_take({.job = second, .allocation = {{MachineIndex(0), 2}}}).has_value());
+  EXPECT_TRUE(ledger.check_take({.job = second, .allocation = {{MachineIndex(1), 2}}}).has_value());
   EXPECT_FALSE(ledger.check_release({.action = Action::kSuspend, .job = second}).has_value());
   EXPECT_FALSE(ledger.check_release({.action = Action::kStart, .job = first}).has_value());
 }
@@ -48,7 +48,7 @@ TEST(ClusterLedger, AGuestKeepsTheGpusOfItsHost) {
   const JobIndex host = ledger.add({.gpus = 4}), guest = ledger.add({.gpus = 4});
   ledger.admit(host);
   ledger.admit(guest);
-  ledger.start(host, {{0, 4}}, 1, 0);
+  ledger.start(host, {{MachineIndex(0), 4}}, 1, 0);
   ledger.share(guest, host, false, 1, 0);
   EXPECT_EQ(ledger.free_gpus(), 4);
   ledger.end(host);
@@ -69,10 +69,10 @@ TEST(ClusterLedger, AGroupHasTheGpusOfOneAndAtMostFourJobs) {
   const auto interleave = [&](JobIndex job) {
     return Decision{.action = Action::kInterleave, .job = job, .other = jobs[0]};
   };
-  ledger.start(jobs[0], {{0, 4}}, 1, 0);
-  for (int j = 1; j < 4; ++j) {
-    ASSERT_TRUE(ledger.check_take(interleave(jobs[static_cast<std::size_t>(j)])).has_value());
-    ledger.share(jobs[static_cast<std::size_t>(j)], jobs[0], true, 1, 0);
+  ledger.start(jobs[0], {{MachineIndex(0), 4}}, 1, 0);
+  for (std::size_t j = 1; j < 4; ++j) {
+    ASSERT_TRUE(ledger.check_take(interleave(jobs[j])).has_value());
+    ledger.share(jobs[j], jobs[0], true, 1, 0);
     ASSERT_TRUE(ledger.check_invariants().has_value());
   }
   EXPECT_EQ(ledger.free_gpus(), 4);
@@ -93,45 +93,45 @@ TEST(ClusterLedger, AGroupHasTheGpusOfOneAndAtMostFourJobs) {
 
 TEST(ClusterLedger, AMachineThatIsDownHasNoGpus) {
   ClusterLedger ledger = two_machines();
-  ledger.set_machine_up(0, false);
+  ledger.set_machine_up(MachineIndex(0), false);
   EXPECT_EQ(ledger.gpus(), 4);
-  EXPECT_EQ(FreeGpus(ledger).on(0), 0);
-  ledger.set_machine_up(0, true);
+  EXPECT_EQ(FreeGpus(ledger).on(MachineIndex(0)), 0);
+  ledger.set_machine_up(MachineIndex(0), true);
   EXPECT_EQ(ledger.free_gpus(), 8);
 }
 
 Allocation placed(std::string_view placer, std::vector<int> free, int gpus) {
-  std::vector<MachineView> machines;
+  Machines machines;
   for (std::size_t m = 0; m < free.size(); ++m) machines.push_back({.gpus = 8, .rack = static_cast<int>(m / 2)});
   ClusterLedger ledger(machines);
   for (std::size_t m = 0; m < free.size(); ++m) {
     if (free[m] == 8) continue;
     const JobIndex job = ledger.add({.gpus = 8 - free[m]});
     ledger.admit(job);
-    ledger.start(job, {{static_cast<std::int32_t>(m), 8 - free[m]}}, 1, 0);
+    ledger.start(job, {{MachineIndex(m), 8 - free[m]}}, 1, 0);
   }
   auto made = make_placer(placer);
-  return (*made)->place(ledger, FreeGpus(ledger), 0, gpus).value_or(Allocation{});
+  return (*made)->place(ledger, FreeGpus(ledger), JobIndex(0), gpus).value_or(Allocation{});
 }
 
 TEST(Placers, TakeWhatTheirNamesSay) {
-  EXPECT_EQ(placed("most-free", {2, 5, 3, 5}, 7), (Allocation{{1, 5}, {3, 2}}));
-  EXPECT_EQ(placed("consolidated", {2, 5, 3, 5}, 3), (Allocation{{2, 3}}));
-  EXPECT_EQ(placed("consolidated", {2, 5, 3, 5}, 7), (Allocation{{1, 5}, {0, 2}}));
+  EXPECT_EQ(placed("most-free", {2, 5, 3, 5}, 7), (Allocation{{MachineIndex(1), 5}, {MachineIndex(3), 2}}));
+  EXPECT_EQ(placed("consolidated", {2, 5, 3, 5}, 3), (Allocation{{MachineIndex(2), 3}}));
+  EXPECT_EQ(placed("consolidated", {2, 5, 3, 5}, 7), (Allocation{{MachineIndex(1), 5}, {MachineIndex(0), 2}}));
   EXPECT_EQ(placed("best-fit", {2, 5, 3, 5}, 7), Allocation{});
-  EXPECT_EQ(placed("best-fit", {8, 5, 3, 5}, 11), (Allocation{{0, 8}, {2, 3}}));
+  EXPECT_EQ(placed("best-fit", {8, 5, 3, 5}, 11), (Allocation{{MachineIndex(0), 8}, {MachineIndex(2), 3}}));
   // Machines 0 and 1 are one rack, 2 and 3 the other; eight GPUs fit only into the second.
-  EXPECT_EQ(placed("rack", {2, 5, 3, 5}, 8), (Allocation{{3, 5}, {2, 3}}));
+  EXPECT_EQ(placed("rack", {2, 5, 3, 5}, 8), (Allocation{{MachineIndex(3), 5}, {MachineIndex(2), 3}}));
 }
 
 TEST(ClusterLedger, WithheldGpusAreNotThePolicys) {
   ClusterLedger ledger = two_machines();
   const JobIndex job = ledger.add({.gpus = 3});
   ledger.admit(job);
-  ledger.withhold({0, 3});
+  ledger.withhold({MachineIndex(0), 3});
   EXPECT_EQ(ledger.gpus(), 5);
   EXPECT_EQ(ledger.free_gpus(), 5);
-  ledger.start_withheld(job, {{0, 3}}, 1, 0);
+  ledger.start_withheld(job, {{MachineIndex(0), 3}}, 1, 0);
   EXPECT_EQ(ledger.held_gpus(), 3);
   EXPECT_TRUE(ledger.check_invariants().has_value());
   EXPECT_FALSE(ledger.check_release({.action = Action::kSuspend, .job = job}).has_value());
@@ -146,7 +146,7 @@ TEST(ClusterLedger, FreeGpusOfMachinesPartlyInUseAreStranded) {
   const JobIndex job = ledger.add({.gpus = 5});
   ledger.admit(job);
   EXPECT_EQ(ledger.stranded_gpus(), 0);
-  ledger.start(job, {{0, 4}, {1, 1}}, 1, 0);
+  ledger.start(job, {{MachineIndex(0), 4}, {MachineIndex(1), 1}}, 1, 0);
   EXPECT_EQ(ledger.stranded_gpus(), 3);
   EXPECT_TRUE(ledger.check_invariants().has_value());
   ledger.suspend(job);
@@ -158,7 +158,7 @@ TEST(ClusterLedger, AMinimumRunTimeProtectsFromSuspension) {
   ledger.set_min_run(100);
   const JobIndex job = ledger.add({.gpus = 1});
   ledger.admit(job);
-  ledger.start(job, {{0, 1}}, 1, 0);
+  ledger.start(job, {{MachineIndex(0), 1}}, 1, 0);
   ledger.advance_to(99);
   EXPECT_TRUE(ledger.is_protected(job));
   EXPECT_FALSE(ledger.check_release({.action = Action::kSuspend, .job = job}).has_value());
@@ -173,23 +173,23 @@ TEST(ClusterLedger, TypesAJobRunsOnComeByItsSpeed) {
   EXPECT_EQ(ledger.types_of(anywhere), (std::vector<std::int32_t>{0, 1, 2}));
   EXPECT_EQ(ledger.types_of(picky), (std::vector<std::int32_t>{1, 0}));
   ledger.admit(picky);
-  EXPECT_FALSE(ledger.check_take({.job = picky, .allocation = {{2, 1}}}).has_value());
-  EXPECT_DOUBLE_EQ(ledger.type_speed(picky, {{0, 1}, {1, 1}}), 0.2);
+  EXPECT_FALSE(ledger.check_take({.job = picky, .allocation = {{MachineIndex(2), 1}}}).has_value());
+  EXPECT_DOUBLE_EQ(ledger.type_speed(picky, {{MachineIndex(0), 1}, {MachineIndex(1), 1}}), 0.2);
   auto placer = make_fastest_type_placer(make_consolidated_placer());
-  EXPECT_EQ(placer->place(ledger, FreeGpus(ledger), picky, 1), (Allocation{{1, 1}}));
+  EXPECT_EQ(placer->place(ledger, FreeGpus(ledger), picky, 1), (Allocation{{MachineIndex(1), 1}}));
   EXPECT_FALSE(placer->place(ledger, FreeGpus(ledger), picky, 2).has_value());
 }
 
 TEST(SizeHeaps, AJobCanBeTakenOutWhereverItStands) {
   SizeHeaps heaps;
-  for (const JobIndex job : {5, 3, 9, 1, 7}) heaps.push(2, {.value = job, .job = job});
-  heaps.remove(2, 1);
-  heaps.remove(2, 7);
-  heaps.remove(2, 100);
-  heaps.remove(4, 3);
+  for (const int job : {5, 3, 9, 1, 7}) heaps.push(2, {.value = job, .job = JobIndex(job)});
+  heaps.remove(2, JobIndex(1));
+  heaps.remove(2, JobIndex(7));
+  heaps.remove(2, JobIndex(100));
+  heaps.remove(4, JobIndex(3));
   EXPECT_EQ(heaps.size(), 3u);
-  for (const JobIndex job : {3, 5, 9}) {
-    EXPECT_EQ(heaps.top(2).job, job);
+  for (const int job : {3, 5, 9}) {
+    EXPECT_EQ(heaps.top(2).job, JobIndex(job));
     heaps.pop(2);
   }
 }
@@ -235,18 +235,18 @@ TEST(Reasons, ReadLikeSentences) {
 // A copy that follows the changes of a large cluster equals a new one, and finds what a search of all finds.
 TEST(FreeGpus, FollowsALargeCluster) {
   Random random(5);
-  std::vector<MachineView> machines;
+  Machines machines;
   for (int m = 0; m < 900; ++m) machines.push_back({.gpus = static_cast<std::int32_t>(1 + random.below(80))});
   ClusterLedger ledger(machines);
   std::vector<JobIndex> running;
   FreeGpus followed;
   for (int step = 0; step < 4000; ++step) {
-    const auto m = static_cast<std::int32_t>(random.below(machines.size()));
+    const MachineIndex m(random.below(machines.size()));
     if (!running.empty() && random.uniform() < 0.45) {
       const std::size_t which = random.below(running.size());
       ledger.end(running[which]);
       running.erase(running.begin() + static_cast<std::ptrdiff_t>(which));
-    } else if (const int free = ledger.machines()[static_cast<std::size_t>(m)].free; free > 0) {
+    } else if (const int free = ledger.machines()[m].free; free > 0) {
       const int gpus = static_cast<int>(1 + random.below(static_cast<std::uint64_t>(free)));
       const JobIndex job = ledger.add({.gpus = gpus});
       ledger.admit(job);
@@ -256,17 +256,17 @@ TEST(FreeGpus, FollowsALargeCluster) {
     if (step % 3 != 0) continue;
     followed.assign(ledger);
     const FreeGpus copied(ledger);
-    ASSERT_TRUE(std::ranges::equal(followed.by_machine(), copied.by_machine())) << step;
+    ASSERT_EQ(followed.by_machine(), copied.by_machine()) << step;
     ASSERT_EQ(followed.total(), copied.total());
     const int wanted = static_cast<int>(1 + random.below(80));
-    std::int32_t best = -1;
-    for (std::int32_t other = 0; other < 900; ++other) {
+    MachineIndex best;
+    for (const MachineIndex other : machines.indices()) {
       const bool fits = copied.on(other) >= wanted;
-      if (fits && (best < 0 || copied.on(other) < copied.on(best))) best = other;
+      if (fits && (!best.valid() || copied.on(other) < copied.on(best))) best = other;
     }
     ASSERT_EQ(followed.tightest(wanted), best) << step << ", " << wanted;
     // The next assign() forgets what was taken from the copy only.
-    if (best >= 0) followed.take({{best, wanted}});
+    if (best.valid()) followed.take({{best, wanted}});
   }
 }
 

@@ -30,7 +30,7 @@ void AgedJobs::add_first(JobIndex job) {
   waiting_.push_front(job);
 }
 
-void AgedJobs::lose(std::int32_t machine) {
+void AgedJobs::lose(schedule::MachineIndex machine) {
   std::erase_if(kept_, [&](const Slice& slice) {
     if (slice.machine != machine) return false;
     ledger_.give_back(slice);

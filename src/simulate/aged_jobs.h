@@ -26,7 +26,7 @@ class AgedJobs {
   // A job that had started and lost its GPUs is before all others again.
   void add_first(schedule::JobIndex job);
   // A machine is about to fail: the GPUs that were kept there are given back.
-  void lose(std::int32_t machine);
+  void lose(schedule::MachineIndex machine);
 
   struct Ready {
     schedule::JobIndex job = schedule::kNoJob;

@@ -9,7 +9,7 @@ namespace {
 // Σ (1 + priority) · seconds late, of jobs without a deadline from their submission on.
 double weighted_tardiness_s(const JobTrace& job_trace, const RunResult& result) {
   double sum = 0;
-  for (std::size_t i = 0; i < job_trace.jobs.size(); ++i) {
+  for (const JobIndex i : job_trace.jobs.indices()) {
     const schedule::JobFacts& facts = job_trace.jobs[i].facts;
     const TimeNs due = facts.deadline_ns != kNever ? facts.deadline_ns : facts.submit_ns;
     const TimeNs late = std::max<TimeNs>(0, result.jobs[i].end_ns - due);
@@ -35,12 +35,12 @@ TEST(MilpOnACluster, IsLessLateThanSimpleRules) {
 
 TEST(MilpOnACluster, AJobLargerThanAMachineStartsWhenItIsItsTurn) {
   // Two machines of two GPUs. The large job is worth most to run; it waits for the short one, and the long one for it.
-  std::vector<TraceJob> jobs = {job_of(0, 10, 2), job_of(1, 5, 4), job_of(2, 1000, 2)};
-  jobs[1].facts.priority = 9;
+  IndexedVector<JobIndex, TraceJob> jobs = {job_of(0, 10, 2), job_of(1, 5, 4), job_of(2, 1000, 2)};
+  jobs[JobIndex(1)].facts.priority = 9;
   const RunResult result = run(job_trace_of(std::move(jobs)), setup_of(2, 2), "milp");
   EXPECT_TRUE(result.unfinished.empty());
-  EXPECT_EQ(result.jobs[1].first_start_ns, schedule::from_seconds(10));
-  EXPECT_EQ(result.jobs[2].first_start_ns, schedule::from_seconds(15));
+  EXPECT_EQ(result.jobs[JobIndex(1)].first_start_ns, schedule::from_seconds(10));
+  EXPECT_EQ(result.jobs[JobIndex(2)].first_start_ns, schedule::from_seconds(15));
 }
 
 TEST(MilpOnACluster, NeedsAClock) {

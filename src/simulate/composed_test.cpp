@@ -16,7 +16,7 @@ JobTrace crowded(std::uint64_t seed) {
 
 TEST(Ageing, AJobThatWaitedLongEnoughGetsTheNextGpu) {
   // Short jobs keep one GPU busy without a gap; the long one would be the last.
-  std::vector<TraceJob> jobs = {job_of(0, 10, 1), job_of(0, 100, 1)};
+  IndexedVector<JobIndex, TraceJob> jobs = {job_of(0, 10, 1), job_of(0, 100, 1)};
   for (int i = 1; i < 30; ++i) jobs.push_back(job_of(10 * i - 5, 10, 1));
   const JobTrace job_trace = job_trace_of(std::move(jobs));
   RunSetup setup = setup_of(1, 1);
@@ -24,23 +24,23 @@ TEST(Ageing, AJobThatWaitedLongEnoughGetsTheNextGpu) {
   setup.engine.age_ns = 45 * kSecond;
   const RunResult aged = run(job_trace, setup, "srtf");
   // It has waited 45 s at 45; the job that runs then ends at 50.
-  EXPECT_EQ(aged.jobs[1].first_start_ns, 50 * kSecond);
+  EXPECT_EQ(aged.jobs[JobIndex(1)].first_start_ns, 50 * kSecond);
   EXPECT_EQ(ends_s(aged)[1], 150);
   EXPECT_TRUE(aged.unfinished.empty());
 }
 
 TEST(Ageing, AGangCollectsGpusAsTheyBecomeFree) {
-  std::vector<TraceJob> jobs = {job_of(0, 30, 1), job_of(0, 45, 1), job_of(1, 20, 2)};
+  IndexedVector<JobIndex, TraceJob> jobs = {job_of(0, 30, 1), job_of(0, 45, 1), job_of(1, 20, 2)};
   for (int i = 0; i < 20; ++i) jobs.push_back(job_of(2, 20, 1));
   RunSetup setup = setup_of(2, 1);
   setup.engine.age_ns = 25 * kSecond;
   setup.engine.keep_log = true;
   const RunResult result = run(job_trace_of(std::move(jobs)), setup, "first-fit");
   // Aged at 26. One GPU is kept from 30 on, the other from 45 on.
-  EXPECT_EQ(result.jobs[2].first_start_ns, 45 * kSecond);
+  EXPECT_EQ(result.jobs[JobIndex(2)].first_start_ns, 45 * kSecond);
   EXPECT_TRUE(result.unfinished.empty());
   const bool said = std::any_of(result.log.begin(), result.log.end(), [](const LoggedDecision& entry) {
-    return entry.decision.job == 2 && entry.decision.reason.why == schedule::Why::kAged;
+    return entry.decision.job == JobIndex(2) && entry.decision.reason.why == schedule::Why::kAged;
   });
   EXPECT_TRUE(said);
 }
@@ -52,7 +52,7 @@ TEST(Ageing, UnderEveryPolicyEveryJobEnds) {
     setup.engine.age_ns = 1800 * kSecond;
     setup.engine.costs.checkpoint_ns = 60 * kSecond;
     for (int i = 0; i < 6; ++i) {
-      setup.engine.outages.push_back({(600 + 1500 * i) * kSecond, (900 + 1500 * i) * kSecond, i % 3});
+      setup.engine.outages.push_back({(600 + 1500 * i) * kSecond, (900 + 1500 * i) * kSecond, MachineIndex(i % 3)});
     }
     for (const schedule::PolicyInfo& policy : runnable_policies()) {
       const RunResult result = run(job_trace, setup, policy.name);
@@ -106,7 +106,7 @@ TEST(Stragglers, SlowJobsDownUntilOptimusReplacesThem) {
   }
   ASSERT_TRUE(slow);
   const RunResult replaced = run(job_trace, setup, "optimus");
-  EXPECT_GE(replaced.jobs[0].moves, 1);
+  EXPECT_GE(replaced.jobs[JobIndex(0)].moves, 1);
   EXPECT_LT(ends_s(replaced)[0], 16'000);
 }
 
@@ -115,7 +115,7 @@ TEST(Stragglers, LessThanHalfTheSpeedIsSlow) {
   const JobTrace job_trace = job_trace_of({job_of(0, 4000, 1)});
   RunSetup setup = setup_of(1, 1);
   setup.engine.stragglers = {.probability = 0.999, .slowdown = 1.5};
-  EXPECT_EQ(run(job_trace, setup, "optimus").jobs[0].moves, 0);
+  EXPECT_EQ(run(job_trace, setup, "optimus").jobs[JobIndex(0)].moves, 0);
 }
 
 // Starts the first job at once and doubles its batch at the next event.
@@ -124,11 +124,12 @@ class LargerBatch : public schedule::Policy {
   std::string_view name() const override { return "larger-batch"; }
   void decide(const schedule::ClusterView& view, const schedule::Event&,
               std::vector<schedule::Decision>& decisions) override {
-    if (!view.is_running(0) && view.progress(0).starts == 0) {
-      decisions.push_back({.job = 0, .allocation = {{0, 2}}});
-    } else if (view.is_running(0) && view.progress(0).batch_factor == 1) {
+    const JobIndex first(0);
+    if (!view.is_running(first) && view.progress(first).starts == 0) {
+      decisions.push_back({.job = first, .allocation = {{MachineIndex(0), 2}}});
+    } else if (view.is_running(first) && view.progress(first).batch_factor == 1) {
       decisions.push_back({.action = schedule::Action::kSetBatch,
-                           .job = 0,
+                           .job = first,
                            .batch_factor = 2,
                            .reason = {schedule::Why::kLargerBatch, 2, 1}});
     }
@@ -148,12 +149,12 @@ TEST(Engine, ALargerBatchChangesTheRateFromThenOn) {
                                  return std::make_unique<LargerBatch>();
                                });
   ASSERT_TRUE(result.has_value()) << result.error().to_string();
-  EXPECT_NEAR(schedule::to_seconds(result->jobs[0].end_ns), 96.2963, 1e-3);
+  EXPECT_NEAR(schedule::to_seconds(result->jobs[JobIndex(0)].end_ns), 96.2963, 1e-3);
 }
 
 TEST(Engine, GandivaGrowsJobsIntoIdleGpusAndShrinksThemWhenOthersCome) {
   JobTrace job_trace = job_trace_of({job_of(0, 1000, 2), job_of(300, 100, 2)});
-  job_trace.jobs[0].facts.gpus_max = 4;
+  job_trace.jobs[JobIndex(0)].facts.gpus_max = 4;
   RunSetup setup = setup_of(1, 4);
   setup.curve.serial_share = 0;
   setup.engine.keep_log = true;
@@ -161,7 +162,7 @@ TEST(Engine, GandivaGrowsJobsIntoIdleGpusAndShrinksThemWhenOthersCome) {
   // Idle for a minute, then four GPUs from 60 s on; back to two at 300 s; four again when the other has gone.
   std::vector<std::pair<TimeNs, int>> sizes;
   for (const LoggedDecision& entry : result.log) {
-    if (entry.decision.job == 0)
+    if (entry.decision.job == JobIndex(0))
       sizes.emplace_back(entry.at_ns / kSecond, schedule::gpus_in(entry.decision.allocation));
   }
   EXPECT_EQ(sizes, (std::vector<std::pair<TimeNs, int>>{{0, 2}, {60, 4}, {300, 2}, {400, 4}}));
@@ -171,7 +172,7 @@ TEST(Engine, GandivaGrowsJobsIntoIdleGpusAndShrinksThemWhenOthersCome) {
 
 TEST(Engine, GandivaGivesGpusBackThatMakeAJobNoFaster) {
   JobTrace job_trace = job_trace_of({job_of(0, 1000, 2)});
-  job_trace.jobs[0].facts.gpus_max = 4;
+  job_trace.jobs[JobIndex(0)].facts.gpus_max = 4;
   RunSetup setup = setup_of(1, 4);
   setup.curve.serial_share = 1;
   setup.engine.keep_log = true;

@@ -36,7 +36,7 @@ TEST(ElasticFlow, GivesTheFewestGpusThatAreEnough) {
   // 300 s within 110: three GPUs (0.97 / 3 + 0.03 = 0.353 of 300 s).
   bool told = false;
   for (const LoggedDecision& entry : result.log) {
-    told = told || (entry.decision.job == 1 && entry.decision.reason.why == schedule::Why::kMinimumShare &&
+    told = told || (entry.decision.job == JobIndex(1) && entry.decision.reason.why == schedule::Why::kMinimumShare &&
                     schedule::gpus_in(entry.decision.allocation) == 3);
   }
   EXPECT_TRUE(told);
@@ -102,8 +102,8 @@ TEST(Sia, EveryJobGoesWhereItIsFast) {
   JobTrace job_trace = job_trace_of({job_of(0, 600, 1), job_of(0, 600, 1)});
   job_trace.devices = {"fast", "slow"};
   job_trace.speeds = {{1, 1}, {1, 0.2}, {1, 0.9}};
-  job_trace.jobs[0].facts.speed_class = 2;
-  job_trace.jobs[1].facts.speed_class = 1;
+  job_trace.jobs[JobIndex(0)].facts.speed_class = 2;
+  job_trace.jobs[JobIndex(1)].facts.speed_class = 1;
   RunSetup setup = setup_of(0, 0);
   setup.devices = {"fast", "slow"};
   setup.machines = {{.gpus = 1, .device = 0}, {.gpus = 1, .device = 1}};
@@ -113,7 +113,7 @@ TEST(Sia, EveryJobGoesWhereItIsFast) {
   // The second loses most on the slow GPU.
   for (std::size_t i = 0; i < 2; ++i) {
     const schedule::Decision& decision = result.log[i].decision;
-    EXPECT_EQ(decision.allocation.front().machine, decision.job == 1 ? 0 : 1);
+    EXPECT_EQ(decision.allocation.front().machine, MachineIndex(decision.job == JobIndex(1) ? 0 : 1));
   }
 }
 

@@ -6,7 +6,7 @@ namespace orrery::simulate {
 
 void EndQueue::put(std::size_t place, const Entry& entry) {
   heap_[place] = entry;
-  places_[static_cast<std::size_t>(entry.job)] = static_cast<std::int32_t>(place);
+  places_[entry.job] = static_cast<std::int32_t>(place);
 }
 
 void EndQueue::sift_up(std::size_t place) {
@@ -34,7 +34,7 @@ void EndQueue::sift_down(std::size_t place) {
 }
 
 void EndQueue::set(schedule::JobIndex job, schedule::TimeNs at_ns) {
-  const std::int32_t place = places_[static_cast<std::size_t>(job)];
+  const std::int32_t place = places_[job];
   if (place == kOut) {
     heap_.push_back({at_ns, job});
     sift_up(heap_.size() - 1);
@@ -43,20 +43,20 @@ void EndQueue::set(schedule::JobIndex job, schedule::TimeNs at_ns) {
   const auto at = static_cast<std::size_t>(place);
   heap_[at].at_ns = at_ns;
   sift_up(at);
-  sift_down(static_cast<std::size_t>(places_[static_cast<std::size_t>(job)]));
+  sift_down(static_cast<std::size_t>(places_[job]));
 }
 
 void EndQueue::remove(schedule::JobIndex job) {
-  const std::int32_t place = places_[static_cast<std::size_t>(job)];
+  const std::int32_t place = places_[job];
   if (place == kOut) return;
-  places_[static_cast<std::size_t>(job)] = kOut;
+  places_[job] = kOut;
   const Entry last = heap_.back();
   heap_.pop_back();
   if (last.job == job) return;
   const auto at = static_cast<std::size_t>(place);
   put(at, last);
   sift_up(at);
-  sift_down(static_cast<std::size_t>(places_[static_cast<std::size_t>(last.job)]));
+  sift_down(static_cast<std::size_t>(places_[last.job]));
 }
 
 }  // namespace orrery::simulate

@@ -26,7 +26,7 @@ class EndQueue {
  private:
   struct Entry {
     schedule::TimeNs at_ns = 0;
-    schedule::JobIndex job = 0;
+    schedule::JobIndex job{};
     bool before(const Entry& other) const { return at_ns != other.at_ns ? at_ns < other.at_ns : job < other.job; }
   };
   static constexpr std::int32_t kOut = -1;
@@ -36,7 +36,7 @@ class EndQueue {
   void sift_down(std::size_t place);
 
   std::vector<Entry> heap_;
-  std::vector<std::int32_t> places_;  // by job
+  IndexedVector<schedule::JobIndex, std::int32_t> places_;
 };
 
 }  // namespace orrery::simulate

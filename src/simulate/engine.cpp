@@ -25,7 +25,7 @@ namespace {
 
 class Engine {
  public:
-  Engine(const JobTrace& job_trace, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,
+  Engine(const JobTrace& job_trace, const schedule::Machines& machines, const SpeedModel& speed,
          const EngineOptions& options)
       : job_trace_(job_trace),
         speed_(speed),
@@ -46,12 +46,12 @@ class Engine {
     result_.jobs.resize(count);
     if (options.keep_holdings) held_.resize(count);
     const Random random = Random(options.seed).split("prediction");
-    for (std::size_t j = 0; j < count; ++j) {
-      JobFacts facts = job_trace.jobs[j].facts;
+    for (const JobIndex job : job_trace.jobs.indices()) {
+      JobFacts facts = job_trace.jobs[job].facts;
       if (!options.predicted_ns.empty()) {
-        facts.work_ns = options.predicted_ns[j];
+        facts.work_ns = options.predicted_ns[job];
       } else if (options.prediction_sigma > 0) {
-        const double factor = std::exp(options.prediction_sigma * random.split(j).normal());
+        const double factor = std::exp(options.prediction_sigma * random.split(job.place()).normal());
         facts.work_ns = static_cast<TimeNs>(std::min(static_cast<double>(facts.work_ns) * factor, 4e18));
       }
       ledger_.add(facts);
@@ -95,7 +95,7 @@ class Engine {
   struct MachineChange {
     TimeNs at_ns = 0;
     bool up = false;
-    std::int32_t machine = 0;
+    MachineIndex machine{};
     bool is_announced = false;
   };
 
@@ -103,21 +103,21 @@ class Engine {
   Status check_invariants() {
     ORRERY_TRY_VOID(ledger_.check_invariants());
     done_before_.resize(ledger_.jobs());
-    for (std::size_t j = 0; j < ledger_.jobs(); ++j) {
-      const TimeNs done = ledger_.done_ns(static_cast<JobIndex>(j));
-      if (done < done_before_[j]) return Error::internal(fmt::format("job {}: its work became less", j));
-      done_before_[j] = done;
+    for (const JobIndex job : done_before_.indices()) {
+      const TimeNs done = ledger_.done_ns(job);
+      if (done < done_before_[job]) return Error::internal(fmt::format("job {}: its work became less", job));
+      done_before_[job] = done;
     }
     return {};
   }
 
-  TimeNs true_work(JobIndex job) const { return job_trace_.jobs[static_cast<std::size_t>(job)].facts.work_ns; }
-  JobOutcome& outcome(JobIndex job) { return result_.jobs[static_cast<std::size_t>(job)]; }
+  TimeNs true_work(JobIndex job) const { return job_trace_.jobs[job].facts.work_ns; }
+  JobOutcome& outcome(JobIndex job) { return result_.jobs[job]; }
 
   TimeNs next_event(const Policy& policy) {
     TimeNs next = kNever;
     if (!ends_.empty()) next = ends_.at_ns();
-    if (arrived_ < job_trace_.jobs.size()) next = std::min(next, job_trace_.jobs[arrived_].facts.submit_ns);
+    if (arrived_.place() < job_trace_.jobs.size()) next = std::min(next, job_trace_.jobs[arrived_].facts.submit_ns);
     const bool jobs_left = next != kNever || active_ > 0;
     if (!ages_.empty()) next = std::min(next, ages_.at_ns());
     // The minimum run time of a job is over, and others wait.
@@ -201,8 +201,7 @@ class Engine {
   }
 
   void evict(const MachineChange& change) {
-    for (std::size_t j = 0; j < ledger_.jobs(); ++j) {
-      const auto job = static_cast<JobIndex>(j);
+    for (const JobIndex job : IndexRange<JobIndex>(ledger_.jobs())) {
       const Allocation& held = ledger_.progress(job).allocation;
       const bool there =
           std::any_of(held.begin(), held.end(), [&](const auto& s) { return s.machine == change.machine; });
@@ -214,7 +213,7 @@ class Engine {
       const TimeNs every = options_.costs.checkpoint_ns, done = ledger_.progress(job).done_ns;
       if (every > 0 && !change.is_announced) {
         ledger_.lose_work(job, done / every * every);
-        if (!done_before_.empty()) done_before_[j] = 0;
+        if (!done_before_.empty()) done_before_[job] = 0;
       }
       if (options_.keep_log) {
         const double lost_s = schedule::to_seconds(done - ledger_.progress(job).done_ns);
@@ -223,7 +222,7 @@ class Engine {
              {.action = Action::kEvict,
               .job = job,
               .allocation = std::move(lost),
-              .reason = {schedule::Why::kMachineFailed, static_cast<double>(change.machine), lost_s}}});
+              .reason = {schedule::Why::kMachineFailed, static_cast<double>(change.machine.value()), lost_s}}});
       }
       if (withheld) {
         ages_.remove(job);
@@ -267,14 +266,14 @@ class Engine {
   TimeNs resumes_of(JobIndex job) const {
     const Costs& costs = options_.costs;
     if (ledger_.progress(job).starts > 0) return ledger_.now() + costs.resume_ns;
-    const std::vector<TimeNs>& more = options_.first_starts;
-    return ledger_.now() + costs.first_start_ns + (more.empty() ? 0 : more[static_cast<std::size_t>(job)]);
+    const IndexedVector<JobIndex, TimeNs>& more = options_.first_starts;
+    return ledger_.now() + costs.first_start_ns + (more.empty() ? 0 : more[job]);
   }
 
   // A job has got GPUs.
   void begin(JobIndex job, JobIndex beside = schedule::kNoJob) {
     ++running_;
-    if (options_.keep_holdings) held_[static_cast<std::size_t>(job)] = {ledger_.now(), beside, starts_++};
+    if (options_.keep_holdings) held_[job] = {ledger_.now(), beside, starts_++};
     if (options_.age_ns > 0) ages_.remove(job);
     if (options_.min_run_ns > 0) protected_.push_back(ledger_.now() + options_.min_run_ns);
     if (options_.stragglers.probability > 0) draw_straggler(job);
@@ -283,19 +282,17 @@ class Engine {
 
   void draw_straggler(JobIndex job) {
     const schedule::JobProgress& p = ledger_.progress(job);
-    Random random = Random(options_.seed)
-                        .split("stragglers")
-                        .split(static_cast<std::uint64_t>(job))
-                        .split(static_cast<std::uint64_t>(p.starts));
+    Random random =
+        Random(options_.seed).split("stragglers").split(job.place()).split(static_cast<std::uint64_t>(p.starts));
     const double none = std::pow(1 - options_.stragglers.probability, schedule::gpus_in(p.allocation));
     if (random.uniform() >= none) ledger_.set_slowest_worker(job, 1 / options_.stragglers.slowdown);
   }
 
   void arrive() {
-    for (; arrived_ < job_trace_.jobs.size(); ++arrived_) {
+    for (; arrived_.place() < job_trace_.jobs.size(); ++arrived_) {
       const JobFacts& facts = job_trace_.jobs[arrived_].facts;
       if (facts.submit_ns > ledger_.now()) return;
-      const auto job = static_cast<JobIndex>(arrived_);
+      const JobIndex job = arrived_;
       ++result_.events;
       const bool beyond_quota = options_.tenant_quota > 0 && facts.gpus > options_.tenant_quota;
       if (facts.gpus > capacity_for(job, capacities_) || beyond_quota) {
@@ -422,7 +419,7 @@ class Engine {
   // Before the job gives its GPUs back.
   void keep_holding(JobIndex job) {
     if (!options_.keep_holdings) return;
-    const Held& held = held_[static_cast<std::size_t>(job)];
+    const Held& held = held_[job];
     for (const schedule::Slice& slice : ledger_.progress(job).allocation) {
       if (slice.gpus == 0) continue;
       result_.holdings.push_back(
@@ -467,9 +464,9 @@ class Engine {
     std::uint64_t hash = result_.decision_hash;
     const auto mix = [&hash](std::uint64_t value) { hash = mix64(hash ^ value); };
     mix(static_cast<std::uint64_t>(ledger_.now()));
-    mix(static_cast<std::uint64_t>(decision.action) << 32 | static_cast<std::uint32_t>(decision.job));
+    mix(static_cast<std::uint64_t>(decision.action) << 32 | static_cast<std::uint32_t>(decision.job.value()));
     for (const schedule::Slice& slice : decision.allocation) {
-      mix(static_cast<std::uint64_t>(slice.machine) << 32 | static_cast<std::uint32_t>(slice.gpus));
+      mix(std::uint64_t{slice.machine.place()} << 32 | static_cast<std::uint32_t>(slice.gpus));
       if (slice.servers > 0) mix(static_cast<std::uint64_t>(slice.servers));
     }
     if (decision.action == Action::kSetBatch) mix(std::bit_cast<std::uint32_t>(decision.batch_factor));
@@ -479,10 +476,10 @@ class Engine {
   }
 
   void finish() {
-    for (std::size_t j = 0; j < result_.jobs.size(); ++j) {
-      const auto state = ledger_.progress(static_cast<JobIndex>(j)).state;
-      const bool refused = std::binary_search(result_.too_large.begin(), result_.too_large.end(), j);
-      if (state != schedule::JobState::kEnded && !refused) result_.unfinished.push_back(static_cast<JobIndex>(j));
+    for (const JobIndex job : result_.jobs.indices()) {
+      const auto state = ledger_.progress(job).state;
+      const bool refused = std::binary_search(result_.too_large.begin(), result_.too_large.end(), job);
+      if (state != schedule::JobState::kEnded && !refused) result_.unfinished.push_back(job);
     }
     result_.use = std::move(use_).take();
   }
@@ -492,7 +489,7 @@ class Engine {
   Status check_liveness() const {
     if (result_.unfinished.empty()) return {};
     std::vector<int> up(capacities_.size(), 0);
-    for (std::size_t m = 0; m < machine_gpus_.size(); ++m) {
+    for (const MachineIndex m : machine_gpus_.indices()) {
       const schedule::MachineView& machine = ledger_.machines()[m];
       if (machine.up) up[static_cast<std::size_t>(machine.device)] += machine_gpus_[m];
     }
@@ -502,7 +499,7 @@ class Engine {
     constexpr std::size_t kNamed = 5;
     std::string names;
     for (std::size_t i = 0; i < std::min(kNamed, result_.unfinished.size()); ++i) {
-      names += (i == 0 ? "" : ", ") + job_trace_.jobs[static_cast<std::size_t>(result_.unfinished[i])].id;
+      names += (i == 0 ? "" : ", ") + job_trace_.jobs[result_.unfinished[i]].id;
     }
     if (result_.unfinished.size() > kNamed) names += ", …";
     const std::size_t count = result_.unfinished.size();
@@ -520,29 +517,29 @@ class Engine {
   EndQueue ends_;
   EndQueue ages_;  // when waiting jobs will have waited too long, if that is limited
   AgedJobs aged_;
-  std::deque<TimeNs> protected_;   // ends of minimum run times
-  std::vector<int> machine_gpus_;  // by machine, whatever was withheld of them since
-  std::vector<int> capacities_;    // by type of device, with every machine up
-  std::size_t price_ = 0;          // of EngineOptions::prices, that holds now
+  std::deque<TimeNs> protected_;                   // ends of minimum run times
+  IndexedVector<MachineIndex, int> machine_gpus_;  // whatever was withheld of them since
+  std::vector<int> capacities_;                    // by type of device, with every machine up
+  std::size_t price_ = 0;                          // of EngineOptions::prices, that holds now
   std::vector<MachineChange> outages_;
   std::size_t change_ = 0;
   TimeNs round_ns_ = 0;
-  std::size_t arrived_ = 0;
+  JobIndex arrived_{0};      // the first that has not
   std::int32_t active_ = 0;  // arrived and not ended
   std::int32_t running_ = 0;
   bool stalled_ = false;  // asked without an event, and nothing was decided
   bool machines_changed_ = false;
   std::vector<JobIndex> event_arrived_, event_ended_, event_evicted_, event_withdrawn_;
   std::vector<Decision> decisions_;
-  std::vector<Quota> quotas_;        // by tenant, if there are any
-  std::vector<TimeNs> done_before_;  // by job, if invariants are checked
-  // By job, if holdings are kept: since when it has the GPUs it has.
+  std::vector<Quota> quotas_;                    // by tenant, if there are any
+  IndexedVector<JobIndex, TimeNs> done_before_;  // if invariants are checked
+  // If holdings are kept: since when it has the GPUs it has.
   struct Held {
     TimeNs since_ns = 0;
     JobIndex beside = schedule::kNoJob;
     std::int64_t number = 0;
   };
-  std::vector<Held> held_;
+  IndexedVector<JobIndex, Held> held_;
   std::int64_t starts_ = 0;
 };
 
@@ -551,14 +548,13 @@ class Engine {
 std::vector<Outage> random_outages(std::size_t machines, double mean_time_between_s, double mean_repair_s, TimeNs until,
                                    std::uint64_t seed) {
   std::vector<Outage> outages;
-  for (std::size_t m = 0; m < machines; ++m) {
-    Random random = Random(seed).split("outages").split(m);
+  for (const MachineIndex machine : IndexRange<MachineIndex>(machines)) {
+    Random random = Random(seed).split("outages").split(machine.place());
     double at_s = random.exponential(mean_time_between_s);
     while (at_s < schedule::to_seconds(until)) {
       // At least a millisecond, so that a machine is never down and up at one instant.
       const double repaired_s = at_s + std::max(1e-3, random.exponential(mean_repair_s));
-      outages.push_back(
-          {schedule::from_seconds(at_s), schedule::from_seconds(repaired_s), static_cast<std::int32_t>(m)});
+      outages.push_back({schedule::from_seconds(at_s), schedule::from_seconds(repaired_s), machine});
       at_s = repaired_s + std::max(1e-3, random.exponential(mean_time_between_s));
     }
   }
@@ -573,8 +569,7 @@ void announce(std::vector<Outage>& outages, TimeNs notice_ns, TimeNs save_ns) {
   }
 }
 
-Result<RunResult> simulate(const JobTrace& job_trace, const std::vector<schedule::MachineView>& machines,
-                           const SpeedModel& speed,
+Result<RunResult> simulate(const JobTrace& job_trace, const schedule::Machines& machines, const SpeedModel& speed,
                            const std::function<Result<std::unique_ptr<Policy>>(const schedule::ClusterView&)>& policy,
                            const EngineOptions& options) {
   Engine engine(job_trace, machines, speed, options);

@@ -26,7 +26,7 @@ struct Costs {
 struct Outage {
   TimeNs fails_ns = 0;
   TimeNs returns_ns = kNever;
-  std::int32_t machine = 0;
+  MachineIndex machine{};
   bool is_announced = false;  // jobs have saved their work
 };
 
@@ -53,7 +53,7 @@ struct PricePoint {
 struct EngineOptions {
   Costs costs{};
   // What the first start of each job costs beyond that; empty: nothing.
-  std::vector<TimeNs> first_starts{};
+  IndexedVector<JobIndex, TimeNs> first_starts{};
   std::vector<Outage> outages{};
   // GPUs that each tenant's jobs may ask for at a time; 0: no limit. A job beyond it is not shown to the policy before
   // earlier ones of its tenant have ended; it comes in the order of submission.
@@ -68,7 +68,7 @@ struct EngineOptions {
   std::vector<std::vector<double>> speeds{};
   TimeNs round_ns = 0;  // the policy is called at multiples of this only; 0: at its own
   // The work of each job as policies see it; empty: as the next line says.
-  std::vector<TimeNs> predicted_ns{};
+  IndexedVector<JobIndex, TimeNs> predicted_ns{};
   // Predicted work is true work times exp(N(0, sigma)), by job and seed.
   double prediction_sigma = 0;
   std::uint64_t seed = 1;
@@ -93,8 +93,8 @@ struct LoggedDecision {
 
 // A job on one machine, from its start to its next change.
 struct Holding {
-  JobIndex job = 0;
-  std::int32_t machine = 0;
+  JobIndex job{};
+  MachineIndex machine{};
   std::int32_t gpus = 0;
   TimeNs from_ns = 0, to_ns = 0;
   JobIndex beside = schedule::kNoJob;  // the job whose GPUs it shares, from its start on
@@ -111,7 +111,7 @@ struct UtilisationPoint {
 
 struct RunResult {
   std::string policy;
-  std::vector<JobOutcome> jobs;      // as in the job trace
+  IndexedVector<JobIndex, JobOutcome> jobs;  // as in the job trace
   std::vector<JobIndex> too_large;   // ask for more GPUs than the cluster has of a type they run on, or their quota
   std::vector<JobIndex> unfinished;  // wait for machines that never return, or behind jobs that do
   std::vector<LoggedDecision> log;
@@ -131,7 +131,7 @@ struct RunResult {
 // that the machines which are up can run. A policy under which one does not has a defect, and its metrics, which would
 // be of fewer jobs than those of other policies, are not given.
 Result<RunResult> simulate(
-    const JobTrace& job_trace, const std::vector<schedule::MachineView>& machines, const SpeedModel& speed,
+    const JobTrace& job_trace, const schedule::Machines& machines, const SpeedModel& speed,
     const std::function<Result<std::unique_ptr<schedule::Policy>>(const schedule::ClusterView&)>& policy,
     const EngineOptions& options = {});
 

@@ -29,7 +29,7 @@ TEST(Engine, AnAnnouncedFailureLosesNoWork) {
   const JobTrace job_trace = job_trace_of({job_of(0, 100, 1)});
   RunSetup setup = pool(1);
   setup.engine.costs.checkpoint_ns = 60 * kSecond;
-  setup.engine.outages = {{.fails_ns = 70 * kSecond, .returns_ns = 80 * kSecond}};
+  setup.engine.outages = {{.fails_ns = 70 * kSecond, .returns_ns = 80 * kSecond, .machine = MachineIndex(0)}};
   EXPECT_EQ(ends_s(run(job_trace, setup, "fifo")), (std::vector<TimeNs>{120}));
   RunSetup told = setup;
   announce(told.engine.outages, 60 * kSecond, 10 * kSecond);
@@ -41,14 +41,14 @@ TEST(Engine, AnAnnouncedFailureLosesNoWork) {
 TEST(Engine, AQuotaHoldsBackATenantsJobsAndNoOthers) {
   JobTrace job_trace = job_trace_of({job_of(0, 10, 2), job_of(1, 10, 1), job_of(2, 5, 2), job_of(3, 5, 3)});
   job_trace.tenants = {"a", "b"};
-  job_trace.jobs[2].facts.tenant = 1;
+  job_trace.jobs[JobIndex(2)].facts.tenant = 1;
   RunSetup setup = pool(8);
   setup.engine.tenant_quota = 2;
   const RunResult result = run(job_trace, setup, "fifo");
   EXPECT_EQ(ends_s(result)[0], 10);
   EXPECT_EQ(ends_s(result)[1], 20);  // when the first of its tenant has ended
   EXPECT_EQ(ends_s(result)[2], 7);
-  EXPECT_EQ(result.too_large, std::vector<JobIndex>{3});
+  EXPECT_EQ(result.too_large, std::vector{JobIndex(3)});
 }
 
 TEST(Engine, UnderAQuotaEveryPolicyEndsEveryJobAndNoTenantHasMore) {
@@ -62,7 +62,7 @@ TEST(Engine, UnderAQuotaEveryPolicyEndsEveryJobAndNoTenantHasMore) {
     EXPECT_TRUE(result.unfinished.empty()) << policy;
     std::map<std::int32_t, std::map<TimeNs, int>> changes;  // of GPUs held, by tenant and time
     for (const Holding& holding : result.holdings) {
-      auto& of_tenant = changes[job_trace.jobs[static_cast<std::size_t>(holding.job)].facts.tenant];
+      auto& of_tenant = changes[job_trace.jobs[holding.job].facts.tenant];
       of_tenant[holding.from_ns] += holding.gpus;
       of_tenant[holding.to_ns] -= holding.gpus;
     }
@@ -84,16 +84,16 @@ TEST(Engine, PreemptionKeepsWorkAndCostsWhatItIsSaidToCost) {
   costly.engine.costs.resume_ns = kSecond;
   const RunResult result = run(job_trace, costly, "srtf");
   EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{13, 6}));
-  EXPECT_EQ(result.jobs[0].starts, 2);
+  EXPECT_EQ(result.jobs[JobIndex(0)].starts, 2);
 }
 
 TEST(Engine, JobsThatNeverFitAreReported) {
   const JobTrace job_trace = job_trace_of({job_of(0, 10, 3), job_of(1, 5, 1)});
   for (const schedule::PolicyInfo& policy : runnable_policies()) {
     const RunResult result = run(job_trace, pool(2), policy.name);
-    EXPECT_EQ(result.too_large, std::vector<JobIndex>{0}) << policy.name;
+    EXPECT_EQ(result.too_large, std::vector{JobIndex(0)}) << policy.name;
     EXPECT_TRUE(result.unfinished.empty()) << policy.name;
-    EXPECT_NE(result.jobs[1].end_ns, kNever) << policy.name;
+    EXPECT_NE(result.jobs[JobIndex(1)].end_ns, kNever) << policy.name;
   }
 }
 
@@ -102,11 +102,11 @@ TEST(Engine, AFailureLosesWorkSinceTheLastCheckpoint) {
   setup.machines = {{.gpus = 1}, {.gpus = 1}};
   setup.engine.check_invariants = true;
   setup.engine.costs.checkpoint_ns = 4 * kSecond;
-  setup.engine.outages = {{6 * kSecond, 20 * kSecond, 0}};
+  setup.engine.outages = {{6 * kSecond, 20 * kSecond, MachineIndex(0)}};
   // The job loses 2 of 6 s and continues on the other machine: 6 + (10 - 4) = 12.
   const RunResult result = run(job_trace_of({job_of(0, 10, 1)}), setup, "fifo");
   EXPECT_EQ(ends_s(result), std::vector<TimeNs>{12});
-  EXPECT_EQ(result.jobs[0].starts, 2);
+  EXPECT_EQ(result.jobs[JobIndex(0)].starts, 2);
 }
 
 TEST(Engine, OptimusSharesGpusByMarginalGain) {
@@ -123,7 +123,7 @@ TEST(Engine, GandivaSharesAServerOverTime) {
   // Two jobs of 300 s on one GPU take turns of 60 s: 60 + … the first ends in its fifth turn, at 540 s.
   const RunResult result = run(job_trace_of({job_of(0, 300, 1), job_of(0, 300, 1)}), pool(1), "gandiva");
   EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{540, 600}));
-  EXPECT_EQ(result.jobs[1].first_start_ns, 60 * kSecond);
+  EXPECT_EQ(result.jobs[JobIndex(1)].first_start_ns, 60 * kSecond);
 }
 
 TEST(Engine, GandivaPacksJobsThatFitTogether) {
@@ -159,7 +159,7 @@ TEST(Engine, PredictionErrorsChangeDecisionsNotWork) {
   setup.engine.prediction_sigma = 1;
   const RunResult wrong = run(job_trace, setup, "srtf");
   EXPECT_NE(exact.decision_hash, wrong.decision_hash);
-  for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
+  for (const JobIndex j : job_trace.jobs.indices()) {
     EXPECT_EQ(wrong.jobs[j].executed_ns, job_trace.jobs[j].facts.work_ns);
   }
 }
@@ -181,7 +181,7 @@ TEST(Engine, EveryPolicyEndsEveryJobAndConservesWork) {
     for (const schedule::PolicyInfo& policy : runnable_policies()) {
       const RunResult result = run(job_trace, setup, policy.name);
       EXPECT_TRUE(result.unfinished.empty()) << policy.name << " seed " << seed;
-      for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
+      for (const JobIndex j : job_trace.jobs.indices()) {
         const JobFacts& facts = job_trace.jobs[j].facts;
         if (facts.gpus > 24) continue;
         const JobOutcome& outcome = result.jobs[j];
@@ -206,7 +206,7 @@ TEST(Engine, PoliciesSurviveFailures) {
   setup.engine.check_invariants = true;
   setup.engine.costs.checkpoint_ns = 60 * kSecond;
   for (int i = 0; i < 10; ++i) {
-    setup.engine.outages.push_back({(600 + 900 * i) * kSecond, (900 + 900 * i) * kSecond, i % 3});
+    setup.engine.outages.push_back({(600 + 900 * i) * kSecond, (900 + 900 * i) * kSecond, MachineIndex(i % 3)});
   }
   for (const schedule::PolicyInfo& policy : runnable_policies()) {
     const RunResult result = run(job_trace, setup, policy.name);

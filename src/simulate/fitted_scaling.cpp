@@ -32,7 +32,7 @@ std::vector<bool> trial_jobs(const JobTrace& job_trace) {
 }
 
 FittedScaling::Model& FittedScaling::model_of(JobIndex job) const {
-  const std::string& name = job_trace_.jobs[static_cast<std::size_t>(job)].model;
+  const std::string& name = job_trace_.jobs[job].model;
   const auto [place, is_new] = models_.try_emplace(name.empty() ? fmt::format("\n{}", job) : name);
   if (is_new) make_trials(job, place->second);
   measure(job, place->second);
@@ -41,7 +41,7 @@ FittedScaling::Model& FittedScaling::model_of(JobIndex job) const {
 
 void FittedScaling::make_trials(JobIndex job, Model& model) const {
   const auto most = static_cast<std::uint64_t>(std::max(1, gpus_max(job)));
-  Random random = Random(options_.seed).split("trials").split(static_cast<std::uint64_t>(job));
+  Random random = Random(options_.seed).split("trials").split(job.place());
   const auto any = [&] { return 1 + static_cast<int>(random.below(most)); };
   for (int trial = 0; trial < options_.trials; ++trial) {
     Tasks tasks;

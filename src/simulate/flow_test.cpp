@@ -39,7 +39,7 @@ TEST(Flow, StagesThatFitTakeTurns) {
 TEST(Flow, SharesSoundly) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Random random(seed);
-    std::vector<TraceJob> jobs;
+    IndexedVector<JobIndex, TraceJob> jobs;
     double at_s = 0;
     for (int j = 0; j < 150; ++j) {
       at_s += random.exponential(60);

@@ -29,7 +29,7 @@ std::string place_text(const schedule::Allocation& allocation) {
 class Teller {
  public:
   Teller(const JobTrace& job_trace, const RunResult& run, JobIndex job)
-      : job_trace_(job_trace), run_(run), job_(job), facts_(job_trace.jobs[static_cast<std::size_t>(job)].facts) {}
+      : job_trace_(job_trace), run_(run), job_(job), facts_(job_trace.jobs[job].facts) {}
 
   std::vector<StoryLine> tell() && {
     add(facts_.submit_ns, "is submitted", asks());
@@ -42,7 +42,7 @@ class Teller {
   }
 
  private:
-  const std::string& id(JobIndex job) const { return job_trace_.jobs[static_cast<std::size_t>(job)].id; }
+  const std::string& id(JobIndex job) const { return job_trace_.jobs[job].id; }
   void add(TimeNs at, std::string what, std::string why) { story_.push_back({at, std::move(what), std::move(why)}); }
 
   std::string asks() const {
@@ -112,7 +112,7 @@ class Teller {
   }
 
   void end() {
-    const JobOutcome& outcome = run_.jobs[static_cast<std::size_t>(job_)];
+    const JobOutcome& outcome = run_.jobs[job_];
     if (std::find(run_.too_large.begin(), run_.too_large.end(), job_) != run_.too_large.end()) {
       add(facts_.submit_ns, "is refused", "asks for more GPUs than the cluster or its quota has");
       return;
@@ -156,9 +156,9 @@ Table story_table(const JobTrace& job_trace, const std::vector<RunResult>& runs,
 Result<JobIndex> find_job(const JobTrace& job_trace, std::string_view id) {
   constexpr std::size_t kCompared = 10'000;  // names that are looked through for a similar one
   std::vector<std::string> ids;
-  for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
-    if (job_trace.jobs[j].id == id) return static_cast<JobIndex>(j);
-    if (ids.size() < kCompared) ids.push_back(job_trace.jobs[j].id);
+  for (const JobIndex job : job_trace.jobs.indices()) {
+    if (job_trace.jobs[job].id == id) return job;
+    if (ids.size() < kCompared) ids.push_back(job_trace.jobs[job].id);
   }
   return Error::not_found(fmt::format("no job {}{}", quote(id), did_you_mean(id, ids)));
 }

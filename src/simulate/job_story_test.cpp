@@ -21,10 +21,10 @@ std::vector<std::string> told(const std::vector<StoryLine>& story) {
 // The long job runs until the short one comes, and continues when that has ended.
 TEST(JobStory, TellsEveryDecisionWithItsReason) {
   JobTrace job_trace = job_trace_of({job_of(0, 100, 1), job_of(10, 20, 1)});
-  job_trace.jobs[0].id = "long";
-  job_trace.jobs[1].id = "short";
+  job_trace.jobs[JobIndex(0)].id = "long";
+  job_trace.jobs[JobIndex(1)].id = "short";
   const RunResult result = run(job_trace, logged(1, 1), "srtf");
-  const std::vector<StoryLine> story = story_of(job_trace, result, 0);
+  const std::vector<StoryLine> story = story_of(job_trace, result, JobIndex(0));
   EXPECT_EQ(
       told(story),
       (std::vector<std::string>{
@@ -43,8 +43,8 @@ TEST(JobStory, EveryPolicyExplainsEveryJob) {
     for (schedule::MachineView& machine : setup.machines) machine.servers = 8;
     const RunResult result = run(job_trace, setup, policy.name);
     std::size_t decisions = 0;
-    for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
-      const std::vector<StoryLine> story = story_of(job_trace, result, static_cast<JobIndex>(j));
+    for (const JobIndex job : job_trace.jobs.indices()) {
+      const std::vector<StoryLine> story = story_of(job_trace, result, job);
       ASSERT_GE(story.size(), 3u) << policy.name;
       EXPECT_EQ(story.front().what, "is submitted");
       EXPECT_EQ(story.back().what, "ends") << policy.name;
@@ -63,23 +63,23 @@ TEST(JobStory, EveryPolicyExplainsEveryJob) {
 TEST(JobStory, SaysWhyAJobNeverRan) {
   const JobTrace job_trace = job_trace_of({job_of(0, 10, 1), job_of(0, 10, 9)});
   const RunResult result = run(job_trace, logged(1, 4), "fifo");
-  EXPECT_EQ(told(story_of(job_trace, result, 1)).back(),
+  EXPECT_EQ(told(story_of(job_trace, result, JobIndex(1))).back(),
             "is refused: asks for more GPUs than the cluster or its quota has");
 }
 
 TEST(JobStory, LostGpusAreTold) {
   RunSetup setup = logged(2, 1);
-  setup.engine.outages = {{schedule::from_seconds(5), schedule::from_seconds(50), 0}};
+  setup.engine.outages = {{schedule::from_seconds(5), schedule::from_seconds(50), MachineIndex(0)}};
   const JobTrace job_trace = job_trace_of({job_of(0, 10, 1)});
-  const std::vector<std::string> lines = told(story_of(job_trace, run(job_trace, setup, "fifo"), 0));
+  const std::vector<std::string> lines = told(story_of(job_trace, run(job_trace, setup, "fifo"), JobIndex(0)));
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(lines[2], "loses its GPUs: machine 0 failed or was taken back");
 }
 
 TEST(JobStory, NamesTheNearestJob) {
   JobTrace job_trace = job_trace_of({job_of(0, 10, 1)});
-  job_trace.jobs[0].id = "job-1";
-  EXPECT_EQ(*find_job(job_trace, "job-1"), 0);
+  job_trace.jobs[JobIndex(0)].id = "job-1";
+  EXPECT_EQ(*find_job(job_trace, "job-1"), JobIndex(0));
   EXPECT_NE(find_job(job_trace, "jb-1").error().to_string().find("job-1"), std::string::npos);
 }
 

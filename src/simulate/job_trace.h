@@ -12,6 +12,7 @@ namespace orrery::simulate {
 using schedule::JobFacts;
 using schedule::JobIndex;
 using schedule::kNever;
+using schedule::MachineIndex;
 using schedule::TimeNs;
 
 // Of a job in a queue, where its file says so.
@@ -28,8 +29,8 @@ struct TraceJob {
 
 struct JobTrace {
   std::string name;
-  std::vector<TraceJob> jobs;        // by submission; of equal times in the order of the file
-  std::vector<std::string> tenants;  // JobFacts::tenant is an index
+  IndexedVector<JobIndex, TraceJob> jobs;  // by submission; of equal times in the order of the file
+  std::vector<std::string> tenants;        // JobFacts::tenant is an index
   // Where jobs are faster on some types of devices than on others: the types, and the speeds of every class of jobs
   // (JobFacts::speed_class) on them, 1 on the fastest, 0 where it cannot run. The first class runs anywhere alike.
   std::vector<std::string> devices{};

@@ -157,7 +157,7 @@ TEST_P(Liveness, EveryFeasibleJobEnds) {
     }
     ASSERT_TRUE(result.has_value()) << "seed " << seed << scenario.what << ": " << result.error().to_string();
     std::vector<std::string> left;
-    for (std::size_t j = 0; j < result->jobs.size(); ++j) {
+    for (const JobIndex j : result->jobs.indices()) {
       const bool too_large = std::binary_search(result->too_large.begin(), result->too_large.end(), j);
       if (!too_large && result->jobs[j].end_ns == kNever) left.push_back(scenario.job_trace.jobs[j].id);
     }
@@ -188,7 +188,7 @@ TEST(GandivaLiveness, AJobThatLostItsTurnToOneThatMovedAwayGoesOn) {
   const RunResult result = run(job_trace, setup_of(4, 2), "gandiva");
   ASSERT_EQ(result.jobs.size(), 4u);
   // From 600 s on, when it would have been its turn again, c has both machines for itself.
-  EXPECT_EQ(result.jobs[2].end_ns / kSecond, 1540);
+  EXPECT_EQ(result.jobs[JobIndex(2)].end_ns / kSecond, 1540);
 }
 
 TEST(GandivaLiveness, AJobOfSeveralMachinesLeavesOneThatIsDown) {
@@ -208,7 +208,8 @@ TEST(BestFitLiveness, AJobLargerThanAnyMachineTakesWholeOnesOfAnySize) {
   setup.engine.keep_log = true;
   const RunResult result = run(job_trace_of({job_of(0, 10, 12)}), setup, "fifo");
   ASSERT_EQ(result.log.size(), 1u);
-  EXPECT_EQ(result.log[0].decision.allocation, (schedule::Allocation{{1, 6}, {0, 4}, {2, 2}}));
+  EXPECT_EQ(result.log[0].decision.allocation,
+            (schedule::Allocation{{MachineIndex(1), 6}, {MachineIndex(0), 4}, {MachineIndex(2), 2}}));
 }
 
 TEST(AgeingLiveness, AnAgedJobWaitsForATypeThatHasEnoughGpus) {
@@ -229,7 +230,8 @@ class StartsOne : public schedule::Policy {
   std::string_view name() const override { return "starts-one"; }
   void decide(const schedule::ClusterView& view, const schedule::Event&,
               std::vector<schedule::Decision>& decisions) override {
-    if (view.progress(0).starts == 0) decisions.push_back({.job = 0, .allocation = {{0, 1}}});
+    const JobIndex first(0);
+    if (view.progress(first).starts == 0) decisions.push_back({.job = first, .allocation = {{MachineIndex(0), 1}}});
   }
 };
 
@@ -244,7 +246,7 @@ Result<RunResult> run_starts_one(const JobTrace& job_trace, const EngineOptions&
 
 TEST(LivenessCheck, APolicyThatLeavesAJobBehindIsAnErrorThatNamesIt) {
   JobTrace job_trace = job_trace_of({job_of(0, 10, 1), job_of(1, 10, 1), job_of(2, 10, 3)});
-  job_trace.jobs[1].id = "left";
+  job_trace.jobs[JobIndex(1)].id = "left";
   const auto result = run_starts_one(job_trace);
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().code(), ErrorCode::kInternal);
@@ -254,10 +256,10 @@ TEST(LivenessCheck, APolicyThatLeavesAJobBehindIsAnErrorThatNamesIt) {
 
 TEST(LivenessCheck, JobsThatWaitForMachinesThatNeverReturnAreNoFaultOfThePolicy) {
   EngineOptions options;
-  options.outages = {{.fails_ns = 5 * kSecond, .machine = 0}};
+  options.outages = {{.fails_ns = 5 * kSecond, .machine = MachineIndex(0)}};
   const auto result = run_starts_one(job_trace_of({job_of(0, 10, 2), job_of(1, 10, 1)}), options);
   ASSERT_TRUE(result.has_value()) << result.error().to_string();
-  EXPECT_EQ(result->unfinished, (std::vector<JobIndex>{0, 1}));
+  EXPECT_EQ(result->unfinished, (std::vector{JobIndex(0), JobIndex(1)}));
 }
 
 }  // namespace

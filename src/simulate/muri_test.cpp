@@ -46,7 +46,7 @@ TEST(Muri, JobsThatWantTheSameWait) {
 TEST(Muri, NoGpuHoldsMoreThanAGroup) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Random random(seed);
-    std::vector<TraceJob> jobs;
+    IndexedVector<JobIndex, TraceJob> jobs;
     double at_s = 0;
     for (int j = 0; j < 150; ++j) {
       at_s += random.exponential(60);
@@ -66,12 +66,12 @@ TEST(Muri, NoGpuHoldsMoreThanAGroup) {
       }
       EXPECT_GT(interleaved, 10u) << policy;
       // On no machine jobs hold more than its GPUs times a group.
-      std::map<std::pair<std::int32_t, TimeNs>, int> change;
+      std::map<std::pair<MachineIndex, TimeNs>, int> change;
       for (const Holding& holding : result.holdings) {
         change[{holding.machine, holding.from_ns}] += holding.gpus;
         change[{holding.machine, holding.to_ns}] -= holding.gpus;
       }
-      std::map<std::int32_t, int> held;
+      std::map<MachineIndex, int> held;
       for (const auto& [at, gpus] : change) {
         held[at.first] += gpus;
         EXPECT_LE(held[at.first], 8 * static_cast<int>(schedule::kGroupMax));
@@ -82,12 +82,12 @@ TEST(Muri, NoGpuHoldsMoreThanAGroup) {
 
 TEST(Muri, AStoryTellsWithWhichJobsStagesTakeTurns) {
   JobTrace job_trace = job_trace_of({staged(0, 1000, 1, 1, 0, 0), staged(0, 900, 1, 0, 1, 0)});
-  job_trace.jobs[0].id = "loads";
-  job_trace.jobs[1].id = "computes";
+  job_trace.jobs[JobIndex(0)].id = "loads";
+  job_trace.jobs[JobIndex(1)].id = "computes";
   RunSetup setup = setup_of(1, 1);
   setup.engine.keep_log = true;
   const RunResult result = run(job_trace, setup, "muri-s");
-  const std::vector<StoryLine> story = story_of(job_trace, result, 0);
+  const std::vector<StoryLine> story = story_of(job_trace, result, JobIndex(0));
   const bool tells = std::any_of(story.begin(), story.end(), [](const StoryLine& line) {
     return line.what.find("takes turns with the stages of computes") != std::string::npos &&
            line.why.find("stages of 2 jobs fit together") != std::string::npos;

@@ -37,7 +37,7 @@ std::vector<std::string> kind_names(const JobTrace& job_trace, const std::map<st
 // The GPUs of one machine while holdings are laid onto them, in the order of their starts.
 class MachineLanes {
  public:
-  void add_gpus(std::int32_t machine, std::int32_t gpus) {
+  void add_gpus(MachineIndex machine, std::int32_t gpus) {
     for (std::int32_t gpu = 0; gpu < gpus; ++gpu) lanes_.push_back({.machine = machine, .gpu = gpu});
     ends_.resize(lanes_.size());
   }
@@ -77,13 +77,14 @@ class MachineLanes {
 
 }  // namespace
 
-std::vector<Lane> lanes_of(const RunResult& run, const std::vector<schedule::MachineView>& machines) {
-  std::vector<MachineLanes> by_machine(machines.size());
-  for (std::size_t m = 0; m < machines.size(); ++m)
-    by_machine[m].add_gpus(static_cast<std::int32_t>(m), machines[m].gpus);
+std::vector<Lane> lanes_of(const RunResult& run, const schedule::Machines& machines) {
+  IndexedVector<MachineIndex, MachineLanes> by_machine(machines.size());
+  for (const MachineIndex machine : machines.indices()) {
+    by_machine[machine].add_gpus(machine, machines[machine].gpus);
+  }
   std::vector<Holding> holdings = run.holdings;
   std::sort(holdings.begin(), holdings.end(), [](const Holding& a, const Holding& b) { return a.number < b.number; });
-  for (const Holding& holding : holdings) by_machine[static_cast<std::size_t>(holding.machine)].place(holding);
+  for (const Holding& holding : holdings) by_machine[holding.machine].place(holding);
   std::vector<Lane> all;
   for (MachineLanes& machine : by_machine) {
     std::vector<Lane> lanes = std::move(machine).take();
@@ -104,7 +105,7 @@ plot::GanttPlot gantt_of(const JobTrace& job_trace, const RunResult& run, const 
     plot::GanttRow& row = figure.rows.emplace_back();
     row.name = fmt::format("{}.{}", lanes[i].machine, lanes[i].gpu);
     for (const LaneSlice& slice : lanes[i].slices) {
-      const TraceJob& job = job_trace.jobs[static_cast<std::size_t>(slice.job)];
+      const TraceJob& job = job_trace.jobs[slice.job];
       row.slices.push_back({.start = static_cast<double>(slice.from_ns) / kHourNs,
                             .end = static_cast<double>(slice.to_ns) / kHourNs,
                             .kind = kinds.at(job.facts.tenant),

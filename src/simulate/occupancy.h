@@ -14,19 +14,19 @@
 namespace orrery::simulate {
 
 struct LaneSlice {
-  JobIndex job = 0;
+  JobIndex job{};
   TimeNs from_ns = 0, to_ns = 0;
   std::size_t level = 0;  // among jobs that share the GPU: slices of one level do not overlap
 };
 
 struct Lane {
-  std::int32_t machine = 0;
+  MachineIndex machine{};
   std::int32_t gpu = 0;             // of the machine
   std::vector<LaneSlice> slices{};  // by their start
 };
 
 // By machine, then GPU; every GPU has a lane, and nothing else. O(n log n + slices).
-std::vector<Lane> lanes_of(const RunResult& run, const std::vector<schedule::MachineView>& machines);
+std::vector<Lane> lanes_of(const RunResult& run, const schedule::Machines& machines);
 
 // The first kGanttLanes lanes, coloured by tenant. Every slice is in it, however short.
 inline constexpr std::size_t kGanttLanes = 64;

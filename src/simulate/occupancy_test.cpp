@@ -9,7 +9,7 @@
 namespace orrery::simulate {
 namespace {
 
-const std::vector<schedule::MachineView> kMachines(4, {.gpus = 4});
+const schedule::Machines kMachines(4, {.gpus = 4});
 
 RunResult run_of(const JobTrace& job_trace, const std::string& policy) {
   RunSetup setup;
@@ -45,15 +45,15 @@ TEST(Occupancy, ShowsAllGpuTimeAndNoGpuTwice) {
 // Jobs that share GPUs are on the same ones, and no machine has more than it has.
 TEST(Occupancy, EveryPolicyUsesGpusThatExist) {
   JobTrace job_trace = generate({.jobs = 120, .rate_per_h = 400, .seed = 4});
-  for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
+  for (const JobIndex j : job_trace.jobs.indices()) {
     JobFacts& facts = job_trace.jobs[j].facts;
-    facts.gpu_utilisation = facts.gpu_memory_share = 0.2 + 0.1 * static_cast<double>(j % 4);
+    facts.gpu_utilisation = facts.gpu_memory_share = 0.2 + 0.1 * (j.value() % 4);
     facts.stages = schedule::shared_stages({.load_s = 1, .gpu_s = 1, .network_s = 0.5, .iteration_s = 2.5});
   }
   std::size_t shared = 0;
   for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
     const RunResult run = run_of(job_trace, policy.name);
-    std::map<std::tuple<JobIndex, TimeNs, std::int32_t>, std::int32_t> held;
+    std::map<std::tuple<JobIndex, TimeNs, MachineIndex>, std::int32_t> held;
     for (const Lane& lane : lanes_of(run, kMachines)) {
       ASSERT_LT(lane.gpu, 4) << policy.name;
       std::map<std::size_t, TimeNs> ends;
@@ -74,15 +74,13 @@ TEST(Occupancy, EveryPolicyUsesGpusThatExist) {
 
 // Turns of a minute in a run of days: busy times are drawn, however thin their slices are.
 TEST(Occupancy, AGanttChartShowsAllTimeInUse) {
-  std::vector<TraceJob> jobs;
+  JobTrace job_trace;
   for (int j = 0; j < 40; ++j) {
-    TraceJob& job = jobs.emplace_back();
+    TraceJob& job = job_trace.jobs.emplace_back();
     job.id = std::to_string(j);
     job.facts.gpus = 4;
     job.facts.work_ns = schedule::from_seconds(50'000);
   }
-  JobTrace job_trace;
-  job_trace.jobs = std::move(jobs);
   job_trace.tenants = {""};
   const RunResult run = run_of(job_trace, "gandiva");
   double drawn_h = 0;
@@ -97,7 +95,7 @@ TEST(Occupancy, AGanttChartNamesItsJobs) {
   const RunResult run = run_of(job_trace, "fifo");
   const std::string svg = gantt_svg(job_trace, run, lanes_of(run, kMachines));
   EXPECT_NE(svg.find("GPUs under fifo"), std::string::npos);
-  EXPECT_NE(svg.find(job_trace.jobs[0].id), std::string::npos);
+  EXPECT_NE(svg.find(job_trace.jobs[JobIndex(0)].id), std::string::npos);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(OptimusServers, AJobAloneGrowsWhileTasksSaveTime) {
   const RunResult result = run(job_trace_of({job_of(0, 40, 1)}), ps_setup(1, 4), "optimus-ps");
   EXPECT_EQ(ends_s(result), std::vector<TimeNs>{16});
   ASSERT_EQ(result.log.size(), 1u);
-  EXPECT_EQ(result.log[0].decision.allocation, (schedule::Allocation{{0, 4, 4}}));
+  EXPECT_EQ(result.log[0].decision.allocation, (schedule::Allocation{{MachineIndex(0), 4, 4}}));
   EXPECT_EQ(schedule::to_string(result.log[0].decision.reason), "marginal gains give it 4 servers and 4 workers");
 }
 
@@ -30,7 +30,8 @@ TEST(OptimusServers, TasksAreSpreadEvenlyOverTheFewestMachines) {
   const RunResult result = run(job_trace_of({job_of(0, 40, 1)}), setup, "optimus-ps");
   ASSERT_EQ(result.log.size(), 1u);
   // Eight of each do not fit on one machine, but on two.
-  EXPECT_EQ(result.log[0].decision.allocation, (schedule::Allocation{{0, 4, 4}, {1, 4, 4}}));
+  EXPECT_EQ(result.log[0].decision.allocation,
+            (schedule::Allocation{{MachineIndex(0), 4, 4}, {MachineIndex(1), 4, 4}}));
 }
 
 TEST(OptimusServers, JobsKeepTheirPlacesWhileTheirNumbersStay) {
@@ -44,12 +45,12 @@ TEST(OptimusServers, JobsKeepTheirPlacesWhileTheirNumbersStay) {
 TEST(OptimusServers, LosesServersWithTheirMachine) {
   RunSetup setup = ps_setup(2, 2);
   setup.elastic = 4;
-  setup.engine.outages = {{30 * schedule::kSecondNs, kNever, 1}};
+  setup.engine.outages = {{30 * schedule::kSecondNs, kNever, MachineIndex(1)}};
   // Four servers and workers on both machines; after 30 s two of each on the first one.
   const RunResult result = run(job_trace_of({job_of(0, 100, 1)}), setup, "optimus-ps");
   ASSERT_EQ(result.log.size(), 3u);
   EXPECT_EQ(result.log[1].decision.action, schedule::Action::kEvict);
-  EXPECT_EQ(result.log[2].decision.allocation, (schedule::Allocation{{0, 2, 2}}));
+  EXPECT_EQ(result.log[2].decision.allocation, (schedule::Allocation{{MachineIndex(0), 2, 2}}));
   // 30 s at 1 / 0.4, then the other 25 at 1 / 0.6.
   EXPECT_EQ(ends_s(result), std::vector<TimeNs>{45});
 }

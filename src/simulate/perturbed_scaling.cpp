@@ -14,7 +14,7 @@ constexpr int kOfSteps = 0, kOfServers = -1;
 }  // namespace
 
 double PerturbedScaling::sign(JobIndex job, int what) const {
-  const auto key = static_cast<std::uint64_t>(job) << 32 | static_cast<std::uint32_t>(what);
+  const auto key = std::uint64_t{job.place()} << 32 | static_cast<std::uint32_t>(what);
   return mix64(mix64(seed_) ^ key) % 2 == 0 ? 1 : -1;
 }
 

@@ -9,13 +9,15 @@
 namespace orrery::simulate {
 namespace {
 
+constexpr JobIndex kFirst(0);
+
 class StillView : public schedule::ClusterView {
  public:
   explicit StillView(const JobTrace& job_trace) {
     for (const TraceJob& job : job_trace.jobs) facts_.push_back(job.facts);
     progress_.resize(facts_.size());
   }
-  void set_done(std::size_t job, TimeNs done_ns) { progress_[job].done_ns = done_ns; }
+  void set_done(JobIndex job, TimeNs done_ns) { progress_[job].done_ns = done_ns; }
 };
 
 TEST(PerturbedScaling, EverySpeedIsOffByTheErrorOneWayOrTheOther) {
@@ -26,14 +28,14 @@ TEST(PerturbedScaling, EverySpeedIsOffByTheErrorOneWayOrTheOther) {
   const PerturbedScaling erred(view, truth, {.speed = 0.2}, 7), again(view, truth, {.speed = 0.2}, 7);
   int faster = 0, slower = 0;
   for (int gpus = 1; gpus <= 40; ++gpus) {
-    const double ratio = truth.step_s(0, gpus) / erred.step_s(0, gpus);
+    const double ratio = truth.step_s(kFirst, gpus) / erred.step_s(kFirst, gpus);
     EXPECT_NEAR(std::abs(ratio - 1), 0.2, 1e-12);
-    EXPECT_EQ(erred.step_s(0, gpus), again.step_s(0, gpus));
+    EXPECT_EQ(erred.step_s(kFirst, gpus), again.step_s(kFirst, gpus));
     (ratio > 1 ? faster : slower)++;
   }
   EXPECT_GT(faster, 8);
   EXPECT_GT(slower, 8);
-  EXPECT_EQ(erred.steps_left(0), truth.steps_left(0));
+  EXPECT_EQ(erred.steps_left(kFirst), truth.steps_left(kFirst));
 }
 
 TEST(PerturbedScaling, TheEndIsKnownBetterTheNearerItIs) {
@@ -42,10 +44,10 @@ TEST(PerturbedScaling, TheEndIsKnownBetterTheNearerItIs) {
   const CurveSpeed speed{CurveOptions{}};
   const CurveScaling truth(view, speed);
   const PerturbedScaling erred(view, truth, {.convergence = 0.4}, 3);
-  EXPECT_NEAR(std::abs(erred.steps_left(0) / truth.steps_left(0) - 1), 0.4, 1e-12);
-  view.set_done(0, schedule::from_seconds(750));
-  EXPECT_NEAR(std::abs(erred.steps_left(0) / truth.steps_left(0) - 1), 0.1, 1e-12);
-  EXPECT_EQ(erred.step_s(0, 3), truth.step_s(0, 3));
+  EXPECT_NEAR(std::abs(erred.steps_left(kFirst) / truth.steps_left(kFirst) - 1), 0.4, 1e-12);
+  view.set_done(kFirst, schedule::from_seconds(750));
+  EXPECT_NEAR(std::abs(erred.steps_left(kFirst) / truth.steps_left(kFirst) - 1), 0.1, 1e-12);
+  EXPECT_EQ(erred.step_s(kFirst, 3), truth.step_s(kFirst, 3));
 }
 
 // Synchronous training is fastest where 0.97 / k^2 = growth.

@@ -49,7 +49,7 @@ std::vector<Outage> outages_above(std::span<const PricePoint> prices, double bid
     while (i < prices.size() && prices[i].usd_per_gpu_h > bid) ++i;
     const TimeNs to = i < prices.size() ? prices[i].at_ns : kNever;
     if (to <= from) continue;
-    for (std::size_t m = 0; m < machines; ++m) outages.push_back({from, to, static_cast<std::int32_t>(m)});
+    for (const MachineIndex machine : IndexRange<MachineIndex>(machines)) outages.push_back({from, to, machine});
   }
   return outages;
 }

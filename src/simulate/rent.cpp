@@ -18,8 +18,8 @@ class RentSpeed final : public SpeedModel {
 
   double rate(const ClusterView& view, JobIndex job, const schedule::Allocation& allocation) const override {
     const schedule::Slice& held = allocation.front();
-    const auto vm = static_cast<std::size_t>(view.machines()[static_cast<std::size_t>(held.machine)].device);
-    const Job& real = jobs_.real[static_cast<std::size_t>(job)];
+    const auto vm = static_cast<std::size_t>(view.machines()[held.machine].device);
+    const Job& real = jobs_.real[job];
     const auto time = plan::time_s(real, market_.vm_types[vm], held.gpus);
     return time ? schedule::to_seconds(view.facts(job).work_ns) / std::max(*time, 1e-9) : 0;
   }
@@ -31,7 +31,7 @@ class RentSpeed final : public SpeedModel {
   const RentJobs& jobs_;
 };
 
-Result<JobTrace> job_trace_of(const Market& market, const std::vector<Job>& jobs) {
+Result<JobTrace> job_trace_of(const Market& market, const plan::MarketJobs& jobs) {
   JobTrace job_trace{.name = "rented", .jobs = {}, .tenants = {"all"}};
   int gpus_max = 1;
   for (const plan::VmType& type : market.vm_types) gpus_max = std::max(gpus_max, type.gpus);
@@ -82,10 +82,10 @@ int most_at_once(const std::vector<std::pair<Stretch, int>>& stretches) {
 
 }  // namespace
 
-Result<RentBill> rent_bill(const Market& market, const std::vector<Job>& jobs, const RunResult& run) {
-  const std::vector<schedule::MachineView> machines = plan::machines_of(market);
-  std::map<std::int32_t, std::vector<Stretch>> held;
-  std::map<std::int32_t, double> gpu_s;
+Result<RentBill> rent_bill(const Market& market, const plan::MarketJobs& jobs, const RunResult& run) {
+  const schedule::Machines machines = plan::machines_of(market);
+  std::map<MachineIndex, std::vector<Stretch>> held;
+  std::map<MachineIndex, double> gpu_s;
   for (const Holding& one : run.holdings) {
     held[one.machine].push_back({one.from_ns, one.to_ns});
     gpu_s[one.machine] += one.gpus * schedule::to_seconds(one.to_ns - one.from_ns);
@@ -94,7 +94,7 @@ Result<RentBill> rent_bill(const Market& market, const std::vector<Job>& jobs, c
   std::vector<std::pair<Stretch, int>> all;
   std::vector<std::vector<std::pair<Stretch, int>>> gpus(market.quotas.size());
   for (const auto& [machine, stretches] : held) {
-    const auto vm = static_cast<std::size_t>(machines[static_cast<std::size_t>(machine)].device);
+    const auto vm = static_cast<std::size_t>(machines[machine].device);
     const plan::VmType& type = market.vm_types[vm];
     double open_s = 0;
     for (const Stretch& one : merged(stretches)) {
@@ -115,7 +115,7 @@ Result<RentBill> rent_bill(const Market& market, const std::vector<Job>& jobs, c
     if (const int most = most_at_once(gpus[q]); most > market.quotas[q].gpus_max)
       return Error::internal(fmt::format("quota \"{}\": {} GPUs were rented at once, {} may be", market.quotas[q].name,
                                          most, market.quotas[q].gpus_max));
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
+  for (const JobIndex i : jobs.indices()) {
     const double late = schedule::to_seconds(run.jobs[i].end_ns) - jobs[i].due_s;
     if (late <= 0) continue;
     bill.tardiness_usd += jobs[i].weight_usd_s * late;

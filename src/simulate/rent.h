@@ -29,18 +29,17 @@ struct RentRun {
 
 // By submission, as required; the times that the policy sees.
 struct RentJobs {
-  std::vector<plan::Job> believed;
-  std::vector<plan::Job> real;  // the same jobs
+  plan::MarketJobs believed;
+  plan::MarketJobs real;  // the same jobs
 };
 
-using MakeRentPolicy =
-    std::function<std::unique_ptr<schedule::Policy>(const plan::Market&, const std::vector<plan::Job>&)>;
+using MakeRentPolicy = std::function<std::unique_ptr<schedule::Policy>(const plan::Market&, const plan::MarketJobs&)>;
 
 // kInfeasible: a job that no VM type can run. kInternal: the policy opened more nodes than it may, or left jobs behind.
 Result<RentRun> simulate_rent(const plan::Market& market, const RentJobs& jobs, const MakeRentPolicy& policy,
                               const Costs& costs = {});
 
 // Added up from the holdings of jobs over time. kInternal: more machines were open at once than the market has nodes.
-Result<RentBill> rent_bill(const plan::Market& market, const std::vector<plan::Job>& jobs, const RunResult& run);
+Result<RentBill> rent_bill(const plan::Market& market, const plan::MarketJobs& jobs, const RunResult& run);
 
 }  // namespace orrery::simulate

@@ -12,8 +12,8 @@ using plan::Market;
 
 namespace {
 
-std::size_t vm_of(const std::vector<schedule::MachineView>& machines, std::int32_t machine) {
-  return static_cast<std::size_t>(machines[static_cast<std::size_t>(machine)].device);
+std::size_t vm_of(const schedule::Machines& machines, MachineIndex machine) {
+  return static_cast<std::size_t>(machines[machine].device);
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::vector<RentalInterval> rental_intervals(const Market& market, const RunResu
   return stretches;
 }
 
-std::string rent_gantt_svg(const Market& market, const std::vector<plan::Job>& jobs, const RunResult& run) {
+std::string rent_gantt_svg(const Market& market, const plan::MarketJobs& jobs, const RunResult& run) {
   const auto machines = plan::machines_of(market);
   plot::GanttPlot figure;
   figure.heading.title = "Jobs on rented machines";
@@ -51,26 +51,25 @@ std::string rent_gantt_svg(const Market& market, const std::vector<plan::Job>& j
     kind = figure.kinds.size();
     figure.kinds.push_back(fmt::format("{} {}", gpus, gpus == 1 ? "GPU" : "GPUs"));
   }
-  std::map<std::int32_t, std::vector<Holding>> by_machine;
+  std::map<MachineIndex, std::vector<Holding>> by_machine;
   for (const Holding& one : run.holdings) by_machine[one.machine].push_back(one);
   for (const auto& [machine, held] : by_machine) {
     if (figure.rows.size() == kRentRows) break;
     plot::GanttRow row{market.vm_types[vm_of(machines, machine)].name, {}};
     for (const Holding& one : held)
       row.slices.push_back({schedule::to_seconds(one.from_ns) / 3600, schedule::to_seconds(one.to_ns) / 3600,
-                            kinds[one.gpus], jobs[static_cast<std::size_t>(one.job)].id});
+                            kinds[one.gpus], jobs[one.job].id});
     figure.rows.push_back(std::move(row));
   }
   return plot::gantt_plot(figure);
 }
 
-std::vector<double> share_usd(const Market& market, std::size_t jobs, const RunResult& run) {
+IndexedVector<JobIndex, double> share_usd(const Market& market, std::size_t jobs, const RunResult& run) {
   const auto machines = plan::machines_of(market);
-  std::vector<double> usd(jobs, 0);
+  IndexedVector<JobIndex, double> usd(jobs, 0);
   for (const Holding& one : run.holdings) {
     const plan::VmType& type = market.vm_types[vm_of(machines, one.machine)];
-    usd[static_cast<std::size_t>(one.job)] +=
-        type.price_usd_h / 3600 * one.gpus / type.gpus * schedule::to_seconds(one.to_ns - one.from_ns);
+    usd[one.job] += type.price_usd_h / 3600 * one.gpus / type.gpus * schedule::to_seconds(one.to_ns - one.from_ns);
   }
   return usd;
 }

@@ -7,7 +7,7 @@ namespace orrery::simulate {
 
 struct RentalInterval {
   std::size_t vm = 0;  // of the market
-  std::int32_t machine = 0;
+  MachineIndex machine{};
   double from_s = 0, to_s = 0;
   double usd = 0;
   std::vector<Holding> jobs;  // within it, by their start
@@ -18,9 +18,9 @@ std::vector<RentalInterval> rental_intervals(const plan::Market& market, const R
 
 // One row for each machine that was rented, at most the first kRentRows of them.
 inline constexpr std::size_t kRentRows = 60;
-std::string rent_gantt_svg(const plan::Market& market, const std::vector<plan::Job>& jobs, const RunResult& run);
+std::string rent_gantt_svg(const plan::Market& market, const plan::MarketJobs& jobs, const RunResult& run);
 
 // What each job paid for the GPUs it held, idle ones of its machines left out.
-std::vector<double> share_usd(const plan::Market& market, std::size_t jobs, const RunResult& run);
+IndexedVector<JobIndex, double> share_usd(const plan::Market& market, std::size_t jobs, const RunResult& run);
 
 }  // namespace orrery::simulate

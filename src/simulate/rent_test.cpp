@@ -24,7 +24,7 @@ Job job(std::string id, double submit_s, double due_s, double weight, std::vecto
 }
 
 Result<RentRun> by_rule(const Market& market, const RentJobs& jobs, RentOrder order) {
-  return simulate_rent(market, jobs, [order](const Market& m, const std::vector<Job>& j) {
+  return simulate_rent(market, jobs, [order](const Market& m, const plan::MarketJobs& j) {
     return plan::make_rent_policy(order, m, j);
   });
 }
@@ -35,7 +35,7 @@ class RentTest : public testing::Test {
     plan::MilpPolicyOptions options;
     options.planner.heuristic_only = true;
     return simulate_rent(market, jobs,
-                         [&, options](const Market& m, const std::vector<Job>& j) {
+                         [&, options](const Market& m, const plan::MarketJobs& j) {
                            return plan::make_milp_policy(options, m, j, sim_.env());
                          },
                          {.resume_ns = schedule::from_seconds(switch_s), .move_ns = schedule::from_seconds(switch_s)});
@@ -45,7 +45,7 @@ class RentTest : public testing::Test {
 
 TEST_F(RentTest, BillsAddUpByHand) {
   // a takes the cheap machine until 100; b is late whatever it does, so it takes the fast one, 100 to 160.
-  const std::vector<Job> jobs = {job("a", 0, 100, 0.01, {100, 60}), job("b", 10, 80, 0.02, {100, 60})};
+  const plan::MarketJobs jobs = {job("a", 0, 100, 0.01, {100, 60}), job("b", 10, 80, 0.02, {100, 60})};
   const auto run = by_rule(one_node(), {jobs, jobs}, RentOrder::kFifo);
   ASSERT_TRUE(run) << run.error().to_string();
   EXPECT_NEAR(run->bill.rental_usd, 100 * 0.001 + 60 * 0.002, 1e-9);
@@ -57,17 +57,17 @@ TEST_F(RentTest, BillsAddUpByHand) {
 
 TEST_F(RentTest, RulesDifferInTheirOrder) {
   // The first takes the machine until 100; of the other two the one due first, or the one that weighs more, is next.
-  const std::vector<Job> jobs = {job("a", 0, 100, 0.01, {100}), job("b", 1, 900, 0.02, {50}),
+  const plan::MarketJobs jobs = {job("a", 0, 100, 0.01, {100}), job("b", 1, 900, 0.02, {50}),
                                  job("c", 2, 800, 0.01, {50})};
-  EXPECT_LT(by_rule(one_node(), {jobs, jobs}, RentOrder::kFifo)->run.jobs[1].end_ns,
-            by_rule(one_node(), {jobs, jobs}, RentOrder::kDue)->run.jobs[1].end_ns);
-  EXPECT_LT(by_rule(one_node(), {jobs, jobs}, RentOrder::kWeight)->run.jobs[1].end_ns,
-            by_rule(one_node(), {jobs, jobs}, RentOrder::kDue)->run.jobs[1].end_ns);
+  EXPECT_LT(by_rule(one_node(), {jobs, jobs}, RentOrder::kFifo)->run.jobs[JobIndex(1)].end_ns,
+            by_rule(one_node(), {jobs, jobs}, RentOrder::kDue)->run.jobs[JobIndex(1)].end_ns);
+  EXPECT_LT(by_rule(one_node(), {jobs, jobs}, RentOrder::kWeight)->run.jobs[JobIndex(1)].end_ns,
+            by_rule(one_node(), {jobs, jobs}, RentOrder::kDue)->run.jobs[JobIndex(1)].end_ns);
 }
 
 TEST_F(RentTest, PlansPreemptAndShare) {
   // A long job that can wait, and a short one that cannot.
-  const std::vector<Job> jobs = {job("long", 0, 9000, 0.001, {1000}), job("short", 10, 120, 1, {100})};
+  const plan::MarketJobs jobs = {job("long", 0, 9000, 0.001, {1000}), job("short", 10, 120, 1, {100})};
   const auto planned = by_plan(one_node(), {jobs, jobs});
   ASSERT_TRUE(planned) << planned.error().to_string();
   EXPECT_EQ(planned->bill.late, 0);
@@ -76,19 +76,19 @@ TEST_F(RentTest, PlansPreemptAndShare) {
 
 TEST_F(RentTest, NoJobIsMovedWhereMovingCostsMoreThanItSaves) {
   // The first ends at 1000; the second is urgent, but stopping the first for it would cost a day.
-  std::vector<Job> jobs = {job("long", 0, 1100, 0.01, {1000}), job("short", 10, 120, 0.01, {100})};
+  plan::MarketJobs jobs = {job("long", 0, 1100, 0.01, {1000}), job("short", 10, 120, 0.01, {100})};
   for (Job& one : jobs) one.switch_s = 86'400;
-  const auto stays = by_plan(one_node(), {jobs, jobs}, jobs[0].switch_s);
+  const auto stays = by_plan(one_node(), {jobs, jobs}, jobs.front().switch_s);
   ASSERT_TRUE(stays) << stays.error().to_string();
-  EXPECT_EQ(stays->run.jobs[0].starts, 1);
+  EXPECT_EQ(stays->run.jobs[JobIndex(0)].starts, 1);
   for (Job& one : jobs) one.switch_s = 0;
-  EXPECT_GT(by_plan(one_node(), {jobs, jobs})->run.jobs[0].starts, 1);
+  EXPECT_GT(by_plan(one_node(), {jobs, jobs})->run.jobs[JobIndex(0)].starts, 1);
 }
 
 TEST_F(RentTest, PlansCostNoMoreThanRulesWhenAllIsKnown) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     Random random(seed);
-    std::vector<Job> jobs;
+    plan::MarketJobs jobs;
     for (int i = 0; i < 6; ++i) {
       const double work = random.uniform(100, 1000);
       jobs.push_back(
@@ -104,24 +104,24 @@ TEST_F(RentTest, PlansCostNoMoreThanRulesWhenAllIsKnown) {
 }
 
 TEST_F(RentTest, RealTimesMayDiffer) {
-  const std::vector<Job> believed = {job("a", 0, 100, 0.01, {100, 60})};
-  std::vector<Job> real = believed;
-  for (double& time : real[0].times_s["K80"]) time *= 2;
+  const plan::MarketJobs believed = {job("a", 0, 100, 0.01, {100, 60})};
+  plan::MarketJobs real = believed;
+  for (double& time : real.front().times_s["K80"]) time *= 2;
   const auto run = by_rule(one_node(), {believed, real}, RentOrder::kFifo);
   EXPECT_NEAR(run->bill.rental_usd, 0.2, 1e-9);
   EXPECT_NEAR(run->bill.tardiness_usd, 1, 1e-9);
 }
 
 TEST_F(RentTest, AJobThatCannotRunIsNamed) {
-  std::vector<Job> jobs = {job("a", 0, 100, 0.01, {100})};
-  jobs[0].times_s = {{"V100", {10}}};
+  plan::MarketJobs jobs = {job("a", 0, 100, 0.01, {100})};
+  jobs.front().times_s = {{"V100", {10}}};
   EXPECT_EQ(by_rule(one_node(), {jobs, jobs}, RentOrder::kFifo).error().to_string(), "job a cannot run on any VM type");
 }
 
 TEST(RentBillTest, TooManyOpenMachinesAreNoticed) {
   Market market = one_node();
   RunResult run;
-  run.holdings = {{0, 0, 1, 0, 100}, {1, 1, 1, 50, 120}};
+  run.holdings = {{JobIndex(0), MachineIndex(0), 1, 0, 100}, {JobIndex(1), MachineIndex(1), 1, 50, 120}};
   EXPECT_FALSE(rent_bill(market, {}, run));
   run.holdings[1].from_ns = 100;
   EXPECT_TRUE(rent_bill(market, {}, run));

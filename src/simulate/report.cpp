@@ -98,7 +98,7 @@ std::string sizes_section(const ReportInput& input) {
   constexpr Sizes kSizes[] = {{"1 GPU", 1, 1}, {"2 to 4", 2, 4}, {"5 to 8", 5, 8}, {"more than 8", 9, 1 << 30}};
   std::vector<std::vector<std::string>> rows = {{"job asks for", "jobs"}};
   for (const RunResult& run : input.runs) rows[0].push_back(run.policy);
-  const std::vector<TraceJob>& jobs = input.file.job_trace.jobs;
+  const IndexedVector<JobIndex, TraceJob>& jobs = input.file.job_trace.jobs;
   for (const Sizes& sizes : kSizes) {
     const auto counts = [&](const TraceJob& job) { return job.facts.gpus >= sizes.from && job.facts.gpus <= sizes.to; };
     const auto asked = std::count_if(jobs.begin(), jobs.end(), counts);
@@ -107,7 +107,7 @@ std::string sizes_section(const ReportInput& input) {
     for (const RunResult& run : input.runs) {
       double sum_s = 0;
       int ended = 0;
-      for (std::size_t j = 0; j < jobs.size(); ++j) {
+      for (const JobIndex j : jobs.indices()) {
         if (!counts(jobs[j]) || run.jobs[j].end_ns == kNever) continue;
         sum_s += schedule::to_seconds(run.jobs[j].end_ns - jobs[j].facts.submit_ns);
         ++ended;
@@ -150,7 +150,7 @@ std::string completion_svg(const ReportInput& input) {
                         .y = {.title = "Jobs", .unit = "%", .minimum = 0, .maximum = 100}};
   for (const RunResult& run : input.runs) {
     std::vector<double> times;
-    for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+    for (const JobIndex j : run.jobs.indices()) {
       if (run.jobs[j].end_ns == kNever) continue;
       times.push_back(schedule::to_seconds(run.jobs[j].end_ns - input.file.job_trace.jobs[j].facts.submit_ns));
     }

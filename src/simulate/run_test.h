@@ -17,7 +17,7 @@ inline TraceJob job_of(double submit_s, double length_s, int gpus) {
   return result;
 }
 
-inline JobTrace job_trace_of(std::vector<TraceJob> jobs) {
+inline JobTrace job_trace_of(IndexedVector<JobIndex, TraceJob> jobs) {
   JobTrace job_trace;
   job_trace.jobs = std::move(jobs);
   job_trace.tenants = {""};

@@ -12,7 +12,7 @@
 namespace orrery::simulate {
 
 struct RunSetup {
-  std::vector<schedule::MachineView> machines;
+  schedule::Machines machines;
   std::vector<std::string> devices{};  // names of their types, by MachineView::device
   InterferenceTable interference{};
   LocalityTable locality{};

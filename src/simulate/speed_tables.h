@@ -64,9 +64,7 @@ class TableSpeed : public SpeedModel {
   }
 
  private:
-  const std::string& model_of(schedule::JobIndex job) const {
-    return job_trace_.jobs[static_cast<std::size_t>(job)].model;
-  }
+  const std::string& model_of(schedule::JobIndex job) const { return job_trace_.jobs[job].model; }
 
   const CurveSpeed& curve_;
   const JobTrace& job_trace_;

@@ -65,7 +65,7 @@ TEST(Prices, HoldUntilTheNextOneAndStartWithTheRun) {
   EXPECT_EQ((*prices)[1].at_ns, 3600 * schedule::kSecondNs);
   const std::vector<Outage> outages = outages_above(*prices, 1, 2);
   ASSERT_EQ(outages.size(), 2u);
-  EXPECT_EQ(outages[1].machine, 1);
+  EXPECT_EQ(outages[1].machine, MachineIndex(1));
   EXPECT_EQ(outages[1].fails_ns, 0);
   EXPECT_EQ(outages[1].returns_ns, 3600 * schedule::kSecondNs);
   EXPECT_FALSE(parse_prices("time_s,price\n5,1\n4,1\n", "p.csv").has_value());

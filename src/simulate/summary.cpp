@@ -53,7 +53,7 @@ Summary summarise(const JobTrace& job_trace, const RunResult& run, int gpus, dou
   std::vector<double> completions, slowdowns;
   std::vector<TenantSum> tenants(std::max<std::size_t>(1, job_trace.tenants.size()));
   double queueing = 0, restarts = 0, tardiness = 0;
-  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
+  for (const JobIndex j : run.jobs.indices()) {
     const JobOutcome& outcome = run.jobs[j];
     if (outcome.end_ns == kNever) continue;
     const JobFacts& facts = job_trace.jobs[j].facts;

@@ -43,7 +43,7 @@ TEST(TypedCluster, AJobForWhichNoTypeHasEnoughGpusIsReported) {
       read_text("id,submit_s,duration_s,gpus,duration_s.fast,duration_s.slow\na,0,,3,10,30\nb,0,,2,10,30\nc,0,,1,9,\n");
   for (const char* policy : {"fifo", "first-fit", "srtf", "las", "drf", "tetris", "allox", "hydra"}) {
     const RunResult result = run(job_trace, two_types(1, 2), policy);
-    EXPECT_EQ(result.too_large, std::vector<JobIndex>{0}) << policy;
+    EXPECT_EQ(result.too_large, std::vector{JobIndex(0)}) << policy;
     EXPECT_TRUE(result.unfinished.empty()) << policy;
     EXPECT_EQ(ends_s(result)[1], 30) << policy;
   }
@@ -132,16 +132,16 @@ TEST(TypedCluster, EveryPolicyThatKnowsTypesEndsEveryJobInTheTimeItTakesThere) {
       EXPECT_TRUE(result.unfinished.empty()) << policy << " seed " << seed;
       EXPECT_TRUE(result.too_large.empty()) << policy << " seed " << seed;
       // Work done is time on each type times the speed there.
-      std::vector<double> done(job_trace.jobs.size(), 0);
+      IndexedVector<JobIndex, double> done(job_trace.jobs.size(), 0);
       for (const Holding& held : result.holdings) {
-        const JobFacts& facts = job_trace.jobs[static_cast<std::size_t>(held.job)].facts;
-        const auto type = static_cast<std::size_t>(setup.machines[static_cast<std::size_t>(held.machine)].device);
+        const JobFacts& facts = job_trace.jobs[held.job].facts;
+        const auto type = static_cast<std::size_t>(setup.machines[held.machine].device);
         const double speed = job_trace.speeds[static_cast<std::size_t>(facts.speed_class)][type];
-        done[static_cast<std::size_t>(held.job)] +=
-            speed * static_cast<double>(held.to_ns - held.from_ns) * held.gpus / facts.gpus;
+        done[held.job] += speed * static_cast<double>(held.to_ns - held.from_ns) * held.gpus / facts.gpus;
       }
-      for (std::size_t j = 0; j < done.size(); ++j) {
-        EXPECT_NEAR(done[j], static_cast<double>(job_trace.jobs[j].facts.work_ns), 1e4) << policy << " job " << j;
+      for (const JobIndex j : done.indices()) {
+        EXPECT_NEAR(done[j], static_cast<double>(job_trace.jobs[j].facts.work_ns), 1e4)
+            << policy << " job " << j.value();
       }
     }
   }
@@ -149,7 +149,7 @@ TEST(TypedCluster, EveryPolicyThatKnowsTypesEndsEveryJobInTheTimeItTakesThere) {
 
 double mean_s(const JobTrace& job_trace, const RunResult& result) {
   double sum = 0;
-  for (std::size_t j = 0; j < result.jobs.size(); ++j) {
+  for (const JobIndex j : result.jobs.indices()) {
     sum += schedule::to_seconds(result.jobs[j].end_ns - job_trace.jobs[j].facts.submit_ns);
   }
   return sum / static_cast<double>(result.jobs.size());
@@ -174,7 +174,7 @@ TEST(OnlineAllox, StartsWhatTheBatchPlanPutsFirst) {
   const auto queues = schedule::solve_allox(problem);
   ASSERT_TRUE(queues.has_value());
   std::vector<JobIndex> planned, started;
-  for (const schedule::BatchQueue& queue : *queues) planned.push_back(queue.jobs.front());
+  for (const schedule::BatchQueue& queue : *queues) planned.push_back(JobIndex(queue.jobs.front()));
   for (const LoggedDecision& entry : result.log) {
     if (entry.at_ns == 0) started.push_back(entry.decision.job);
   }
@@ -207,7 +207,7 @@ TEST(OnlineHydra, OverrunsDeadlinesLessThanAllox) {
     const JobTrace job_trace = random_job_trace(seed, false, true);
     const auto overrun = [&](const RunResult& result) {
       double sum = 0;
-      for (std::size_t j = 0; j < result.jobs.size(); ++j) {
+      for (const JobIndex j : result.jobs.indices()) {
         const TimeNs deadline = job_trace.jobs[j].facts.deadline_ns;
         if (deadline != kNever) sum += schedule::to_seconds(std::max<TimeNs>(0, result.jobs[j].end_ns - deadline));
       }
@@ -225,7 +225,7 @@ TEST(Readers, TimesByTypeComeBackFromOurOwnForms) {
     const JobTrace again = read_text(text);
     ASSERT_EQ(again.jobs.size(), job_trace.jobs.size());
     ASSERT_EQ(again.devices, job_trace.devices);
-    for (std::size_t j = 0; j < job_trace.jobs.size(); ++j) {
+    for (const JobIndex j : job_trace.jobs.indices()) {
       const auto& before = job_trace.speeds[static_cast<std::size_t>(job_trace.jobs[j].facts.speed_class)];
       const auto& after = again.speeds[static_cast<std::size_t>(again.jobs[j].facts.speed_class)];
       for (std::size_t d = 0; d < before.size(); ++d) EXPECT_NEAR(before[d], after[d], 1e-6);
@@ -238,9 +238,9 @@ TEST(Readers, HydraCasesHaveATimeOnEachType) {
       read_text(",job_name,norm_job_submit_time,ddl,A100,V100\n0,x,0,7767.0,2141.0,3621.0\n1,y,0,inf,434.0,217.0\n");
   ASSERT_EQ(job_trace.jobs.size(), 2u);
   EXPECT_EQ(job_trace.devices, (std::vector<std::string>{"A100", "V100"}));
-  EXPECT_EQ(job_trace.jobs[0].facts.deadline_ns, schedule::from_seconds(7767));
-  EXPECT_EQ(job_trace.jobs[1].facts.deadline_ns, kNever);
-  EXPECT_EQ(job_trace.jobs[1].facts.work_ns, schedule::from_seconds(217));
+  EXPECT_EQ(job_trace.jobs[JobIndex(0)].facts.deadline_ns, schedule::from_seconds(7767));
+  EXPECT_EQ(job_trace.jobs[JobIndex(1)].facts.deadline_ns, kNever);
+  EXPECT_EQ(job_trace.jobs[JobIndex(1)].facts.work_ns, schedule::from_seconds(217));
   EXPECT_DOUBLE_EQ(job_trace.speeds[2][0], 0.5);
 }
 

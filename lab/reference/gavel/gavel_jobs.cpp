@@ -8,9 +8,9 @@
 
 namespace orrery::lab {
 
-Result<std::vector<GavelJob>> read_gavel_jobs(env::Files& files, const std::string& path, const PackedSpeeds& speeds) {
+Result<GavelJobs> read_gavel_jobs(env::Files& files, const std::string& path, const PackedSpeeds& speeds) {
   ORRERY_TRY(const CsvTable table, read_csv_file(files, path));
-  std::vector<GavelJob> jobs;
+  GavelJobs jobs;
   for (const CsvRow& row : table.rows) {
     ORRERY_TRY(const std::string model, text_field(table, row, "job_type"));
     ORRERY_TRY(const double steps, number_field(table, row, "total_steps"));

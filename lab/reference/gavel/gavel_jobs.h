@@ -9,6 +9,6 @@
 namespace orrery::lab {
 
 // In order of submission. A model that is not in the table of speeds is an error.
-Result<std::vector<GavelJob>> read_gavel_jobs(env::Files& files, const std::string& path, const PackedSpeeds& speeds);
+Result<GavelJobs> read_gavel_jobs(env::Files& files, const std::string& path, const PackedSpeeds& speeds);
 
 }  // namespace orrery::lab

@@ -26,7 +26,7 @@ namespace orrery::lab {
 
 // A job as policies see it.
 struct GavelActive {
-  schedule::JobIndex job = 0;
+  schedule::JobIndex job{};
   std::vector<double> speed;  // by type
   int gpus = 1;
   double weight = 1;

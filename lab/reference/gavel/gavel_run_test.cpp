@@ -15,7 +15,7 @@ TEST(GavelRun, TwoJobsTakeTurns) {
   const RunResult result = run(job_trace, setup_of(1, 1), "gavel");
   EXPECT_EQ(ends_s(result)[1], 7200);
   EXPECT_GE(ends_s(result)[0], 6480);
-  EXPECT_GT(result.jobs[0].starts, 5);
+  EXPECT_GT(result.jobs[JobIndex(0)].starts, 5);
 }
 
 TEST(GavelRun, PairsShareGpusWhereThatPays) {
@@ -27,7 +27,7 @@ TEST(GavelRun, PairsShareGpusWhereThatPays) {
   // Together they lose 5 %: both end after 3600 / 0.95 s.
   const RunResult result = run(job_trace, setup_of(1, 1), "gavel-packed");
   EXPECT_EQ(ends_s(result), (std::vector<TimeNs>{3789, 3789}));
-  job_trace.jobs[1].facts.gpu_memory_share = 0.7;
+  job_trace.jobs[JobIndex(1)].facts.gpu_memory_share = 0.7;
   EXPECT_GE(ends_s(run(job_trace, setup_of(1, 1), "gavel-packed"))[1], 7200);
 }
 
@@ -60,7 +60,7 @@ TEST(GavelSimulator, ByHand) {
   const PackedSpeeds::Kind a = speeds->kind("A", 1), b = speeds->kind("B", 1);
   EXPECT_EQ(speeds->kind("A", 2), -1);
   EXPECT_EQ(speeds->packed(b, a), std::vector<double>{1.5});
-  const std::vector<GavelJob> jobs = {{a, 500, 1, 0}, {b, 1000, 1, 0}};
+  const GavelJobs jobs = {{a, 500, 1, 0}, {b, 1000, 1, 0}};
   // fifo: A runs 360 + 140 s. Shares are 500 s old then, but were first computed at 0, so they are computed anew; B
   // runs 360 s (720 steps), then 140 s.
   const auto fifo = simulate_gavel(jobs, *speeds, "fifo_perf", {.gpus = {1}});
@@ -76,7 +76,7 @@ TEST(GavelSimulator, ByHand) {
   EXPECT_EQ(fair->completion_s, (std::vector<double>{860, 1000}));
   // Drawn into a pair that does 0.9 + 0.75 of the work: the first round has 324 and 540 steps.
   const auto packed = simulate_gavel(jobs, *speeds, "gandiva", {.gpus = {1}});
-  EXPECT_NEAR(packed->completion_s[0], 360 + std::max(176 / 0.9, 460 / 1.5), 1e-9);
+  EXPECT_NEAR(packed->completion_s[JobIndex(0)], 360 + std::max(176 / 0.9, 460 / 1.5), 1e-9);
   EXPECT_FALSE(simulate_gavel(jobs, *speeds, "unknown", {.gpus = {1}}).has_value());
 }
 
@@ -86,17 +86,18 @@ TEST(Gavel, PairsStartWhicheverOfThemCameFirst) {
   JobTrace job_trace = job_trace_of({job_of(0, 700, 2), job_of(57, 5000, 2), job_of(57, 3110, 2)});
   job_trace.tenants = {"t3", "t2"};
   const double used[] = {0.4, 0.5, 0.5}, memory[] = {0.4, 0.5, 0.3};
-  for (std::size_t j = 0; j < 3; ++j) {
-    job_trace.jobs[j].facts.gpu_utilisation = used[j];
-    job_trace.jobs[j].facts.gpu_memory_share = memory[j];
+  for (const JobIndex j : job_trace.jobs.indices()) {
+    job_trace.jobs[j].facts.gpu_utilisation = used[j.place()];
+    job_trace.jobs[j].facts.gpu_memory_share = memory[j.place()];
   }
-  job_trace.jobs[2].facts.tenant = 1;
+  job_trace.jobs[JobIndex(2)].facts.tenant = 1;
   RunSetup setup = setup_of(2, 1);
   setup.engine.tenant_quota = 2;
   setup.engine.keep_log = true;
   const RunResult result = run(job_trace, setup, "gavel-packed");
   const bool packed = std::any_of(result.log.begin(), result.log.end(), [](const LoggedDecision& entry) {
-    return entry.decision.action == schedule::Action::kPack && entry.decision.job == 2 && entry.decision.other == 1;
+    return entry.decision.action == schedule::Action::kPack && entry.decision.job == JobIndex(2) &&
+           entry.decision.other == JobIndex(1);
   });
   EXPECT_TRUE(packed);
 }

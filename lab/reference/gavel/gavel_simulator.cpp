@@ -23,8 +23,7 @@ constexpr double kFullRoundSlackS = 5;  // a round of so much less than its leng
 
 class GavelSimulator {
  public:
-  GavelSimulator(const std::vector<GavelJob>& jobs, const PackedSpeeds& speeds, const GavelOptions& options,
-                 GavelPolicy policy)
+  GavelSimulator(const GavelJobs& jobs, const PackedSpeeds& speeds, const GavelOptions& options, GavelPolicy policy)
       : jobs_(jobs),
         speeds_(speeds),
         options_(options),
@@ -42,7 +41,7 @@ class GavelSimulator {
     for (int round = 0; ended_ < jobs_.size(); ++round) {
       if (round >= kRoundsMax) return Error::infeasible("jobs are left that are never chosen");
       if (running_.empty()) {
-        if (arrived_ < jobs_.size()) now_s_ = jobs_[arrived_].submit_s;
+        if (arrived_.place() < jobs_.size()) now_s_ = jobs_[arrived_].submit_s;
         // Nobody comes any more and nobody runs: shares are out of date.
         else
           reset_s_ = 0;
@@ -53,7 +52,7 @@ class GavelSimulator {
         now_s_ = round_end_s;
       }
       finish_round(round_start_s);
-      for (; arrived_ < jobs_.size() && jobs_[arrived_].submit_s <= now_s_; ++arrived_) arrive(arrived_);
+      for (; arrived_.place() < jobs_.size() && jobs_[arrived_].submit_s <= now_s_; ++arrived_) arrive(arrived_);
       if (is_changed_ && (now_s_ - reset_s_ >= options_.reset_s || reset_s_ == 0)) reset();
       start_round();
     }
@@ -77,11 +76,11 @@ class GavelSimulator {
     int wanted = 0;  // batch; 0: the one it has
   };
 
-  const GavelJob& job(JobIndex j) const { return jobs_[static_cast<std::size_t>(j)]; }
-  Progress& progress(JobIndex j) { return progress_[static_cast<std::size_t>(j)]; }
-  PackedSpeeds::Kind kind(JobIndex j) const { return progress_[static_cast<std::size_t>(j)].kind; }
+  const GavelJob& job(JobIndex j) const { return jobs_[j]; }
+  Progress& progress(JobIndex j) { return progress_[j]; }
+  PackedSpeeds::Kind kind(JobIndex j) const { return progress_[j].kind; }
   std::int64_t left(JobIndex j) const {
-    const StepCount& steps = progress_[static_cast<std::size_t>(j)].steps;
+    const StepCount& steps = progress_[j].steps;
     return steps.total - steps.done;
   }
 
@@ -91,8 +90,7 @@ class GavelSimulator {
     return result;
   }
 
-  void arrive(std::size_t index) {
-    const auto j = static_cast<JobIndex>(index);
+  void arrive(JobIndex j) {
     is_changed_ = true;
     rounds_.add({j, kNoJob}, job(j).gpus, above_0(speeds_.alone(kind(j))));
     if (policy_.packs) {
@@ -118,7 +116,7 @@ class GavelSimulator {
           change_batch(j);
           continue;
         }
-        result_.completion_s[static_cast<std::size_t>(j)] = r.end_s - job(j).submit_s;
+        result_.completion_s[j] = r.end_s - job(j).submit_s;
         ended_now_.push_back(j);
       }
     }
@@ -202,19 +200,20 @@ class GavelSimulator {
     }
   }
 
-  const std::vector<GavelJob>& jobs_;
+  const GavelJobs& jobs_;
   const PackedSpeeds& speeds_;
   const GavelOptions& options_;
   GavelPolicy policy_;
   GavelRounds rounds_;
   Random random_;
   GavelResult result_;
-  std::vector<Progress> progress_;  // by job
+  IndexedVector<JobIndex, Progress> progress_;
   std::vector<JobIndex> active_, ended_now_;
   std::vector<Running> running_;
   std::set<JobIndex> ran_before_;
   std::vector<std::size_t> order_;  // of types
-  std::size_t arrived_ = 0, ended_ = 0;
+  JobIndex arrived_{0};             // the first that has not
+  std::size_t ended_ = 0;
   double now_s_ = 0, reset_s_ = 0;
   bool is_changed_ = false;
 };
@@ -225,10 +224,10 @@ bool is_gavel_policy(std::string_view name) {
   return make_gavel_policy(name, 0).has_value();
 }
 
-Result<GavelResult> simulate_gavel(const std::vector<GavelJob>& jobs, const PackedSpeeds& speeds,
-                                   std::string_view policy, const GavelOptions& options) {
+Result<GavelResult> simulate_gavel(const GavelJobs& jobs, const PackedSpeeds& speeds, std::string_view policy,
+                                   const GavelOptions& options) {
   ORRERY_TRY(GavelPolicy made, make_gavel_policy(policy, options.seed));
-  for (std::size_t j = 0; j < jobs.size(); ++j) {
+  for (const JobIndex j : jobs.indices()) {
     const int most = *std::max_element(options.gpus.begin(), options.gpus.end());
     if (jobs[j].gpus > most) return Error::infeasible(fmt::format("job {}: more GPUs than there are of a type", j));
   }

@@ -22,6 +22,7 @@
 #include "lab/lab.h"
 #include "lab/reference/gavel/batch_rules.h"
 #include "lab/reference/gavel/packed_speeds.h"
+#include "schedule/job_time.h"
 
 namespace orrery::lab {
 
@@ -36,6 +37,8 @@ struct GavelJob {
   BatchedModel model{};  // of one whose batch changes
 };
 
+using GavelJobs = IndexedVector<schedule::JobIndex, GavelJob>;
+
 struct GavelOptions {
   std::vector<int> gpus{};  // by type, as in the speeds
   double round_s = 360;
@@ -45,7 +48,7 @@ struct GavelOptions {
 };
 
 struct GavelResult {
-  std::vector<double> completion_s;  // by job, from its submission
+  IndexedVector<schedule::JobIndex, double> completion_s;  // from its submission
   double makespan_s = 0;
 };
 
@@ -54,7 +57,7 @@ struct GavelResult {
 bool is_gavel_policy(std::string_view name);
 
 // Jobs must be in order of submission.
-Result<GavelResult> simulate_gavel(const std::vector<GavelJob>& jobs, const PackedSpeeds& speeds,
-                                   std::string_view policy, const GavelOptions& options);
+Result<GavelResult> simulate_gavel(const GavelJobs& jobs, const PackedSpeeds& speeds, std::string_view policy,
+                                   const GavelOptions& options);
 
 }  // namespace orrery::lab

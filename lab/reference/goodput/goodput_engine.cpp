@@ -33,8 +33,7 @@ struct Progress {
 
 class GoodputEngine : public schedule::GoodputModel {
  public:
-  GoodputEngine(const std::vector<GoodputJob>& jobs, const std::vector<schedule::MachineView>& machines,
-                const GoodputOptions& options)
+  GoodputEngine(const GoodputJobs& jobs, const schedule::Machines& machines, const GoodputOptions& options)
       : jobs_(jobs), options_(options), ledger_(machines), progress_(jobs.size()) {
     result_.jobs.resize(jobs.size());
     for (const GoodputJob& job : jobs) {
@@ -46,8 +45,8 @@ class GoodputEngine : public schedule::GoodputModel {
 
   Result<GoodputResult> run(schedule::Policy& policy) {
     for (int round = 1; unfinished() && round <= options_.rounds_max; ++round) {
-      for (std::size_t j = 0; j < jobs_.size(); ++j) {
-        if (ledger_.is_running(static_cast<JobIndex>(j))) ORRERY_TRY_VOID(advance(j));
+      for (const JobIndex j : jobs_.indices()) {
+        if (ledger_.is_running(j)) ORRERY_TRY_VOID(advance(j));
       }
       now_s_ += options_.round_s;
       ledger_.advance_to(now_s_ * schedule::kSecondNs);
@@ -58,7 +57,7 @@ class GoodputEngine : public schedule::GoodputModel {
   }
 
   double step_s(JobIndex job, int gpus) const override {
-    const GoodputJob& facts = jobs_[static_cast<std::size_t>(job)];
+    const GoodputJob& facts = jobs_[job];
     std::vector<double>& known = predicted_[{facts.application, facts.batch}];
     if (known.size() <= static_cast<std::size_t>(gpus)) known.resize(static_cast<std::size_t>(gpus) + 1, -1);
     double& cell = known[static_cast<std::size_t>(gpus)];
@@ -67,8 +66,8 @@ class GoodputEngine : public schedule::GoodputModel {
   }
 
   double steps_left(JobIndex job) const override {
-    const GoodputJob& facts = jobs_[static_cast<std::size_t>(job)];
-    const int epoch = progress_[static_cast<std::size_t>(job)].epoch, last = facts.application->epochs() - 1;
+    const GoodputJob& facts = jobs_[job];
+    const int epoch = progress_[job].epoch, last = facts.application->epochs() - 1;
     if (last <= epoch) return 1;
     const auto all = facts.application->iterations(facts.batch, last);
     const auto done = facts.application->iterations(facts.batch, epoch);
@@ -76,14 +75,13 @@ class GoodputEngine : public schedule::GoodputModel {
   }
 
   int gpus_max(JobIndex job) const override {
-    const GoodputJob& facts = jobs_[static_cast<std::size_t>(job)];
+    const GoodputJob& facts = jobs_[job];
     return facts.application->gpus_max(facts.batch);
   }
 
   double goodput(JobIndex job, int gpus) const override {
-    const auto j = static_cast<std::size_t>(job);
-    const Application* application = jobs_[j].application;
-    const int epoch = std::min(progress_[j].epoch, application->epochs() - 1);
+    const Application* application = jobs_[job].application;
+    const int epoch = std::min(progress_[job].epoch, application->epochs() - 1);
     const auto [found, is_new] = goodputs_.try_emplace({application, epoch, gpus}, 0.0);
     if (is_new) {
       const auto best = application->best_goodput(nodes_of(gpus), epoch);
@@ -93,9 +91,7 @@ class GoodputEngine : public schedule::GoodputModel {
     return found->second;
   }
 
-  int goodput_gpus_max(JobIndex job) const override {
-    return jobs_[static_cast<std::size_t>(job)].application->goodput_gpus_max();
-  }
+  int goodput_gpus_max(JobIndex job) const override { return jobs_[job].application->goodput_gpus_max(); }
 
  private:
   static std::vector<int> nodes_of(int gpus) {
@@ -113,7 +109,7 @@ class GoodputEngine : public schedule::GoodputModel {
 
   bool unfinished() const { return ended_ < jobs_.size(); }
 
-  Status advance(std::size_t j) {
+  Status advance(JobIndex j) {
     Progress& p = progress_[j];
     if (p.ended) return {};
     const Application& application = *jobs_[j].application;
@@ -149,20 +145,19 @@ class GoodputEngine : public schedule::GoodputModel {
   }
 
   Status ask(schedule::Policy& policy) {
-    for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      const auto job = static_cast<JobIndex>(j);
-      if (progress_[j].ended && ledger_.is_running(job)) {
+    for (const JobIndex job : jobs_.indices()) {
+      if (progress_[job].ended && ledger_.is_running(job)) {
         ledger_.end(job);
         ended_now_.push_back(job);
         ++ended_;
-        result_.makespan_s = std::max(result_.makespan_s, result_.jobs[j].end_s);
+        result_.makespan_s = std::max(result_.makespan_s, result_.jobs[job].end_s);
       }
     }
-    for (; arrived_ < jobs_.size() && jobs_[arrived_].submit_s <= static_cast<double>(now_s_); ++arrived_) {
-      arrived_now_.push_back(static_cast<JobIndex>(arrived_));
+    for (; arrived_.place() < jobs_.size() && jobs_[arrived_].submit_s <= static_cast<double>(now_s_); ++arrived_) {
+      arrived_now_.push_back(arrived_);
       ledger_.admit(arrived_now_.back());
     }
-    if (arrived_ == ended_) return {};  // the policy hears of it with the next arrival
+    if (arrived_.place() == ended_) return {};  // the policy hears of it with the next arrival
     decisions_.clear();
     policy.decide(ledger_, {.arrived = arrived_now_, .ended = ended_now_}, decisions_);
     arrived_now_.clear();
@@ -171,7 +166,7 @@ class GoodputEngine : public schedule::GoodputModel {
       ORRERY_TRY_VOID(ledger_.check_release(decision));
       result_.decision_hash =
           mix64(result_.decision_hash ^ static_cast<std::uint64_t>(now_s_) << 32 ^
-                static_cast<std::uint64_t>(decision.job) << 8 ^ static_cast<std::uint64_t>(decision.action));
+                std::uint64_t{decision.job.place()} << 8 ^ static_cast<std::uint64_t>(decision.action));
       if (schedule::releases(decision.action)) ledger_.suspend(decision.job);
     }
     for (const Decision& decision : decisions_) {
@@ -184,7 +179,7 @@ class GoodputEngine : public schedule::GoodputModel {
   }
 
   Status place(const Decision& decision) {
-    const auto j = static_cast<std::size_t>(decision.job);
+    const JobIndex j = decision.job;
     Progress& p = progress_[j];
     std::vector<int> per_node;
     for (const schedule::Slice& slice : decision.allocation) per_node.push_back(slice.gpus);
@@ -201,13 +196,14 @@ class GoodputEngine : public schedule::GoodputModel {
     return {};
   }
 
-  const std::vector<GoodputJob>& jobs_;
+  const GoodputJobs& jobs_;
   GoodputOptions options_;
   schedule::ClusterLedger ledger_;
-  std::vector<Progress> progress_;
+  IndexedVector<JobIndex, Progress> progress_;
   GoodputResult result_;
   std::int64_t now_s_ = 0;
-  std::size_t arrived_ = 0, ended_ = 0;
+  JobIndex arrived_{0};  // the first that has not
+  std::size_t ended_ = 0;
   std::vector<JobIndex> arrived_now_, ended_now_;
   std::vector<Decision> decisions_;
   mutable std::map<std::tuple<const Application*, int, int>, double> goodputs_;  // by application, epoch and GPUs
@@ -216,9 +212,8 @@ class GoodputEngine : public schedule::GoodputModel {
 
 }  // namespace
 
-Result<GoodputResult> simulate_goodput(const std::vector<GoodputJob>& jobs,
-                                       const std::vector<schedule::MachineView>& machines, const GoodputPolicy& policy,
-                                       const GoodputOptions& options) {
+Result<GoodputResult> simulate_goodput(const GoodputJobs& jobs, const schedule::Machines& machines,
+                                       const GoodputPolicy& policy, const GoodputOptions& options) {
   GoodputEngine engine(jobs, machines, options);
   const std::unique_ptr<schedule::Policy> made = policy(engine.view(), engine);
   return engine.run(*made);

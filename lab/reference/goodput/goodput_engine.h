@@ -27,6 +27,8 @@ struct GoodputJob {
   int batch = 0;  // of all GPUs together
 };
 
+using GoodputJobs = IndexedVector<schedule::JobIndex, GoodputJob>;
+
 struct GoodputOptions {
   int round_s = 60;
   int rescale_s = 30;
@@ -40,7 +42,7 @@ struct GoodputOutcome {
 };
 
 struct GoodputResult {
-  std::vector<GoodputOutcome> jobs;  // as given
+  IndexedVector<schedule::JobIndex, GoodputOutcome> jobs;  // as given
   double makespan_s = 0;
   std::uint64_t decision_hash = 0;
 };
@@ -49,8 +51,7 @@ using GoodputPolicy =
     std::function<std::unique_ptr<schedule::Policy>(const schedule::ClusterView&, const schedule::GoodputModel&)>;
 
 // Jobs must be in order of submission. An error names the first step time that is missing and was needed.
-Result<GoodputResult> simulate_goodput(const std::vector<GoodputJob>& jobs,
-                                       const std::vector<schedule::MachineView>& machines, const GoodputPolicy& policy,
-                                       const GoodputOptions& options = {});
+Result<GoodputResult> simulate_goodput(const GoodputJobs& jobs, const schedule::Machines& machines,
+                                       const GoodputPolicy& policy, const GoodputOptions& options = {});
 
 }  // namespace orrery::lab

@@ -4,27 +4,25 @@
 
 namespace orrery::schedule {
 
-OptimusPlacement::OptimusPlacement(std::vector<PsDemand> servers)
+OptimusPlacement::OptimusPlacement(IndexedVector<MachineIndex, PsDemand> servers)
     : capacity_(std::move(servers)), used_(capacity_.size(), PsDemand{}) {
-  for (std::size_t s = 0; s < capacity_.size(); ++s) order_.insert({0, static_cast<std::int32_t>(s)});
+  for (const MachineIndex server : capacity_.indices()) order_.insert({0, server});
 }
 
-bool OptimusPlacement::fits(std::int32_t server, const PsJob& job, const PsTasks& tasks) const {
-  const auto s = static_cast<std::size_t>(server);
+bool OptimusPlacement::fits(MachineIndex server, const PsJob& job, const PsTasks& tasks) const {
   for (std::size_t r = 0; r < kPsResources; ++r) {
     const double wanted = tasks.servers * job.server[r] + tasks.workers * job.worker[r];
-    if (used_[s][r] + wanted > capacity_[s][r] * (1 + 1e-12)) return false;
+    if (used_[server][r] + wanted > capacity_[server][r] * (1 + 1e-12)) return false;
   }
   return true;
 }
 
-void OptimusPlacement::put(std::size_t index, std::int32_t server, const PsTasks& tasks, double sign) {
-  const auto s = static_cast<std::size_t>(server);
-  order_.erase({used_[s][0], server});
+void OptimusPlacement::put(std::size_t index, MachineIndex server, const PsTasks& tasks, double sign) {
+  order_.erase({used_[server][0], server});
   for (std::size_t r = 0; r < kPsResources; ++r) {
-    used_[s][r] += sign * (tasks.servers * held_[index].server[r] + tasks.workers * held_[index].worker[r]);
+    used_[server][r] += sign * (tasks.servers * held_[index].server[r] + tasks.workers * held_[index].worker[r]);
   }
-  order_.insert({used_[s][0], server});
+  order_.insert({used_[server][0], server});
   if (sign > 0) places_[index].push_back({server, tasks});
 }
 
@@ -52,10 +50,10 @@ bool OptimusPlacement::place_evenly(std::size_t index, const PsJob& job, const P
 
 void OptimusPlacement::place_anywhere(std::size_t index, const PsJob& job, const PsTasks& tasks) {
   PsTasks left = tasks;
-  std::vector<std::int32_t> servers;
+  std::vector<MachineIndex> servers;
   for (const Spot& spot : order_) servers.push_back(spot.server);
   PsTasks placed;
-  for (const std::int32_t server : servers) {
+  for (const MachineIndex server : servers) {
     PsTasks here;
     bool found = true;
     while (found && left.servers + left.workers > 0) {
@@ -95,7 +93,7 @@ void OptimusPlacement::place_all(const std::vector<PsJob>& jobs, const std::vect
   held_.assign(jobs.size(), {});
   used_.assign(capacity_.size(), PsDemand{});
   order_.clear();
-  for (std::size_t s = 0; s < capacity_.size(); ++s) order_.insert({0, static_cast<std::int32_t>(s)});
+  for (const MachineIndex server : capacity_.indices()) order_.insert({0, server});
   std::vector<std::size_t> order(jobs.size());
   for (std::size_t j = 0; j < order.size(); ++j) order[j] = j;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -111,9 +109,9 @@ void OptimusPlacement::place_again(const std::vector<PsJob>& jobs, const std::ve
 }
 
 bool OptimusPlacement::is_sound() const {
-  for (std::size_t s = 0; s < capacity_.size(); ++s) {
+  for (const MachineIndex server : capacity_.indices()) {
     for (std::size_t r = 0; r < kPsResources; ++r) {
-      if (used_[s][r] > capacity_[s][r] * (1 + 1e-9) || used_[s][r] < -1e-6) return false;
+      if (used_[server][r] > capacity_[server][r] * (1 + 1e-9) || used_[server][r] < -1e-6) return false;
     }
   }
   return true;

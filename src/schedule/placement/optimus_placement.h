@@ -12,19 +12,20 @@
 #include <set>
 #include <vector>
 
+#include "schedule/allocation.h"
 #include "schedule/policies/optimus_ps.h"
 
 namespace orrery::schedule {
 
 struct PsPlace {
-  std::int32_t server = 0;
+  MachineIndex server{};
   PsTasks tasks{};
 };
 
 class OptimusPlacement {
  public:
   // Servers with their capacity of each resource.
-  explicit OptimusPlacement(std::vector<PsDemand> servers);
+  explicit OptimusPlacement(IndexedVector<MachineIndex, PsDemand> servers);
 
   // Places all jobs from scratch. `tasks` by job; places_of() returns the places.
   void place_all(const std::vector<PsJob>& jobs, const std::vector<PsTasks>& tasks);
@@ -39,26 +40,26 @@ class OptimusPlacement {
  private:
   struct Spot {
     double used = 0;
-    std::int32_t server = 0;
+    MachineIndex server{};
     friend bool operator<(const Spot& a, const Spot& b) {
       return a.used != b.used ? a.used < b.used : a.server < b.server;
     }
   };
-  bool fits(std::int32_t server, const PsJob& job, const PsTasks& tasks) const;
-  void put(std::size_t index, std::int32_t server, const PsTasks& tasks, double sign);
+  bool fits(MachineIndex server, const PsJob& job, const PsTasks& tasks) const;
+  void put(std::size_t index, MachineIndex server, const PsTasks& tasks, double sign);
   void place(std::size_t index, const PsJob& job, const PsTasks& tasks);
   bool place_evenly(std::size_t index, const PsJob& job, const PsTasks& tasks);
   void place_anywhere(std::size_t index, const PsJob& job, const PsTasks& tasks);
   void give_back(std::size_t index);
 
-  std::vector<PsDemand> capacity_, used_;  // by server
-  std::set<Spot> order_;                   // by used CPU
+  IndexedVector<MachineIndex, PsDemand> capacity_, used_;
+  std::set<Spot> order_;  // by used CPU
   std::vector<std::vector<PsPlace>> places_;
   struct Demands {
     PsDemand server{}, worker{};
   };
   std::vector<Demands> held_;        // of the tasks in places_, by job
-  std::vector<std::int32_t> first_;  // the first servers of order_, while trying
+  std::vector<MachineIndex> first_;  // the first servers of order_, while trying
 };
 
 }  // namespace orrery::schedule

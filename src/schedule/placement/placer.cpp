@@ -19,12 +19,12 @@ std::int32_t free_on(const MachineView& machine) {
   return machine.up ? machine.free : 0;
 }
 
-// The machine with the fewest free GPUs among those with at least `gpus`; -1 if there is none.
-std::int32_t tightest(std::span<const std::int32_t> free, int gpus) {
-  std::int32_t best = -1;
-  for (std::size_t m = 0; m < free.size(); ++m) {
+// The machine with the fewest free GPUs among those with at least `gpus`; kNoMachine if there is none.
+MachineIndex tightest(const GpusByMachine& free, int gpus) {
+  MachineIndex best;
+  for (const MachineIndex m : free.indices()) {
     if (free[m] < gpus) continue;
-    if (best < 0 || free[m] < free[static_cast<std::size_t>(best)]) best = static_cast<std::int32_t>(m);
+    if (!best.valid() || free[m] < free[best]) best = m;
     if (free[m] == gpus) return best;
   }
   return best;
@@ -33,12 +33,12 @@ std::int32_t tightest(std::span<const std::int32_t> free, int gpus) {
 }  // namespace
 
 void FreeGpus::assign(const ClusterView& view) {
-  const auto machines = view.machines();
+  const Machines& machines = view.machines();
   const auto changed = view.changes().changed();
   const bool goes_on = list_ != nullptr && list_ == view.changes().list() && device_ < 0;
   if (goes_on) {
-    for (const std::int32_t m : own_) set(m, free_on(machines[static_cast<std::size_t>(m)]));
-    for (const std::int32_t m : changed.subspan(seen_)) set(m, free_on(machines[static_cast<std::size_t>(m)]));
+    for (const MachineIndex m : own_) set(m, free_on(machines[m]));
+    for (const MachineIndex m : changed.subspan(seen_)) set(m, free_on(machines[m]));
     total_ = view.free_gpus();
   } else {
     free_.clear();
@@ -56,20 +56,21 @@ void FreeGpus::assign(const ClusterView& view) {
   own_.clear();
 }
 
-void FreeGpus::set(std::int32_t machine, std::int32_t gpus) {
-  free_[static_cast<std::size_t>(machine)] = gpus;
-  if (!blocks_.empty()) blocks_[static_cast<std::size_t>(machine) / kBlock] = 0;
+void FreeGpus::set(MachineIndex machine, std::int32_t gpus) {
+  free_[machine] = gpus;
+  if (!blocks_.empty()) blocks_[machine.place() / kBlock] = 0;
 }
 
 std::uint64_t FreeGpus::block(std::size_t index) const {
   std::uint64_t& mask = blocks_[index];
   if (mask != 0) return mask;
   const std::size_t end = std::min(free_.size(), (index + 1) * kBlock);
-  for (std::size_t m = index * kBlock; m < end; ++m) mask |= std::uint64_t{1} << std::min(free_[m], kLastBit);
+  for (const MachineIndex m : IndexRange(MachineIndex(index * kBlock), MachineIndex(end)))
+    mask |= std::uint64_t{1} << std::min(free_[m], kLastBit);
   return mask;
 }
 
-std::int32_t FreeGpus::tightest(int gpus) const {
+MachineIndex FreeGpus::tightest(int gpus) const {
   if (blocks_.empty() || gpus >= kLastBit) return schedule::tightest(free_, gpus);
   const std::uint64_t enough = ~std::uint64_t{0} << gpus;
   int fewest = kLastBit + 1;
@@ -80,20 +81,20 @@ std::int32_t FreeGpus::tightest(int gpus) const {
     fewest = here;
     where = b;
   }
-  if (fewest > kLastBit) return -1;
+  if (fewest > kLastBit) return kNoMachine;
   // More than a block can distinguish: all are examined.
   if (fewest == kLastBit) return schedule::tightest(free_, gpus);
   const auto begin = free_.begin() + static_cast<std::ptrdiff_t>(where * kBlock);
-  return static_cast<std::int32_t>(std::find(begin, free_.end(), fewest) - free_.begin());
+  return MachineIndex(std::find(begin, free_.end(), fewest) - free_.begin());
 }
 
 FreeGpus FreeGpus::of_type(const ClusterView& view, std::int32_t device) const {
   FreeGpus result = *this;
-  const auto machines = view.machines();
-  for (std::size_t m = 0; m < machines.size(); ++m) {
+  const Machines& machines = view.machines();
+  for (const MachineIndex m : machines.indices()) {
     if (machines[m].device == device) continue;
     result.total_ -= result.free_[m];
-    result.set(static_cast<std::int32_t>(m), 0);
+    result.set(m, 0);
   }
   result.device_ = device;
   return result;
@@ -125,12 +126,12 @@ class MostFreePlacer : public Placer {
 
   std::optional<Allocation> place(const ClusterView&, const FreeGpus& free, JobIndex, int gpus) override {
     if (free.total() < gpus) return std::nullopt;
-    left_.assign(free.by_machine().begin(), free.by_machine().end());
+    left_ = free.by_machine();
     Allocation result;
     while (gpus > 0) {
       const auto most = std::max_element(left_.begin(), left_.end());
       const int taken = std::min(*most, gpus);
-      result.push_back({static_cast<std::int32_t>(most - left_.begin()), taken});
+      result.push_back({MachineIndex(most - left_.begin()), taken});
       *most = 0;
       gpus -= taken;
     }
@@ -138,16 +139,16 @@ class MostFreePlacer : public Placer {
   }
 
  private:
-  std::vector<std::int32_t> left_;
+  GpusByMachine left_;
 };
 
 // Machines from the emptiest on, the last one as tight as possible.
-Allocation spread_least(std::vector<std::int32_t>& left, int gpus) {
+Allocation spread_least(GpusByMachine& left, int gpus) {
   Allocation result;
   while (gpus > 0) {
-    std::int32_t machine = tightest(left, gpus);
-    if (machine < 0) machine = static_cast<std::int32_t>(std::max_element(left.begin(), left.end()) - left.begin());
-    std::int32_t& there = left[static_cast<std::size_t>(machine)];
+    MachineIndex machine = tightest(left, gpus);
+    if (!machine.valid()) machine = MachineIndex(std::max_element(left.begin(), left.end()) - left.begin());
+    std::int32_t& there = left[machine];
     const int taken = std::min(there, gpus);
     result.push_back({machine, taken});
     there = 0;
@@ -162,13 +163,13 @@ class ConsolidatedPlacer : public Placer {
 
   std::optional<Allocation> place(const ClusterView&, const FreeGpus& free, JobIndex, int gpus) override {
     if (free.total() < gpus) return std::nullopt;
-    if (const std::int32_t one = free.tightest(gpus); one >= 0) return Allocation{{one, gpus}};
-    left_.assign(free.by_machine().begin(), free.by_machine().end());
+    if (const MachineIndex one = free.tightest(gpus); one.valid()) return Allocation{{one, gpus}};
+    left_ = free.by_machine();
     return spread_least(left_, gpus);
   }
 
  private:
-  std::vector<std::int32_t> left_;
+  GpusByMachine left_;
 };
 
 class BestFitPlacer : public Placer {
@@ -176,20 +177,20 @@ class BestFitPlacer : public Placer {
   std::string_view name() const override { return "best-fit"; }
 
   std::optional<Allocation> place(const ClusterView& view, const FreeGpus& free, JobIndex job, int gpus) override {
-    const std::int32_t one = free.tightest(gpus);
-    if (one >= 0) return Allocation{{one, gpus}};
+    const MachineIndex one = free.tightest(gpus);
+    if (one.valid()) return Allocation{{one, gpus}};
     if (gpus <= largest_for(view, free, job)) return std::nullopt;
     // Larger than any machine: whole empty ones, the largest first, and the rest where it fits best.
-    left_.assign(free.by_machine().begin(), free.by_machine().end());
+    left_ = free.by_machine();
     Allocation result;
     while (true) {
-      if (const std::int32_t rest = tightest(left_, gpus); rest >= 0) {
+      if (const MachineIndex rest = tightest(left_, gpus); rest.valid()) {
         result.push_back({rest, gpus});
         return result;
       }
-      const std::int32_t whole = largest_empty(view);
-      if (whole < 0) return std::nullopt;
-      result.push_back({whole, std::exchange(left_[static_cast<std::size_t>(whole)], 0)});
+      const MachineIndex whole = largest_empty(view);
+      if (!whole.valid()) return std::nullopt;
+      result.push_back({whole, std::exchange(left_[whole], 0)});
       gpus -= result.back().gpus;
     }
   }
@@ -205,17 +206,17 @@ class BestFitPlacer : public Placer {
     return largest;
   }
 
-  // The first of the largest machines of which all GPUs are left; -1 without any.
-  std::int32_t largest_empty(const ClusterView& view) const {
-    std::int32_t best = -1;
-    for (std::size_t m = 0; m < left_.size(); ++m) {
+  // The first of the largest machines of which all GPUs are left; kNoMachine without any.
+  MachineIndex largest_empty(const ClusterView& view) const {
+    MachineIndex best;
+    for (const MachineIndex m : left_.indices()) {
       if (left_[m] == 0 || left_[m] != view.machines()[m].gpus) continue;
-      if (best < 0 || left_[m] > left_[static_cast<std::size_t>(best)]) best = static_cast<std::int32_t>(m);
+      if (!best.valid() || left_[m] > left_[best]) best = m;
     }
     return best;
   }
 
-  std::vector<std::int32_t> left_;
+  GpusByMachine left_;
 };
 
 class RackPlacer : public Placer {
@@ -224,9 +225,9 @@ class RackPlacer : public Placer {
 
   std::optional<Allocation> place(const ClusterView& view, const FreeGpus& free, JobIndex, int gpus) override {
     if (free.total() < gpus) return std::nullopt;
-    const auto machines = view.machines();
+    const Machines& machines = view.machines();
     std::map<std::int32_t, int> racks;
-    for (std::size_t m = 0; m < machines.size(); ++m) racks[machines[m].rack] += free.by_machine()[m];
+    for (const MachineIndex m : machines.indices()) racks[machines[m].rack] += free.by_machine()[m];
     // The fullest rack with enough free GPUs; without one, the whole cluster.
     std::int32_t rack = -1;
     int room = 0;
@@ -235,15 +236,15 @@ class RackPlacer : public Placer {
       rack = entry.first;
       room = entry.second;
     }
-    left_.assign(free.by_machine().begin(), free.by_machine().end());
-    for (std::size_t m = 0; m < machines.size() && rack >= 0; ++m) {
-      if (machines[m].rack != rack) left_[m] = 0;
+    left_ = free.by_machine();
+    for (const MachineIndex m : machines.indices()) {
+      if (rack >= 0 && machines[m].rack != rack) left_[m] = 0;
     }
     return spread_least(left_, gpus);
   }
 
  private:
-  std::vector<std::int32_t> left_;
+  GpusByMachine left_;
 };
 
 class FastestTypePlacer : public Placer {

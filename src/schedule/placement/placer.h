@@ -14,6 +14,8 @@
 
 namespace orrery::schedule {
 
+using GpusByMachine = IndexedVector<MachineIndex, std::int32_t>;
+
 // Free GPUs by machine; machines that are down have none.
 //
 // Of a large cluster, assign() examines only machines that have changed since the last time. The machine with the
@@ -23,12 +25,12 @@ class FreeGpus {
   FreeGpus() = default;
   explicit FreeGpus(const ClusterView& view) { assign(view); }
   void assign(const ClusterView& view);
-  // The first machine with the fewest free GPUs among those with at least `gpus`; -1 if there is none.
-  std::int32_t tightest(int gpus) const;
+  // The first machine with the fewest free GPUs among those with at least `gpus`; kNoMachine if there is none.
+  MachineIndex tightest(int gpus) const;
 
   int total() const { return total_; }
-  int on(std::int32_t machine) const { return free_[static_cast<std::size_t>(machine)]; }
-  std::span<const std::int32_t> by_machine() const { return free_; }
+  int on(MachineIndex machine) const { return free_[machine]; }
+  const GpusByMachine& by_machine() const { return free_; }
   // Only those of machines with this type of device.
   FreeGpus of_type(const ClusterView& view, std::int32_t device) const;
   // Whether GPUs of this type are considered, free or not.
@@ -38,15 +40,15 @@ class FreeGpus {
 
  private:
   static constexpr std::size_t kBlock = 256;  // machines
-  void set(std::int32_t machine, std::int32_t gpus);
+  void set(MachineIndex machine, std::int32_t gpus);
   std::uint64_t block(std::size_t index) const;
 
-  std::vector<std::int32_t> free_;
+  GpusByMachine free_;
   int total_ = 0;
   std::int32_t device_ = -1;           // -1: of every type
   std::shared_ptr<const int> list_{};  // of MachineChanges, when it was assigned last
   std::size_t seen_ = 0;               // this many of its changes
-  std::vector<std::int32_t> own_{};    // machines of which GPUs were taken or given back since
+  std::vector<MachineIndex> own_{};    // machines of which GPUs were taken or given back since
   // By block of a large cluster: bit k, some machine has k free GPUs; the last bit, that many or more. 0: not known.
   mutable std::vector<std::uint64_t> blocks_{};
 };

@@ -11,7 +11,7 @@ int held_gpus(const ClusterView& view, JobIndex job) {
 std::int32_t held_type(const ClusterView& view, JobIndex job) {
   if (!view.is_typed() || !view.is_running(job)) return 0;
   const Slice& slice = view.progress(job).allocation.front();
-  return view.machines()[static_cast<std::size_t>(slice.machine)].device;
+  return view.machines()[slice.machine].device;
 }
 
 std::vector<int> gpus_by_type(const ClusterView& view) {

@@ -49,15 +49,15 @@ class Gandiva : public Policy {
     if (event.machines_changed) leave_dead_servers();
     if (slicing_ && view.now() >= slice_ns_) slice();
     if (options_.migration && !event.ended.empty()) migrate();
-    for (std::size_t s = 0; s < servers_.all().size(); ++s) fill(static_cast<std::int32_t>(s));
+    for (const MachineIndex server : servers_.all().indices()) fill(server);
     schedule_slice();
     if (options_.growing && any_elastic_) grow();
   }
 
  private:
   struct Entry {
-    std::int32_t server = -1;             // of a job that fits on one
-    std::vector<std::int32_t> servers{};  // of a large job
+    MachineIndex server{};                // of a job that fits on one
+    std::vector<MachineIndex> servers{};  // of a large job
     std::int64_t changed = 0;             // the call that started or suspended it
     std::int64_t packed = 0;              // the call that put it on the GPUs of `host`
     std::int64_t guest_since = 0;         // the call that put another on its GPUs
@@ -67,7 +67,7 @@ class Gandiva : public Policy {
   };
 
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
-  Entry& entry(JobIndex job) { return entries_[static_cast<std::size_t>(job)]; }
+  Entry& entry(JobIndex job) { return entries_[job]; }
 
   // The types it runs on, the fastest first; until the next call.
   const std::vector<std::int32_t>& types_of(JobIndex job) const {
@@ -76,24 +76,24 @@ class Gandiva : public Policy {
     types_ = view_->types_of(job);
     return types_;
   }
-  bool runs_on(JobIndex job, std::int32_t server) {
+  bool runs_on(JobIndex job, MachineIndex server) {
     return !view_->is_typed() || view_->speed_on(job, servers_.at(server).type) > 0;
   }
 
-  // On the fastest type with enough free GPUs; -1 without any.
-  std::int32_t with_room(JobIndex job) const {
+  // On the fastest type with enough free GPUs; kNoMachine without any.
+  MachineIndex with_room(JobIndex job) const {
     for (const std::int32_t type : types_of(job)) {
-      if (const std::int32_t server = servers_.with_room(gpus(job), type); server >= 0) return server;
+      if (const MachineIndex server = servers_.with_room(gpus(job), type); server.valid()) return server;
     }
-    return -1;
+    return kNoMachine;
   }
 
   // On the type that is least loaded, of equal ones the fastest.
-  std::int32_t to_share(JobIndex job) const {
-    std::int32_t best = -1;
+  MachineIndex to_share(JobIndex job) const {
+    MachineIndex best;
     for (const std::int32_t type : types_of(job)) {
-      const std::int32_t server = servers_.to_share(gpus(job), type);
-      if (server >= 0 && (best < 0 || servers_.load_share(server) < servers_.load_share(best))) best = server;
+      const MachineIndex server = servers_.to_share(gpus(job), type);
+      if (server.valid() && (!best.valid() || servers_.load_share(server) < servers_.load_share(best))) best = server;
     }
     return best;
   }
@@ -104,7 +104,7 @@ class Gandiva : public Policy {
                        [&](std::int32_t type) { return gpus(job) > servers_.largest(type); });
   }
 
-  std::vector<std::int32_t> for_large(JobIndex job) const {
+  std::vector<MachineIndex> for_large(JobIndex job) const {
     for (const std::int32_t type : types_of(job)) {
       if (auto servers = servers_.for_large(gpus(job), type); !servers.empty()) return servers;
     }
@@ -117,16 +117,16 @@ class Gandiva : public Policy {
     if (is_large(job)) {
       entry(job).servers = for_large(job);
       if (entry(job).servers.empty()) queue_.push_back(job);
-      for (const std::int32_t server : entry(job).servers) {
+      for (const MachineIndex server : entry(job).servers) {
         servers_.at(server).large = job;
         servers_.at(server).changed = true;
       }
       return;
     }
-    std::int32_t server = with_room(job);
-    if (server < 0 && options_.migration) server = defragment(job);
-    if (server < 0) server = to_share(job);
-    if (server < 0) {
+    MachineIndex server = with_room(job);
+    if (!server.valid() && options_.migration) server = defragment(job);
+    if (!server.valid()) server = to_share(job);
+    if (!server.valid()) {
       queue_.push_back(job);
       return;
     }
@@ -138,13 +138,13 @@ class Gandiva : public Policy {
     Entry& e = entry(job);
     e.runs = false;
     growth_.forget(job);
-    for (const std::int32_t server : e.servers) {
+    for (const MachineIndex server : e.servers) {
       servers_.at(server).large = kNoJob;
       servers_.at(server).changed = true;
     }
     e.servers.clear();
-    if (e.server >= 0) servers_.remove(e.server, job, gpus(job));
-    e.server = -1;
+    if (e.server.valid()) servers_.remove(e.server, job, gpus(job));
+    e.server = kNoMachine;
   }
 
   void shrink() {
@@ -187,7 +187,7 @@ class Gandiva : public Policy {
     free_.take(allocation);
     entry(job).runs = true;
     entry(job).changed = call_;
-    if (entry(job).server >= 0) servers_.start(entry(job).server, job);
+    if (entry(job).server.valid()) servers_.start(entry(job).server, job);
     out_->push_back({.job = job, .allocation = allocation, .reason = reason});
   }
 
@@ -199,15 +199,15 @@ class Gandiva : public Policy {
     if (!keeps) free_.give(progress.allocation);
     entry(job).runs = false;
     entry(job).changed = call_;
-    if (entry(job).server >= 0) servers_.suspend(entry(job).server, job);
-    for (const std::int32_t server : entry(job).servers) servers_.at(server).changed = true;
+    if (entry(job).server.valid()) servers_.suspend(entry(job).server, job);
+    for (const MachineIndex server : entry(job).servers) servers_.at(server).changed = true;
     const double ran = to_seconds(view_->now() - progress.since_ns);
     out_->push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kTimeSlice, ran}});
   }
 
   // Starts jobs of a server that wait and fit, without disturbing others. A job whose turn has just ended is skipped,
   // which leaves the server to be checked again.
-  void fill(std::int32_t s) {
+  void fill(MachineIndex s) {
     GandivaServer& server = servers_.at(s);
     if (!server.changed || !server.up) return;
     server.changed = false;
@@ -233,7 +233,7 @@ class Gandiva : public Policy {
     if (e.runs || e.changed == call_) return;
     Allocation allocation;
     int left = gpus(job);
-    for (const std::int32_t server : e.servers) {
+    for (const MachineIndex server : e.servers) {
       const int taken = std::min(left, free_.on(server));
       if (taken < std::min(left, servers_.at(server).gpus)) return;
       // All GPUs of a server can be withheld for a job that aged.
@@ -244,12 +244,12 @@ class Gandiva : public Policy {
   }
 
   void slice() {
-    for (std::size_t s = 0; s < servers_.all().size(); ++s) {
-      GandivaServer& server = servers_.all()[s];
+    for (const MachineIndex s : servers_.all().indices()) {
+      GandivaServer& server = servers_.at(s);
       if (server.large != kNoJob) {
         slice_large(server.large);
       } else if (server.up && server.over_subscribed()) {
-        rotate(static_cast<std::int32_t>(s));
+        rotate(s);
       }
     }
   }
@@ -258,18 +258,18 @@ class Gandiva : public Policy {
   void slice_large(JobIndex job) {
     if (entry(job).changed == call_) return;
     bool contended = false;
-    for (const std::int32_t s : entry(job).servers) contended = contended || servers_.at(s).has_jobs();
+    for (const MachineIndex s : entry(job).servers) contended = contended || servers_.at(s).has_jobs();
     if (!contended) return;
     if (entry(job).runs) {
       if (!view_->is_protected(job)) suspend(job);
       return;
     }
-    for (const std::int32_t s : entry(job).servers) {
+    for (const MachineIndex s : entry(job).servers) {
       for (const JobIndex other : servers_.at(s).running) {
         if (entry(other).changed == call_ || view_->is_protected(other)) return;
       }
     }
-    for (const std::int32_t s : entry(job).servers) {
+    for (const MachineIndex s : entry(job).servers) {
       for (const JobIndex other : std::vector<JobIndex>(servers_.at(s).running)) suspend(other);
       for (const JobIndex other : servers_.at(s).ring) entry(other).changed = call_;
     }
@@ -285,7 +285,7 @@ class Gandiva : public Policy {
     return entry(guest).packed == call_ ? entry(guest).host : view_->progress(guest).partner;
   }
 
-  void rotate(std::int32_t s) {
+  void rotate(MachineIndex s) {
     GandivaServer& server = servers_.at(s);
     judge_packs(server);
     if (options_.packing) pack(server);
@@ -334,7 +334,7 @@ class Gandiva : public Policy {
   // Its rate, relative to its rate alone on this type of device.
   double rate_alone_share(JobIndex job) const {
     const JobProgress& progress = view_->progress(job);
-    const auto machine = static_cast<std::size_t>(progress.allocation.front().machine);
+    const MachineIndex machine = progress.allocation.front().machine;
     return progress.rate / view_->speed_on(job, view_->machines()[machine].device);
   }
 
@@ -391,20 +391,20 @@ class Gandiva : public Policy {
 
   // Suspended jobs of crowded servers go where GPUs are free.
   void migrate() {
-    if (free_.total() == 0 || servers_.with_room(1, kAnyType) < 0) return;
-    std::vector<std::int32_t> crowded;
-    for (std::size_t s = 0; s < servers_.all().size(); ++s) {
-      if (servers_.all()[s].over_subscribed()) crowded.push_back(static_cast<std::int32_t>(s));
+    if (free_.total() == 0 || !servers_.with_room(1, kAnyType).valid()) return;
+    std::vector<MachineIndex> crowded;
+    for (const MachineIndex s : servers_.all().indices()) {
+      if (servers_.at(s).over_subscribed()) crowded.push_back(s);
     }
-    std::stable_sort(crowded.begin(), crowded.end(), [&](std::int32_t a, std::int32_t b) {
+    std::stable_sort(crowded.begin(), crowded.end(), [&](MachineIndex a, MachineIndex b) {
       return servers_.at(a).load - servers_.at(a).gpus > servers_.at(b).load - servers_.at(b).gpus;
     });
-    for (const std::int32_t from : crowded) {
+    for (const MachineIndex from : crowded) {
       for (const JobIndex job : std::vector<JobIndex>(servers_.at(from).ring.begin(), servers_.at(from).ring.end())) {
         if (free_.total() == 0) return;
         if (entry(job).changed == call_) continue;
-        const std::int32_t to = with_room(job);
-        if (to < 0 || to == from || free_.on(to) < gpus(job)) continue;
+        const MachineIndex to = with_room(job);
+        if (!to.valid() || to == from || free_.on(to) < gpus(job)) continue;
         const double idle = free_.on(to);
         servers_.remove(from, job, gpus(job));
         servers_.add(to, job, gpus(job));
@@ -415,44 +415,43 @@ class Gandiva : public Policy {
     }
   }
 
-  // Moves small jobs off the server with most free GPUs until `incoming` fits there; -1 if that cannot be done.
-  std::int32_t defragment(JobIndex incoming) {
+  // Moves small jobs off the server with most free GPUs until `incoming` fits there; kNoMachine if that cannot be done.
+  MachineIndex defragment(JobIndex incoming) {
     const int wanted = gpus(incoming);
-    std::int32_t target = -1;
+    MachineIndex target;
     int room = 0;
-    for (std::size_t s = 0; s < servers_.all().size(); ++s) {
-      const GandivaServer& server = servers_.all()[s];
+    for (const MachineIndex s : servers_.all().indices()) {
+      const GandivaServer& server = servers_.at(s);
       room += std::max(0, server.room());
-      if (server.gpus < wanted || server.room() <= 0 || !runs_on(incoming, static_cast<std::int32_t>(s))) continue;
-      if (target < 0 || server.room() > servers_.at(target).room()) target = static_cast<std::int32_t>(s);
+      if (server.gpus < wanted || server.room() <= 0 || !runs_on(incoming, s)) continue;
+      if (!target.valid() || server.room() > servers_.at(target).room()) target = s;
     }
-    if (target < 0 || room < wanted) return -1;
+    if (!target.valid() || room < wanted) return kNoMachine;
     std::vector<JobIndex> small = servers_.at(target).running;
     std::stable_sort(small.begin(), small.end(), [&](JobIndex a, JobIndex b) { return gpus(a) < gpus(b); });
     struct Move {
       JobIndex job;
-      std::int32_t to;
+      MachineIndex to;
     };
     std::vector<Move> moves;
-    std::vector<int> rooms;
+    IndexedVector<MachineIndex, int> rooms;
     for (const GandivaServer& server : servers_.all()) rooms.push_back(server.room());
     for (const JobIndex job : small) {
-      if (rooms[static_cast<std::size_t>(target)] >= wanted) break;
+      if (rooms[target] >= wanted) break;
       if (entry(job).changed == call_ || view_->progress(job).partner != kNoJob) continue;
-      std::int32_t tightest = -1;
-      for (std::size_t s = 0; s < rooms.size(); ++s) {
-        if (static_cast<std::int32_t>(s) == target || rooms[s] < gpus(job)) continue;
-        if (free_.on(static_cast<std::int32_t>(s)) < gpus(job)) continue;
-        if (view_->is_typed() && servers_.all()[s].type != servers_.at(target).type) continue;
-        if (tightest < 0 || rooms[s] < rooms[static_cast<std::size_t>(tightest)])
-          tightest = static_cast<std::int32_t>(s);
+      MachineIndex tightest;
+      for (const MachineIndex s : rooms.indices()) {
+        if (s == target || rooms[s] < gpus(job)) continue;
+        if (free_.on(s) < gpus(job)) continue;
+        if (view_->is_typed() && servers_.at(s).type != servers_.at(target).type) continue;
+        if (!tightest.valid() || rooms[s] < rooms[tightest]) tightest = s;
       }
-      if (tightest < 0) continue;
+      if (!tightest.valid()) continue;
       moves.push_back({job, tightest});
-      rooms[static_cast<std::size_t>(tightest)] -= gpus(job);
-      rooms[static_cast<std::size_t>(target)] += gpus(job);
+      rooms[tightest] -= gpus(job);
+      rooms[target] += gpus(job);
     }
-    if (rooms[static_cast<std::size_t>(target)] < wanted) return -1;
+    if (rooms[target] < wanted) return kNoMachine;
     for (const Move& move : moves) {
       const Allocation there = {{move.to, gpus(move.job)}};
       servers_.remove(target, move.job, gpus(move.job));
@@ -493,7 +492,7 @@ class Gandiva : public Policy {
   std::int64_t call_ = 0;
   GandivaServers servers_;
   GandivaGrowth growth_;
-  std::vector<Entry> entries_;  // by job
+  IndexedVector<JobIndex, Entry> entries_;
   std::deque<JobIndex> queue_;  // large jobs without servers
   std::vector<JobIndex> chosen_, kept_, shrunk_, alone_;
   mutable std::vector<std::int32_t> types_;

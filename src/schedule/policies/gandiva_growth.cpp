@@ -57,7 +57,7 @@ void GandivaGrowth::grow(const ClusterView& view, const std::vector<JobIndex>& r
   if (others) wake_ns_ = due ? view.now() + after_ns_ : idle_since_ns_ + after_ns_;
   for (const JobIndex job : running) {
     if (!may_grow(view, job)) continue;
-    const std::int32_t server = view.progress(job).allocation.front().machine;
+    const MachineIndex server = view.progress(job).allocation.front().machine;
     const int idle = free.on(server), held = view.facts(job).gpus;
     if (idle == 0) continue;
     if (!due) {

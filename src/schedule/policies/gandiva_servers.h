@@ -31,29 +31,29 @@ class GandivaServers {
  public:
   void update(const ClusterView& view);
 
-  std::vector<GandivaServer>& all() { return servers_; }
-  GandivaServer& at(std::int32_t server) { return servers_[static_cast<std::size_t>(server)]; }
+  IndexedVector<MachineIndex, GandivaServer>& all() { return servers_; }
+  GandivaServer& at(MachineIndex server) { return servers_[server]; }
 
   // All of one type of devices, or of any.
   // GPUs of the largest server.
   int largest(std::int32_t type) const;
-  // Step 1 of gandiva.h without defragmentation: a server with enough free GPUs, or -1.
-  std::int32_t with_room(int gpus, std::int32_t type) const;
-  // The least loaded server that could hold it when others are suspended; -1 if none is large enough.
-  std::int32_t to_share(int gpus, std::int32_t type) const;
+  // Step 1 of gandiva.h without defragmentation: a server with enough free GPUs, or kNoMachine.
+  MachineIndex with_room(int gpus, std::int32_t type) const;
+  // The least loaded server that could hold it when others are suspended; kNoMachine if none is large enough.
+  MachineIndex to_share(int gpus, std::int32_t type) const;
   // The fewest servers that together hold `gpus`, none with a large job; empty if there are not enough.
-  std::vector<std::int32_t> for_large(int gpus, std::int32_t type) const;
+  std::vector<MachineIndex> for_large(int gpus, std::int32_t type) const;
   // GPUs of all jobs over GPUs of a server.
-  double load_share(std::int32_t server) const;
+  double load_share(MachineIndex server) const;
 
-  void add(std::int32_t server, JobIndex job, int gpus);
-  void remove(std::int32_t server, JobIndex job, int gpus);
+  void add(MachineIndex server, JobIndex job, int gpus);
+  void remove(MachineIndex server, JobIndex job, int gpus);
   // From the ring to the running jobs, and back to its end.
-  void start(std::int32_t server, JobIndex job);
-  void suspend(std::int32_t server, JobIndex job);
+  void start(MachineIndex server, JobIndex job);
+  void suspend(MachineIndex server, JobIndex job);
 
  private:
-  std::vector<GandivaServer> servers_;
+  IndexedVector<MachineIndex, GandivaServer> servers_;
 };
 
 }  // namespace orrery::schedule

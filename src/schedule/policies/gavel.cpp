@@ -39,9 +39,9 @@ class Gavel : public Policy {
   };
 
   std::size_t types() const { return view_->is_typed() ? static_cast<std::size_t>(view_->types()) : 1; }
-  std::size_t type_of_machine(std::int32_t machine) const {
+  std::size_t type_of_machine(MachineIndex machine) const {
     if (!view_->is_typed()) return 0;
-    return static_cast<std::size_t>(view_->machines()[static_cast<std::size_t>(machine)].device);
+    return static_cast<std::size_t>(view_->machines()[machine].device);
   }
   std::size_t type_of(JobIndex running) const {
     return type_of_machine(view_->progress(running).allocation.front().machine);
@@ -54,9 +54,9 @@ class Gavel : public Policy {
   }
   std::vector<int> gpus_by_type() const {
     std::vector<int> gpus(types(), 0);
-    const auto machines = view_->machines();
-    for (std::size_t m = 0; m < machines.size(); ++m) {
-      if (machines[m].up) gpus[type_of_machine(static_cast<std::int32_t>(m))] += machines[m].gpus;
+    const Machines& machines = view_->machines();
+    for (const MachineIndex m : machines.indices()) {
+      if (machines[m].up) gpus[type_of_machine(m)] += machines[m].gpus;
     }
     return gpus;
   }

@@ -165,20 +165,22 @@ TEST(GavelShares, NoJobGetsMoreThanThereIs) {
   }
 }
 
+constexpr JobIndex kJobs[] = {JobIndex(0), JobIndex(1), JobIndex(2)};
+
 // One GPU, shares of 0.75 and 0.25: over many rounds the times received approach them.
 TEST(GavelRounds, TimesFollowShares) {
   GavelRounds rounds(1, 360);
-  rounds.add({0, kNoJob}, 1, {true});
-  rounds.add({1, kNoJob}, 1, {true});
+  rounds.add({kJobs[0], kNoJob}, 1, {true});
+  rounds.add({kJobs[1], kNoJob}, 1, {true});
   rounds.restart(0);
-  rounds.set_share({0, kNoJob}, {0.75});
-  rounds.set_share({1, kNoJob}, {0.25});
+  rounds.set_share({kJobs[0], kNoJob}, {0.75});
+  rounds.set_share({kJobs[1], kNoJob}, {0.25});
   int first = 0;
   const std::vector<std::size_t> order = {0};
   for (int round = 0; round < 400; ++round) {
     const auto taken = rounds.choose(order, {1}, {});
     ASSERT_EQ(taken.size(), 1u);
-    first += taken[0].unit.first == 0 ? 1 : 0;
+    first += taken[0].unit.first == kJobs[0] ? 1 : 0;
     rounds.count(taken[0].unit, 0, 360);
   }
   EXPECT_NEAR(first, 300, 2);
@@ -186,29 +188,29 @@ TEST(GavelRounds, TimesFollowShares) {
 
 TEST(GavelRounds, AJobRunsOnceAndWhatIsLeftIsUsed) {
   GavelRounds rounds(2, 360);
-  rounds.add({0, kNoJob}, 1, {true, true});
-  rounds.add({1, kNoJob}, 2, {true, true});
-  rounds.add({2, kNoJob}, 1, {true, false});
-  rounds.add({0, 2}, 1, {true, true});
+  rounds.add({kJobs[0], kNoJob}, 1, {true, true});
+  rounds.add({kJobs[1], kNoJob}, 2, {true, true});
+  rounds.add({kJobs[2], kNoJob}, 1, {true, false});
+  rounds.add({kJobs[0], kJobs[2]}, 1, {true, true});
   rounds.restart(0);
-  rounds.set_share({0, kNoJob}, {1, 1});
-  rounds.set_share({1, kNoJob}, {0.5, 0});
-  rounds.set_share({0, 2}, {0, 0});
+  rounds.set_share({kJobs[0], kNoJob}, {1, 1});
+  rounds.set_share({kJobs[1], kNoJob}, {0.5, 0});
+  rounds.set_share({kJobs[0], kJobs[2]}, {0, 0});
   const std::vector<std::size_t> order = {0, 1};
   // The first type: job 0, then 1 does not fit, then 2 without a share. The second: 1, with priority 0.
   const auto all = rounds.choose(order, {2, 2}, {});
   ASSERT_EQ(all.size(), 3u);
-  EXPECT_EQ(all[0].unit, (RoundUnit{0, kNoJob}));
-  EXPECT_EQ(all[1].unit, (RoundUnit{2, kNoJob}));
+  EXPECT_EQ(all[0].unit, (RoundUnit{kJobs[0], kNoJob}));
+  EXPECT_EQ(all[1].unit, (RoundUnit{kJobs[2], kNoJob}));
   EXPECT_FALSE(all[1].has_share);
-  EXPECT_EQ(all[2].unit, (RoundUnit{1, kNoJob}));
+  EXPECT_EQ(all[2].unit, (RoundUnit{kJobs[1], kNoJob}));
   EXPECT_EQ(all[2].type, 1u);
   EXPECT_EQ(rounds.choose(order, {2, 2}, {.idle_jobs = false, .idle_pairs = false}).size(), 1u);
-  const std::vector<JobIndex> without = {0};
-  EXPECT_EQ(rounds.choose(order, {2, 2}, {.without = without})[0].unit, (RoundUnit{1, kNoJob}));
-  rounds.remove(0);
-  EXPECT_FALSE(rounds.has({0, 2}));
-  EXPECT_TRUE(rounds.has({2, kNoJob}));
+  const std::vector<JobIndex> without = {kJobs[0]};
+  EXPECT_EQ(rounds.choose(order, {2, 2}, {.without = without})[0].unit, (RoundUnit{kJobs[1], kNoJob}));
+  rounds.remove(kJobs[0]);
+  EXPECT_FALSE(rounds.has({kJobs[0], kJobs[2]}));
+  EXPECT_TRUE(rounds.has({kJobs[2], kNoJob}));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class Gittins : public Policy {
   };
 
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
-  Entry& entry(JobIndex job) { return entries_[static_cast<std::size_t>(job)]; }
+  Entry& entry(JobIndex job) { return entries_[job]; }
   double attained_gpu_s(JobIndex job) const { return to_seconds(view_->executed_ns(job)) * gpus(job); }
 
   void remove(JobIndex job) {
@@ -130,7 +130,7 @@ class Gittins : public Policy {
   std::vector<std::vector<JobIndex>> queues_;
   std::vector<JobIndex> live_;     // unfinished, in order of arrival
   std::vector<JobIndex> running_;  // after the decisions of this call
-  std::vector<Entry> entries_;     // by job
+  IndexedVector<JobIndex, Entry> entries_;
   TimeNs wake_ns_ = kNever;
 };
 

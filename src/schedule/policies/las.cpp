@@ -62,7 +62,7 @@ class Las : public Policy {
 
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
   std::int64_t weight(JobIndex job) const { return options_.count_gpus ? gpus(job) : 1; }
-  Entry& entry(JobIndex job) { return entries_[static_cast<std::size_t>(job)]; }
+  Entry& entry(JobIndex job) { return entries_[job]; }
 
   void stop(JobIndex job) {
     Entry& e = entry(job);
@@ -245,7 +245,7 @@ class Las : public Policy {
   std::vector<TimeNs> limits_;  // GPU time
   const ClusterView* view_ = nullptr;
   std::vector<Queue> queues_;
-  std::vector<Entry> entries_;  // by job
+  IndexedVector<JobIndex, Entry> entries_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::int64_t stamp_ = 0;
   std::int64_t front_stamp_ = 0;

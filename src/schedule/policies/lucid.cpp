@@ -38,7 +38,7 @@ class Lucid : public Policy {
     const JobFacts& facts = view_->facts(job);
     const auto service = static_cast<std::int64_t>(
         std::min(9e18, static_cast<double>(std::max<TimeNs>(0, view_->left_ns(job))) * facts.gpus));
-    waiting_.push(facts.gpus, {.value = service, .first = job, .job = job});
+    waiting_.push(facts.gpus, {.value = service, .first = job.value(), .job = job});
   }
 
   void leave(JobIndex job) {
@@ -140,7 +140,7 @@ class Lucid : public Policy {
   // On the type the other runs on; a job that starts now has no GPUs yet.
   bool runs_beside(JobIndex job, JobIndex host) const {
     if (!view_->is_running(host)) return false;
-    const auto machine = static_cast<std::size_t>(view_->progress(host).allocation.front().machine);
+    const MachineIndex machine = view_->progress(host).allocation.front().machine;
     return view_->speed_on(job, view_->machines()[machine].device) > 0;
   }
 

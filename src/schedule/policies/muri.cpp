@@ -8,6 +8,8 @@ namespace orrery::schedule {
 
 namespace {
 
+using JobFlags = IndexedVector<JobIndex, bool>;
+
 // Jobs that are to share GPUs, the first in order first.
 struct Target {
   std::vector<JobIndex> jobs;
@@ -65,13 +67,13 @@ class Muri : public Policy {
     for (const auto& [service_s, job] : order_) {
       if (is_kept(job) || !view_->is_protected(job)) continue;
       waits_for_protected_ = true;
-      for (const JobIndex one : view_->group_of(job)) kept_[static_cast<std::size_t>(one)] = true;
+      for (const JobIndex one : view_->group_of(job)) kept_[one] = true;
       free_ -= gpus_in(view_->progress(job).allocation);
     }
     std::erase_if(order_, [&](const Ordered& one) { return is_kept(one.job); });
   }
 
-  bool is_kept(JobIndex job) const { return kept_[static_cast<std::size_t>(job)]; }
+  bool is_kept(JobIndex job) const { return kept_[job]; }
 
   void group() {
     std::map<int, std::deque<std::size_t>> by_size;  // places in the order, of those not chosen
@@ -121,12 +123,12 @@ class Muri : public Policy {
         const auto common = static_cast<std::size_t>(std::count_if(now.begin(), now.end(), [&](JobIndex one) {
           return std::find(target.jobs.begin(), target.jobs.end(), one) != target.jobs.end();
         }));
-        if (common <= most || is_taken_[static_cast<std::size_t>(job)]) continue;
+        if (common <= most || is_taken_[job]) continue;
         most = common;
         target.stays = job;
       }
       if (target.stays == kNoJob) continue;
-      for (const JobIndex one : view_->group_of(target.stays)) is_taken_[static_cast<std::size_t>(one)] = true;
+      for (const JobIndex one : view_->group_of(target.stays)) is_taken_[one] = true;
     }
   }
 
@@ -137,20 +139,19 @@ class Muri : public Policy {
   }
 
   void carry_out(std::vector<Decision>& decisions) {
-    std::vector<bool> stay(view_->jobs(), false);
+    JobFlags stay(view_->jobs(), false);
     for (const Target& target : targets_) {
-      for (const JobIndex job : target.jobs) stay[static_cast<std::size_t>(job)] = stays(target, job);
+      for (const JobIndex job : target.jobs) stay[job] = stays(target, job);
     }
-    std::vector<bool> freed(view_->jobs(), false);  // by the first of a group that leaves its GPUs altogether
+    JobFlags freed(view_->jobs(), false);  // by the first of a group that leaves its GPUs altogether
     FreeGpus free(*view_);
     for (const auto& [service_s, job] : order_) {
-      if (!view_->is_running(job) || stay[static_cast<std::size_t>(job)]) continue;
+      if (!view_->is_running(job) || stay[job]) continue;
       decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
       const std::vector<JobIndex> group = view_->group_of(job);
-      const bool is_empty =
-          std::none_of(group.begin(), group.end(), [&](JobIndex one) { return stay[static_cast<std::size_t>(one)]; });
-      if (!is_empty || freed[static_cast<std::size_t>(*std::min_element(group.begin(), group.end()))]) continue;
-      freed[static_cast<std::size_t>(*std::min_element(group.begin(), group.end()))] = true;
+      const bool is_empty = std::none_of(group.begin(), group.end(), [&](JobIndex one) { return stay[one]; });
+      if (!is_empty || freed[*std::min_element(group.begin(), group.end())]) continue;
+      freed[*std::min_element(group.begin(), group.end())] = true;
       free.give(view_->progress(job).allocation);
     }
     std::vector<const Target*> by_size;
@@ -160,7 +161,7 @@ class Muri : public Policy {
     for (const Target* target : by_size) start(*target, stay, free, decisions);
   }
 
-  void start(const Target& target, const std::vector<bool>& stay, FreeGpus& free, std::vector<Decision>& decisions) {
+  void start(const Target& target, const JobFlags& stay, FreeGpus& free, std::vector<Decision>& decisions) {
     JobIndex host = target.stays;
     if (host == kNoJob) {
       host = target.jobs.front();
@@ -170,7 +171,7 @@ class Muri : public Policy {
     }
     const auto size = static_cast<double>(target.jobs.size());
     for (const JobIndex job : target.jobs) {
-      if (job == host || stay[static_cast<std::size_t>(job)]) continue;
+      if (job == host || stay[job]) continue;
       decisions.push_back({.action = Action::kInterleave,
                            .job = job,
                            .other = host,
@@ -184,9 +185,9 @@ class Muri : public Policy {
   const ClusterView* view_ = nullptr;
   std::vector<JobIndex> active_;  // in the order of submission
   std::vector<Ordered> order_;
-  int free_ = 0;                // GPUs that are not held by jobs that must stay
-  std::vector<bool> kept_;      // by job: must stay
-  std::vector<bool> is_taken_;  // by job: its group continues as a target
+  int free_ = 0;       // GPUs that are not held by jobs that must stay
+  JobFlags kept_;      // must stay
+  JobFlags is_taken_;  // its group continues as a target
   bool waits_for_protected_ = false;
   std::vector<Target> targets_;
 };

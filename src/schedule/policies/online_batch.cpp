@@ -31,9 +31,9 @@ class OnlineBatch : public Policy {
     if (view.free_gpus() == 0) return;
     free_.assign(view);
     rooms_.assign(static_cast<std::size_t>(types()), 0);
-    const auto machines = view.machines();
-    for (std::size_t m = 0; m < machines.size(); ++m) {
-      rooms_[static_cast<std::size_t>(type_of(machines[m]))] += free_.on(static_cast<std::int32_t>(m));
+    const Machines& machines = view.machines();
+    for (const MachineIndex m : machines.indices()) {
+      rooms_[static_cast<std::size_t>(type_of(machines[m]))] += free_.on(m);
     }
     start_jobs();
   }

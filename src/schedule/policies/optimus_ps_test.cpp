@@ -63,7 +63,7 @@ TEST(OptimusAllocator, ChangingAJobIsLikeStartingFromScratch) {
 TEST(OptimusPlacement, TakesTheFewestServersEvenly) {
   PsJob job;
   job.server = job.worker = {1, 0, 0, 0};
-  OptimusPlacement placement(std::vector<PsDemand>(4, {4, 0, 0, 0}));
+  OptimusPlacement placement(IndexedVector<MachineIndex, PsDemand>(4, {4, 0, 0, 0}));
   // Six tasks need two servers of four: two servers and one worker pair each way round.
   placement.place_all({job}, {{2, 4}});
   ASSERT_EQ(placement.places_of(0).size(), 2u);
@@ -79,7 +79,7 @@ TEST(OptimusPlacement, NeverOverfillsAndChangesOnlyWhatItIsTold) {
   for (int j = 0; j < 40; ++j) jobs.push_back(random_job(random));
   OptimusAllocator allocator(jobs, {8 * 50, 64 * 50, 0, 4 * 50});
   allocator.allocate();
-  OptimusPlacement placement(std::vector<PsDemand>(50, {8, 64, 0, 4}));
+  OptimusPlacement placement(IndexedVector<MachineIndex, PsDemand>(50, {8, 64, 0, 4}));
   placement.place_all(allocator.jobs(), allocator.tasks());
   EXPECT_TRUE(placement.is_sound());
   for (int step = 0; step < 30; ++step) {

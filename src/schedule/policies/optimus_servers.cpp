@@ -43,7 +43,7 @@ class OptimusServers : public Policy {
   }
 
  private:
-  PsTasks& wanted(JobIndex job) { return wanted_[static_cast<std::size_t>(job)]; }
+  PsTasks& wanted(JobIndex job) { return wanted_[job]; }
 
   static PsDemand room_of(const MachineView& machine) {
     PsDemand room{};
@@ -55,7 +55,7 @@ class OptimusServers : public Policy {
 
   void take(const Allocation& allocation) {
     for (const Slice& slice : allocation) {
-      PsDemand& room = rooms_[static_cast<std::size_t>(slice.machine)];
+      PsDemand& room = rooms_[slice.machine];
       room[kProcessors] -= slice.servers;
       room[kGpus] -= slice.gpus;
     }
@@ -130,11 +130,11 @@ class OptimusServers : public Policy {
 
   OptimusOptions options_;
   const ScalingModel& model_;
-  std::vector<JobIndex> active_;   // in order of submission
-  std::vector<PsTasks> wanted_;    // by job, of the last round
-  std::vector<PsDemand> rooms_;    // by machine, without the jobs that stay
-  std::vector<JobIndex> planned_;  // active_ without protected jobs
-  std::vector<PsJob> jobs_;        // by place in planned_
+  std::vector<JobIndex> active_;                 // in order of submission
+  IndexedVector<JobIndex, PsTasks> wanted_;      // of the last round
+  IndexedVector<MachineIndex, PsDemand> rooms_;  // without the jobs that stay
+  std::vector<JobIndex> planned_;                // active_ without protected jobs
+  std::vector<PsJob> jobs_;                      // by place in planned_
 };
 
 }  // namespace

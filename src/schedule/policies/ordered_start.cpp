@@ -38,7 +38,7 @@ class OrderedStart : public Policy {
 
  private:
   void wait(const ClusterView& view, JobIndex job) {
-    waiting_.push(view.facts(job).gpus, {.value = key_(view, job), .first = job, .job = job});
+    waiting_.push(view.facts(job).gpus, {.value = key_(view, job), .first = job.value(), .job = job});
   }
 
   std::string name_;

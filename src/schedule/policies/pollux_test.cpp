@@ -7,21 +7,19 @@
 namespace orrery::schedule {
 namespace {
 
-// Goodput on k GPUs is k^power, by job.
+// Goodput on k GPUs is k^power.
 class PowerModel : public GoodputModel {
  public:
-  explicit PowerModel(std::vector<double> powers) : powers_(std::move(powers)) {}
+  explicit PowerModel(IndexedVector<JobIndex, double> powers) : powers_(std::move(powers)) {}
 
-  double goodput(JobIndex job, int gpus) const override {
-    return std::pow(gpus, powers_[static_cast<std::size_t>(job)]);
-  }
+  double goodput(JobIndex job, int gpus) const override { return std::pow(gpus, powers_[job]); }
   int goodput_gpus_max(JobIndex) const override { return 64; }
   double step_s(JobIndex, int) const override { return 1; }
   double steps_left(JobIndex) const override { return 1; }
   int gpus_max(JobIndex) const override { return 64; }
 
  private:
-  std::vector<double> powers_;
+  IndexedVector<JobIndex, double> powers_;
 };
 
 class PolluxTest : public ::testing::Test {
@@ -54,23 +52,24 @@ class PolluxTest : public ::testing::Test {
 TEST_F(PolluxTest, GpusGoWhereTheySpeedUp) {
   const PowerModel model({1.0, 0.0});
   const auto policy = make_pollux({}, model, make_consolidated_placer());
-  for (int i = 0; i < 2; ++i) ledger_.add({});
-  ask(*policy, {0, 1});
-  EXPECT_EQ(gpus(0), 4);
-  EXPECT_EQ(gpus(1), 1);
+  const JobIndex scales = ledger_.add({}), other = ledger_.add({});
+  ask(*policy, {scales, other});
+  EXPECT_EQ(gpus(scales), 4);
+  EXPECT_EQ(gpus(other), 1);
   ledger_.advance_to(from_seconds(36000));
-  ledger_.end(1);
-  ask(*policy, {}, {1});
-  EXPECT_EQ(gpus(0), 8);
+  ledger_.end(other);
+  ask(*policy, {}, {other});
+  EXPECT_EQ(gpus(scales), 8);
 }
 
 // The sum of 1 / speedup is least with equal parts for equal jobs; no job is left without GPUs.
 TEST_F(PolluxTest, EqualJobsShare) {
   const PowerModel model({0.8, 0.8, 0.8, 0.8});
   const auto policy = make_pollux({}, model, make_consolidated_placer());
-  for (int i = 0; i < 4; ++i) ledger_.add({});
-  ask(*policy, {0, 1, 2, 3});
-  for (JobIndex job = 0; job < 4; ++job) EXPECT_EQ(gpus(job), 2);
+  std::vector<JobIndex> jobs;
+  for (int i = 0; i < 4; ++i) jobs.push_back(ledger_.add({}));
+  ask(*policy, jobs);
+  for (const JobIndex job : jobs) EXPECT_EQ(gpus(job), 2);
   EXPECT_TRUE(ask(*policy, {}).empty());
 }
 
@@ -78,16 +77,16 @@ TEST_F(PolluxTest, EqualJobsShare) {
 TEST_F(PolluxTest, RestartsMustPay) {
   const PowerModel model({0.25, 0.0});
   for (const double age_s : {60.0, 36000.0}) {
-    ledger_ = ClusterLedger(std::vector<MachineView>{{.gpus = 4}});
+    ledger_ = ClusterLedger(Machines{{.gpus = 4}});
     const auto policy = make_pollux({}, model, make_consolidated_placer());
-    for (int i = 0; i < 2; ++i) ledger_.add({.submit_ns = 0});
-    ask(*policy, {0, 1});
-    EXPECT_EQ(gpus(0), 3);
+    const JobIndex job = ledger_.add({.submit_ns = 0}), other = ledger_.add({.submit_ns = 0});
+    ask(*policy, {job, other});
+    EXPECT_EQ(gpus(job), 3);
     ledger_.advance_to(from_seconds(age_s));
-    ledger_.end(1);
+    ledger_.end(other);
     // From 3 to 4 GPUs is 7.5 % faster; after a minute a restart would cost a third.
-    ask(*policy, {}, {1});
-    EXPECT_EQ(gpus(0), age_s > 1000 ? 4 : 3);
+    ask(*policy, {}, {other});
+    EXPECT_EQ(gpus(job), age_s > 1000 ? 4 : 3);
   }
 }
 

@@ -59,7 +59,7 @@ class PreemptiveOrder : public Policy {
  private:
   bool moves() const { return rule_ == OrderRule::kRemainingTime || rule_ == OrderRule::kRemainingService; }
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
-  OrderKey& key(JobIndex job) { return keys_[static_cast<std::size_t>(job)]; }
+  OrderKey& key(JobIndex job) { return keys_[job]; }
   // GPUs that none of our running jobs holds.
   int free_now() const { return view_->gpus() - held_; }
 
@@ -69,7 +69,7 @@ class PreemptiveOrder : public Policy {
     const JobFacts& facts = view_->facts(job);
     const std::int64_t value =
         rule_ == OrderRule::kDeadline ? facts.deadline_ns : -static_cast<std::int64_t>(facts.priority * 1e6);
-    return {.value = value, .first = job, .job = job};
+    return {.value = value, .first = job.value(), .job = job};
   }
 
   // Waiting jobs with the same value are in the order of the calls in which they began to wait; in one call those that
@@ -124,12 +124,10 @@ class PreemptiveOrder : public Policy {
 
   void leave(JobIndex job) {
     held_ -= gpus(job);
-    if (std::erase(protected_, job) == 0) set_of(gpus(job)).erase(places_[static_cast<std::size_t>(job)]);
+    if (std::erase(protected_, job) == 0) set_of(gpus(job)).erase(places_[job]);
   }
 
-  void stand_in_order(JobIndex job) {
-    places_[static_cast<std::size_t>(job)] = set_of(gpus(job)).insert(key(job)).first;
-  }
+  void stand_in_order(JobIndex job) { places_[job] = set_of(gpus(job)).insert(key(job)).first; }
 
   // Jobs that have had their minimum run time take their place in the order; whether there were any.
   bool end_protection() {
@@ -274,8 +272,8 @@ class PreemptiveOrder : public Policy {
   std::int64_t pass_ = 0;
   std::int64_t stamp_ = 0;
   int held_ = 0;
-  std::vector<OrderKey> keys_;                        // by job
-  std::vector<std::set<OrderKey>::iterator> places_;  // by job that runs: where it is in running_
+  IndexedVector<JobIndex, OrderKey> keys_;
+  IndexedVector<JobIndex, std::set<OrderKey>::iterator> places_;  // of a job that runs: in running_
   SizeHeaps waiting_;
   std::vector<RunningSet> running_;
   std::vector<JobIndex> protected_;  // run and must not be suspended yet, in the order of their starts

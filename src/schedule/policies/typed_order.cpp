@@ -34,8 +34,8 @@ class TypedOrder : public Policy {
     for (const JobIndex job : event.arrived) wait(job);
     free_.assign(view);
     rooms_.assign(static_cast<std::size_t>(view.types()), 0);
-    const auto machines = view.machines();
-    for (std::size_t m = 0; m < machines.size(); ++m) room(machines[m].device) += free_.on(static_cast<int>(m));
+    const Machines& machines = view.machines();
+    for (const MachineIndex m : machines.indices()) room(machines[m].device) += free_.on(m);
     chosen_.clear();
     walk(decisions);
     place(decisions);
@@ -58,11 +58,11 @@ class TypedOrder : public Policy {
     std::int32_t type = 0;
   };
 
-  Entry& entry(JobIndex job) { return entries_[static_cast<std::size_t>(job)]; }
+  Entry& entry(JobIndex job) { return entries_[job]; }
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
   int& room(std::int32_t type) { return rooms_[static_cast<std::size_t>(type)]; }
   std::int32_t type_of(JobIndex running) const {
-    const auto machine = static_cast<std::size_t>(view_->progress(running).allocation.front().machine);
+    const MachineIndex machine = view_->progress(running).allocation.front().machine;
     return view_->machines()[machine].device;
   }
 
@@ -103,7 +103,7 @@ class TypedOrder : public Policy {
     Entry& e = entry(job);
     e.kind = {gpus(job), view_->types_of(job)};
     std::sort(e.kind.types.begin(), e.kind.types.end());
-    e.key = {.value = value_of(job), .kind = kWaitingKind, .first = job, .job = job};
+    e.key = {.value = value_of(job), .kind = kWaitingKind, .first = job.value(), .job = job};
     kinds_[e.kind].insert(e.key);
   }
 
@@ -135,7 +135,7 @@ class TypedOrder : public Policy {
     order_.clear();
     for (const JobIndex job : running_) {
       if (!options_.preemptive || view_->is_protected(job)) continue;
-      order_.push_back({.value = value_of(job), .kind = kRunningKind, .first = job, .job = job});
+      order_.push_back({.value = value_of(job), .kind = kRunningKind, .first = job.value(), .job = job});
       room(type_of(job)) += gpus(job);
     }
     std::sort(order_.begin(), order_.end());
@@ -220,7 +220,7 @@ class TypedOrder : public Policy {
   TypedOptions options_;
   std::unique_ptr<Placer> placer_;
   const ClusterView* view_ = nullptr;
-  std::vector<Entry> entries_;  // by job
+  IndexedVector<JobIndex, Entry> entries_;
   Waiting kinds_;
   std::vector<JobIndex> running_;    // in the order of their starts
   std::vector<int> rooms_;           // by type: GPUs left in this walk

@@ -130,19 +130,19 @@ TEST(EstimateStarts, KnownRunTimesGiveTheExactAnswer) {
   // A single possible duration is approached from its half; the largest share is the duration itself.
   const auto run = run_queue(jobs, job_trace, machines_of(1, 2), "fifo", 1 - 1e-12);
   ASSERT_TRUE(run);
-  EXPECT_NEAR(schedule::to_seconds(run->jobs[0].end_ns), 5, 1e-6);
-  EXPECT_NEAR(schedule::to_seconds(run->jobs[1].first_start_ns), 5, 1e-6);
-  EXPECT_NEAR(schedule::to_seconds(run->jobs[2].first_start_ns), 15, 1e-6);
+  EXPECT_NEAR(schedule::to_seconds(run->jobs[JobIndex(0)].end_ns), 5, 1e-6);
+  EXPECT_NEAR(schedule::to_seconds(run->jobs[JobIndex(1)].first_start_ns), 5, 1e-6);
+  EXPECT_NEAR(schedule::to_seconds(run->jobs[JobIndex(2)].first_start_ns), 15, 1e-6);
 }
 
 // One GPU. b is shorter than what is left of a, and waits nevertheless.
 TEST(EstimateStarts, ARunningJobKeepsItsGpus) {
   const JobTrace job_trace = queue_of({1, 1});
-  const std::vector<QueuedJob> jobs = {{job_trace.jobs[0], 5, certain_run_time(100)},
-                                       {job_trace.jobs[1], 0, certain_run_time(1)}};
+  const std::vector<QueuedJob> jobs = {{job_trace.jobs[JobIndex(0)], 5, certain_run_time(100)},
+                                       {job_trace.jobs[JobIndex(1)], 0, certain_run_time(1)}};
   const auto run = run_queue(jobs, job_trace, machines_of(1, 1), "sjf", 1 - 1e-12);
   ASSERT_TRUE(run);
-  EXPECT_NEAR(schedule::to_seconds(run->jobs[1].first_start_ns), 95, 1e-3);
+  EXPECT_NEAR(schedule::to_seconds(run->jobs[JobIndex(1)].first_start_ns), 95, 1e-3);
 }
 
 // One GPU; a has run for 1 s and takes 2 to 102 s, evenly in logarithms between neighbours 1 s apart. b starts when it
@@ -152,7 +152,8 @@ TEST(EstimateStarts, IntervalsAreThoseOfTheRunTimes) {
   std::vector<double> durations;
   for (int i = 2; i <= 102; ++i) durations.push_back(i);
   const auto times = std::make_shared<const RunTimes>(RunTimes{durations, {durations}, 52});
-  std::vector<QueuedJob> jobs = {{job_trace.jobs[0], 1, times}, {job_trace.jobs[1], 0, certain_run_time(10)}};
+  std::vector<QueuedJob> jobs = {{job_trace.jobs[JobIndex(0)], 1, times},
+                                 {job_trace.jobs[JobIndex(1)], 0, certain_run_time(10)}};
   const auto estimates = estimate_starts(jobs, job_trace, machines_of(1, 1), "fifo", {.draws = 2000, .threads = 2});
   ASSERT_TRUE(estimates);
   const StartEstimate& b = (*estimates)[1];
@@ -166,8 +167,8 @@ TEST(EstimateStarts, IntervalsAreThoseOfTheRunTimes) {
 
 TEST(EstimateStarts, AJobThatNeverFitsIsSaidToNeverStart) {
   const JobTrace job_trace = queue_of({1, 4});
-  const std::vector<QueuedJob> jobs = {{job_trace.jobs[0], 0, certain_run_time(10)},
-                                       {job_trace.jobs[1], 0, certain_run_time(10)}};
+  const std::vector<QueuedJob> jobs = {{job_trace.jobs[JobIndex(0)], 0, certain_run_time(10)},
+                                       {job_trace.jobs[JobIndex(1)], 0, certain_run_time(10)}};
   const auto estimates = estimate_starts(jobs, job_trace, machines_of(1, 2), "fifo", {.draws = 3});
   ASSERT_TRUE(estimates);
   EXPECT_FALSE((*estimates)[0].never);

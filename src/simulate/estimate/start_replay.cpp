@@ -14,7 +14,7 @@ namespace {
 
 // What was known when a job was submitted: it is the last of `jobs`.
 struct Snapshot {
-  JobIndex job = 0;
+  JobIndex job{};
   std::vector<QueuedJob> jobs;
   QueuePace pace;
 };
@@ -23,8 +23,8 @@ struct Snapshot {
 class Past {
  public:
   Past(const JobTrace& job_trace, const RunResult& run) : job_trace_(job_trace), run_(run) {
-    for (std::size_t j = 0; j < run.jobs.size(); ++j) {
-      if (run.jobs[j].end_ns != kNever) by_end_.push_back(static_cast<JobIndex>(j));
+    for (const JobIndex job : run.jobs.indices()) {
+      if (outcome(job).end_ns != kNever) by_end_.push_back(job);
     }
     std::stable_sort(by_end_.begin(), by_end_.end(),
                      [&](JobIndex a, JobIndex b) { return outcome(a).end_ns < outcome(b).end_ns; });
@@ -66,7 +66,7 @@ class Past {
       const double executed = runs ? std::max(1e-9, schedule::to_seconds(now - outcome(job).first_start_ns)) : 0;
       if (runs) known.add_running(facts(job), executed);
       if (!runs) waiting_gpus += facts(job).gpus;
-      snapshot.jobs.push_back({job_trace_.jobs[static_cast<std::size_t>(job)], executed, nullptr});
+      snapshot.jobs.push_back({job_trace_.jobs[job], executed, nullptr});
     }
     for (QueuedJob& job : snapshot.jobs) {
       job.times = known.alike(job.job.facts);
@@ -77,8 +77,8 @@ class Past {
   }
 
  private:
-  const JobOutcome& outcome(JobIndex job) const { return run_.jobs[static_cast<std::size_t>(job)]; }
-  const JobFacts& facts(JobIndex job) const { return job_trace_.jobs[static_cast<std::size_t>(job)].facts; }
+  const JobOutcome& outcome(JobIndex job) const { return run_.jobs[job]; }
+  const JobFacts& facts(JobIndex job) const { return job_trace_.jobs[job].facts; }
 
   const JobTrace& job_trace_;
   const RunResult& run_;
@@ -171,16 +171,16 @@ Result<std::vector<StartCase>> replay_starts(const JobTrace& job_trace, const Ru
                                              const EstimateOptions& options) {
   ORRERY_TRY(const RunResult run, run_policy(job_trace, setup, policy));
   std::vector<JobIndex> waited;
-  for (std::size_t j = 0; j < run.jobs.size(); ++j) {
-    const JobOutcome& outcome = run.jobs[j];
+  for (const JobIndex job : run.jobs.indices()) {
+    const JobOutcome& outcome = run.jobs[job];
     if (outcome.starts > 1 || outcome.moves > 0) {
       return Error::invalid(fmt::format("{} suspends or moves jobs; a replay needs a policy that does not", policy));
     }
-    const bool is_late = outcome.end_ns != kNever && 10 * j > run.jobs.size();
+    const bool is_late = outcome.end_ns != kNever && 10 * job.place() > run.jobs.size();
     const bool is_watched = outcome.first_start_ns <= job_trace.jobs.back().facts.submit_ns;
     if (is_late && is_watched &&
-        outcome.first_start_ns - job_trace.jobs[j].facts.submit_ns >= schedule::from_seconds(kWaitMinSeconds)) {
-      waited.push_back(static_cast<JobIndex>(j));
+        outcome.first_start_ns - job_trace.jobs[job].facts.submit_ns >= schedule::from_seconds(kWaitMinSeconds)) {
+      waited.push_back(job);
     }
   }
   if (waited.empty())
@@ -191,9 +191,10 @@ Result<std::vector<StartCase>> replay_starts(const JobTrace& job_trace, const Ru
   std::vector<Snapshot> snapshots;
   Past past(job_trace, run);
   auto next = waited.begin();
-  for (std::size_t j = 0; j < run.jobs.size() && next != waited.end(); ++j) {
-    past.submit(static_cast<JobIndex>(j));
-    if (static_cast<JobIndex>(j) != *next) continue;
+  for (const JobIndex job : run.jobs.indices()) {
+    if (next == waited.end()) break;
+    past.submit(job);
+    if (job != *next) continue;
     ++next;
     if (past.knows_anything()) snapshots.push_back(past.snapshot());
   }
@@ -207,9 +208,8 @@ Result<std::vector<StartCase>> replay_starts(const JobTrace& job_trace, const Ru
       statuses[i] = std::move(one).error();
       return;
     }
-    const auto job = static_cast<std::size_t>(one->job);
-    one->submit_s = schedule::to_seconds(job_trace.jobs[job].facts.submit_ns);
-    one->waited_s = schedule::to_seconds(run.jobs[job].first_start_ns) - one->submit_s;
+    one->submit_s = schedule::to_seconds(job_trace.jobs[one->job].facts.submit_ns);
+    one->waited_s = schedule::to_seconds(run.jobs[one->job].first_start_ns) - one->submit_s;
     done[i] = *one;
   });
   for (const Status& status : statuses) ORRERY_TRY_VOID(status);

@@ -21,7 +21,7 @@
 namespace orrery::simulate {
 
 struct StartCase {
-  JobIndex job = 0;
+  JobIndex job{};
   double submit_s = 0;
   double waited_s = 0;  // what happened
   Quantiles drawn_s{};  // of simulations, as it comes from the draws

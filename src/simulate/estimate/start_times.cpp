@@ -20,7 +20,7 @@ constexpr TimeNs kSubmittedAt = 1;
 // The queue as a job trace: running jobs come first. `place` maps jobs to places.
 struct Forward {
   JobTrace job_trace;
-  std::vector<std::size_t> place;
+  IndexedVector<JobIndex, std::size_t> place;
   RunSetup setup;
 };
 
@@ -46,16 +46,16 @@ Forward make_forward(const std::vector<QueuedJob>& jobs, const JobTrace& like, c
 // With one run time for every job, given by `draw`.
 template <class Draw>
 Result<RunResult> run_with(Forward forward, const std::vector<QueuedJob>& jobs, const std::string& policy, Draw draw) {
-  for (std::size_t i = 0; i < forward.place.size(); ++i) {
+  for (const JobIndex i : forward.place.indices()) {
     const QueuedJob& job = jobs[forward.place[i]];
     const double left = draw(forward.place[i]) - job.executed_s;
     const double bounded = std::clamp(left, kLeastSeconds, schedule::kSecondsMax / 1e3);
     forward.job_trace.jobs[i].facts.work_ns = schedule::from_seconds(bounded);
   }
   ORRERY_TRY(RunResult run, run_policy(forward.job_trace, forward.setup, policy));
-  std::vector<JobOutcome> outcomes(jobs.size());
-  for (std::size_t i = 0; i < forward.place.size(); ++i) {
-    JobOutcome& outcome = outcomes[forward.place[i]] = run.jobs[i];
+  IndexedVector<JobIndex, JobOutcome> outcomes(jobs.size());
+  for (const JobIndex i : forward.place.indices()) {
+    JobOutcome& outcome = outcomes[JobIndex(forward.place[i])] = run.jobs[i];
     if (outcome.end_ns == kNever) continue;
     outcome.first_start_ns = std::max<TimeNs>(0, outcome.first_start_ns - kSubmittedAt);
     outcome.end_ns -= kSubmittedAt;

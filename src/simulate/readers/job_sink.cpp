@@ -80,14 +80,17 @@ Status JobSink::add(std::size_t line, const RawJob& job) {
     return skip(line, fmt::format("more than {} types of devices", kDevicesMax));
   }
   if (!ids_.insert(job.id).second) return skip(line, fmt::format("id: {} was there before", quote(job.id)));
-  if (file_.job_trace.jobs.size() == kTraceJobsMax) {
+  auto& jobs = file_.job_trace.jobs;
+  if (jobs.size() == kTraceJobsMax) {
     return Error::invalid(fmt::format("{}:{}: more than {} jobs", name_, line, kTraceJobsMax));
   }
   ++file_.rows;
-  TraceJob& added = file_.job_trace.jobs.emplace_back();
+  const TimeNs submit_ns = schedule::from_seconds(job.submit_s);
+  if (!jobs.empty() && submit_ns < jobs.back().facts.submit_ns) file_.out_of_order = true;
+  TraceJob& added = jobs.emplace_back();
   added.id = job.id;
   added.model = job.model;
-  added.facts.submit_ns = schedule::from_seconds(job.submit_s);
+  added.facts.submit_ns = submit_ns;
   added.facts.work_ns = job.duration_s > 0 ? std::max<TimeNs>(1, schedule::from_seconds(job.duration_s)) : 0;
   added.facts.gpus = static_cast<std::int32_t>(job.gpus);
   added.facts.gpus_max = static_cast<std::int32_t>(job.gpus_max);
@@ -102,8 +105,6 @@ Status JobSink::add(std::size_t line, const RawJob& job) {
   added.executed_ns = schedule::from_seconds(job.executed_s);
   added.state = job.state;
   if (!job.typed.empty()) added.facts.speed_class = class_of(job.typed, job.duration_s);
-  const std::size_t count = file_.job_trace.jobs.size();
-  if (count > 1 && added.facts.submit_ns < file_.job_trace.jobs[count - 2].facts.submit_ns) file_.out_of_order = true;
   return {};
 }
 

@@ -14,11 +14,11 @@ JobTraceFile read(std::string_view text, const ReadOptions& options = {}) {
   return result ? std::move(*result) : JobTraceFile{};
 }
 
-double length_s(const JobTraceFile& file, std::size_t job) {
-  return schedule::to_seconds(file.job_trace.jobs[job].facts.work_ns);
+double length_s(const JobTraceFile& file, int job) {
+  return schedule::to_seconds(file.job_trace.jobs[JobIndex(job)].facts.work_ns);
 }
-double submit_s(const JobTraceFile& file, std::size_t job) {
-  return schedule::to_seconds(file.job_trace.jobs[job].facts.submit_ns);
+double submit_s(const JobTraceFile& file, int job) {
+  return schedule::to_seconds(file.job_trace.jobs[JobIndex(job)].facts.submit_ns);
 }
 
 TEST(Readers, RecogniseEveryForm) {
@@ -63,7 +63,7 @@ TEST(Readers, RecogniseEveryForm) {
     const JobTraceFile file = read(sample.text);
     EXPECT_EQ(file.format, sample.format);
     ASSERT_EQ(file.job_trace.jobs.size(), 1u) << sample.format;
-    EXPECT_EQ(file.job_trace.jobs[0].facts.gpus, sample.gpus) << sample.format;
+    EXPECT_EQ(file.job_trace.jobs[JobIndex(0)].facts.gpus, sample.gpus) << sample.format;
     EXPECT_DOUBLE_EQ(length_s(file, 0), sample.length) << sample.format;
     EXPECT_EQ(file.skipped, 0u) << sample.format;
     EXPECT_EQ(submit_s(file, 0), 0) << sample.format;
@@ -76,8 +76,8 @@ TEST(Readers, DeadlinesOfElasticFlowAreRead) {
       "0,100,10,vgg16,700,256,1,500,500,10\n1,300,10,vgg16,,256,1,500,500,10\n");
   ASSERT_EQ(file.job_trace.jobs.size(), 2u);
   // Times begin at the first submission.
-  EXPECT_EQ(file.job_trace.jobs[0].facts.deadline_ns, schedule::from_seconds(600));
-  EXPECT_EQ(file.job_trace.jobs[1].facts.deadline_ns, kNever);
+  EXPECT_EQ(file.job_trace.jobs[JobIndex(0)].facts.deadline_ns, schedule::from_seconds(600));
+  EXPECT_EQ(file.job_trace.jobs[JobIndex(1)].facts.deadline_ns, kNever);
   EXPECT_EQ(file.unread, (std::vector<std::string>{"real_iteration", "batch_size", "real_duration", "iteration"}));
 }
 
@@ -134,7 +134,7 @@ TEST(Readers, BadRowsAreSkippedWithTheirLine) {
 TEST(Readers, SortWhatWasNotInOrder) {
   const JobTraceFile file = read("id,submit_s,duration_s,gpus\na,100,1,1\nb,40,2,1\n");
   EXPECT_TRUE(file.out_of_order);
-  EXPECT_EQ(file.job_trace.jobs[0].id, "b");
+  EXPECT_EQ(file.job_trace.jobs[JobIndex(0)].id, "b");
   EXPECT_EQ(submit_s(file, 0), 0);
   EXPECT_EQ(submit_s(file, 1), 60);
 }
@@ -159,7 +159,7 @@ TEST(Readers, OurOwnFormsGiveTheSameJobsBack) {
     for (const std::string& text : {to_csv(job_trace), to_jsonl(job_trace)}) {
       const JobTraceFile file = read(text, {.strict = true});
       ASSERT_EQ(file.job_trace.jobs.size(), 50u);
-      for (std::size_t j = 0; j < 50; ++j) {
+      for (const JobIndex j : job_trace.jobs.indices()) {
         const JobFacts &a = job_trace.jobs[j].facts, &b = file.job_trace.jobs[j].facts;
         EXPECT_EQ(job_trace.jobs[j].id, file.job_trace.jobs[j].id);
         EXPECT_EQ(a.gpus, b.gpus);
@@ -173,12 +173,12 @@ TEST(Readers, OurOwnFormsGiveTheSameJobsBack) {
 TEST(Readers, StagesComeBackFromOurOwnForms) {
   JobTrace job_trace = generate({.jobs = 2});
   const schedule::StageTimes stages = {.load_s = 0.25, .gpu_s = 0.5, .network_s = 0.125, .iteration_s = 0.75};
-  job_trace.jobs[1].facts.stages = schedule::shared_stages(stages);
+  job_trace.jobs[JobIndex(1)].facts.stages = schedule::shared_stages(stages);
   for (const std::string& text : {to_csv(job_trace), to_jsonl(job_trace)}) {
     const JobTraceFile file = read(text, {.strict = true});
-    EXPECT_EQ(file.job_trace.jobs[0].facts.stages, nullptr);
-    ASSERT_NE(file.job_trace.jobs[1].facts.stages, nullptr);
-    EXPECT_EQ(*file.job_trace.jobs[1].facts.stages, stages);
+    EXPECT_EQ(file.job_trace.jobs[JobIndex(0)].facts.stages, nullptr);
+    ASSERT_NE(file.job_trace.jobs[JobIndex(1)].facts.stages, nullptr);
+    EXPECT_EQ(*file.job_trace.jobs[JobIndex(1)].facts.stages, stages);
   }
   // Stages without the iteration they are of.
   EXPECT_EQ(read("id,submit_s,duration_s,gpus,stage_s.gpu\na,0,5,2,1\nb,0,5,2,\n").skipped, 1u);
@@ -191,8 +191,8 @@ TEST(Readers, MurisStagesAreInMilliseconds) {
       "0,8,0,100,gpt2,500,250,125,62.5\n");
   const schedule::StageTimes expected = {.load_s = 0.25, .gpu_s = 0.125, .network_s = 0.0625, .iteration_s = 0.5};
   ASSERT_EQ(file.job_trace.jobs.size(), 1u);
-  ASSERT_NE(file.job_trace.jobs[0].facts.stages, nullptr);
-  EXPECT_EQ(*file.job_trace.jobs[0].facts.stages, expected);
+  ASSERT_NE(file.job_trace.jobs[JobIndex(0)].facts.stages, nullptr);
+  EXPECT_EQ(*file.job_trace.jobs[JobIndex(0)].facts.stages, expected);
 }
 
 TEST(Generate, GivesTheRateAndTheSameJobsAgain) {
