@@ -155,17 +155,17 @@ class Matching {
 void carry_out(const ClusterView& view, const Situation& situation, const Plan& plan,
                std::vector<Decision>& decisions) {
   const std::vector<MachineIndex> machine_of = Matching(situation, plan).run();
-  std::vector<bool> planned(situation.who.size(), false);
+  std::vector<bool> planned(situation.jobs.size(), false);
   for (const Node& node : plan.nodes)
     for (const RunningJob& one : node.jobs) planned[one.job] = true;
   for (std::size_t i = 0; i < planned.size(); ++i) {
-    if (!planned[i] && view.is_running(situation.who[i]))
-      decisions.push_back({.action = Action::kSuspend, .job = situation.who[i], .reason = {schedule::Why::kOvertaken}});
+    if (!planned[i] && view.is_running(situation.jobs[i]))
+      decisions.push_back({.action = Action::kSuspend, .job = situation.jobs[i], .reason = {schedule::Why::kOvertaken}});
   }
   for (std::size_t n = 0; n < plan.nodes.size(); ++n) {
     const double price = situation.instance.vm_types[plan.nodes[n].vm].price_usd_h;
     for (const RunningJob& one : plan.nodes[n].jobs) {
-      const JobIndex job = situation.who[one.job];
+      const JobIndex job = situation.jobs[one.job];
       const schedule::Allocation wanted = {{.machine = machine_of[n], .gpus = one.gpus}};
       const bool runs = view.is_running(job);
       if (runs && view.progress(job).allocation == wanted) continue;

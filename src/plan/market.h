@@ -30,7 +30,7 @@ double shortest_s(const Market& market, const Job& job);
 // The jobs there are at one event, as an instance to plan for, and what runs already.
 struct Situation {
   Instance instance;
-  std::vector<schedule::JobIndex> who;  // by job of the instance
+  std::vector<schedule::JobIndex> jobs;  // by job of the instance
   Plan current;
   std::vector<schedule::MachineIndex> where;                 // of each of current.nodes
   IndexedVector<schedule::MachineIndex, std::size_t> vm_of;  // its VM type; kNoVm if it is not there

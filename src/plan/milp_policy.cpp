@@ -45,8 +45,8 @@ class MilpPolicy final : public schedule::Policy {
     adapter_->hear(event);
     adapter_->start_first(view, decisions);
     const Situation now = adapter_->look(view, how_);
-    wake_ns_ = now.who.empty() ? schedule::kNever : view.now() + schedule::from_seconds(options_.horizon_s);
-    if (now.who.empty()) return;
+    wake_ns_ = now.jobs.empty() ? schedule::kNever : view.now() + schedule::from_seconds(options_.horizon_s);
+    if (now.jobs.empty()) return;
     const Seconds start = env_.clock.monotonic();
     const Outlook outlook(now.instance);
     const ListedOrder known = known_list(now);
@@ -74,7 +74,7 @@ class MilpPolicy final : public schedule::Policy {
   // The order found last time; jobs that have come since are appended.
   ListedOrder known_list(const Situation& now) const {
     ListedOrder list{.crowding = crowding_, .anew = anew_};
-    for (const schedule::JobIndex job : now.who) {
+    for (const schedule::JobIndex job : now.jobs) {
       const auto found = listed_.find(job);
       const bool is_known = found != listed_.end();
       list.keys.push_back(is_known ? found->second.key : std::numeric_limits<double>::max());
@@ -85,7 +85,7 @@ class MilpPolicy final : public schedule::Policy {
 
   void remember(const Situation& now, const ListedOrder& list) {
     listed_.clear();
-    for (std::size_t i = 0; i < now.who.size(); ++i) listed_[now.who[i]] = {list.keys[i], list.modest[i]};
+    for (std::size_t i = 0; i < now.jobs.size(); ++i) listed_[now.jobs[i]] = {list.keys[i], list.modest[i]};
     crowding_ = list.crowding;
     anew_ = list.anew;
     ++seed_;
@@ -109,7 +109,7 @@ class MilpPolicy final : public schedule::Policy {
     const bool moves = std::none_of(now.instance.jobs.begin(), now.instance.jobs.end(),
                                     [](const Job& job) { return job.is_pinned(); });
     if (moves) plans.push_back(anew.best.plan);
-    if (now.who.size() > options_.planned_max) return plans;
+    if (now.jobs.size() > options_.planned_max) return plans;
     for (const Postponing& one : kPostponing) {
       Instance instance = now.instance;
       instance.wait_fraction = one.wait_fraction;

@@ -39,8 +39,8 @@ class RentPolicy final : public schedule::Policy {
  private:
   std::vector<std::size_t> in_order(const schedule::ClusterView& view, const Situation& now) const {
     std::vector<std::pair<double, std::size_t>> order;
-    for (std::size_t i = 0; i < now.who.size(); ++i) {
-      if (view.is_running(now.who[i])) continue;
+    for (std::size_t i = 0; i < now.jobs.size(); ++i) {
+      if (view.is_running(now.jobs[i])) continue;
       const Job& job = now.instance.jobs[i];
       order.emplace_back(order_ == RentOrder::kFifo  ? job.submit_s
                          : order_ == RentOrder::kDue ? job.due_s

@@ -182,7 +182,7 @@ Situation SchedulerAdapter::look(const ClusterView& view, const Instance& how) c
         });
     if (!somewhere && !view.is_running(job)) continue;  // waits for a machine to come back
     if (view.is_protected(job)) planned.pinned_on = fmt::format("{}", view.progress(job).allocation.front().machine);
-    situation.who.push_back(job);
+    situation.jobs.push_back(job);
     situation.instance.jobs.push_back(std::move(planned));
     if (view.is_running(job)) add_running(situation, view.progress(job).allocation.front());
   }

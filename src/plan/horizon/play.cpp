@@ -129,7 +129,7 @@ class Player {
   }
 
   // What is known at the border, with periods counted from there.
-  Problem seen_at(int t, std::vector<std::size_t>& who) const {
+  Problem seen_at(int t, std::vector<std::size_t>& open_jobs) const {
     Problem seen;
     seen.periods = problem_.periods - t;
     seen.period_s = problem_.period_s;
@@ -156,19 +156,19 @@ class Player {
         task.modes[0].time_s = std::max(1e-3, one.started * problem_.period_s + one.mode->time_s - now);
       }
       seen.tasks.push_back(std::move(task));
-      who.push_back(i);
+      open_jobs.push_back(i);
     }
     return seen;
   }
 
   void schedule(int t) {
-    std::vector<std::size_t> who;
-    const Problem seen = seen_at(t, who);
+    std::vector<std::size_t> open_jobs;
+    const Problem seen = seen_at(t, open_jobs);
     const Found found =
         search(seen, Configurations(seen), {.rounds = rounds_, .seed = 1 + static_cast<std::uint64_t>(t)});
-    for (std::size_t i = 0; i < who.size(); ++i) {
-      wanted_[who[i]].reset();
-      if (found.starts[i]) wanted_[who[i]] = Start{found.starts[i]->mode, found.starts[i]->period + t};
+    for (std::size_t i = 0; i < open_jobs.size(); ++i) {
+      wanted_[open_jobs[i]].reset();
+      if (found.starts[i]) wanted_[open_jobs[i]] = Start{found.starts[i]->mode, found.starts[i]->period + t};
     }
   }
 
