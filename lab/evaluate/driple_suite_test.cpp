@@ -123,7 +123,7 @@ TEST_F(DripleSuite, AblationsAskAboutLargeGraphsToo) {
   for (std::int64_t batch = 1; batch <= 120; ++batch) {
     profile::DatasetEntry entry{.configuration = {"lenet", "lenet", batch}};
     entry.visits = {Seconds(1e-3 * static_cast<double>(batch))};
-    entry.operators = {{0, workload::Phase::kForward, Seconds(1e-4), Seconds(0)}};
+    entry.operators = {{workload::OperatorIndex(0), workload::Phase::kForward, Seconds(1e-4), Seconds(0)}};
     lines += profile::entry_line(entry);
   }
   ASSERT_TRUE(files_.make_directory("data"));

@@ -138,6 +138,7 @@ TEST(GraphTest, RefusesWhatIsNotAGraph) {
               .kind = OperatorKind::kRelu,
               .attributes = {},
               .inputs = {{OperatorIndex(0), 0}},
+              .tied_to = {},
               .parameters = {},
               .outputs = {}};
   EXPECT_EQ(TrainingGraph::make("g", {op}).error().message(),
@@ -147,6 +148,7 @@ TEST(GraphTest, RefusesWhatIsNotAGraph) {
                  .kind = OperatorKind::kInput,
                  .attributes = SourceAttributes{{Shape{1}, DataType::kFloat32}},
                  .inputs = {},
+                 .tied_to = {},
                  .parameters = {},
                  .outputs = {}};
   EXPECT_EQ(TrainingGraph::make("g", {input, input}).error().message(), "two operators are named a");

@@ -2,9 +2,9 @@
 // Assigns what the library does to operators of the graph.
 //
 // Forward and update are run one by one, so their boundaries are known. Backward is run by the library: each of its
-// functions carries the sequence number of the forward call it differentiates, and those of an operator form an interval.
-// Accumulation of gradients carries no number; it belongs to the function before it. Backward of the sum of several
-// losses, which no operator made, belongs to the last one.
+// functions carries the sequence number of the forward call it differentiates, and those of an operator form an
+// interval. Accumulation of gradients carries no number; it belongs to the function before it. Backward of the sum of
+// several losses, which no operator made, belongs to the last one.
 
 #include <cstdint>
 #include <vector>
