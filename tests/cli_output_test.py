@@ -23,7 +23,7 @@ ANSWERS = [
     ["predict", "--help"],
     ["--version"],
     ["completion", "bash"],
-    ["compare", "resnet18", "--steps", "10"],
+    ["choose", "resnet18", "--steps", "10"],
     ["memory", "gpt2", "--device", "A100"],
     ["model", "show", "resnet18"],
     ["job", "check", ROOT / "examples" / "resnet50.job.yaml"],

@@ -8,9 +8,28 @@ namespace {
 
 Status print_commands(cli::Context& context, const cli::Arguments&) {
   context.print("# Commands of the lab\n\nMade by `orrery-lab commands` from the option records of the program.\n");
-  context.print(cli::reference_of("orrery-lab", lab_commands()));
+  context.print(cli::reference_of("orrery-lab", cli::make_commands(lab_commands())));
   return {};
 }
+
+constexpr std::string_view kScore = "score";
+constexpr std::string_view kRepeat = "repeat";
+constexpr std::string_view kHelp = "help";
+
+constexpr cli::CommandEntry kCommands[] = {
+    {kScore, "evaluate", "predictions against measurements", evaluate_command},
+    {kScore, "reference", "decisions against published simulators", reference_command},
+    {kScore, "dataset check", "a data set against the program", dataset_check_command},
+    {kRepeat, "experiment fragmentation", "published experiments of schedulers", experiment_fragmentation_command},
+    {kRepeat, "experiment policies", "", experiment_policies_command},
+    {kRepeat, "experiment optimus", "", experiment_optimus_command},
+    {kRepeat, "experiment gandiva", "", experiment_gandiva_command},
+    {kRepeat, "experiment prediction-error", "", experiment_prediction_error_command},
+    {kRepeat, "experiment all", "", experiment_all_command},
+    {kRepeat, "plan loop", "published experiments of capacity planning", plan_loop_command},
+    {kRepeat, "plan prototype", "", plan_prototype_command},
+    {kHelp, "commands", "print the page of all commands", commands_command},
+};
 
 }  // namespace
 
@@ -19,19 +38,7 @@ cli::Command commands_command() {
           print_commands};
 }
 
-const std::vector<cli::Command>& lab_commands() {
-  static const std::vector<cli::Command> kCommands = {evaluate_command(),
-                                                      reference_command(),
-                                                      experiment_fragmentation_command(),
-                                                      experiment_policies_command(),
-                                                      experiment_optimus_command(),
-                                                      experiment_gandiva_command(),
-                                                      experiment_prediction_error_command(),
-                                                      experiment_all_command(),
-                                                      plan_loop_command(),
-                                                      plan_prototype_command(),
-                                                      dataset_check_command(),
-                                                      commands_command()};
+std::span<const cli::CommandEntry> lab_commands() {
   return kCommands;
 }
 

@@ -2,7 +2,7 @@
 // The commands of orrery-lab, one function per file of this folder. lab_commands() is the list that the program and its
 // page of commands are made from.
 
-#include "cli/command.h"
+#include "cli/main.h"
 
 namespace orrery::lab {
 
@@ -19,6 +19,6 @@ cli::Command plan_prototype_command();
 cli::Command dataset_check_command();
 cli::Command commands_command();
 
-const std::vector<cli::Command>& lab_commands();
+std::span<const cli::CommandEntry> lab_commands();
 
 }  // namespace orrery::lab

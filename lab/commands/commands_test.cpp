@@ -11,7 +11,7 @@ namespace orrery::lab {
 namespace {
 
 const cli::Program& program() {
-  static const cli::Program kLab{"orrery-lab", "the lab", lab_commands, {}};
+  static const cli::Program kLab{"orrery-lab", "the lab", lab_commands(), {}};
   return kLab;
 }
 
@@ -21,7 +21,7 @@ cli::Outcome call(env::SimEnv& sim, const std::string& line) {
 
 TEST(LabCommands, ExplainThemselvesWithExamples) {
   env::SimEnv sim;
-  for (const cli::Command& command : lab_commands()) {
+  for (const cli::Command& command : cli::make_commands(lab_commands())) {
     const cli::Outcome outcome = call(sim, command.name + " --help");
     EXPECT_EQ(outcome.exit_code, cli::kDone);
     EXPECT_NE(outcome.output.find("usage: orrery-lab " + command.name), std::string::npos);

@@ -97,7 +97,7 @@ Result<T> read_value(const std::string& text) {
 
 template <class T>
 struct FieldItem {  // what one word of the field becomes
-  using type = T;
+  using Type = T;
 };
 template <class T>
 struct FieldItem<std::vector<T>> : FieldItem<T> {};
@@ -111,7 +111,7 @@ class Fields {
  public:
   template <class Member>
   Fields add(Member Request::*member, OptionRecord record) && {
-    return std::move(*this).add(member, std::move(record), read_value<typename FieldItem<Member>::type>);
+    return std::move(*this).add(member, std::move(record), read_value<typename FieldItem<Member>::Type>);
   }
 
   // `parse` turns one word into a value: Result<Value>(const std::string&). Its error needs no name.

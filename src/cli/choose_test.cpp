@@ -93,7 +93,7 @@ TEST_F(ChooseTest, SpotMachinesAreInterrupted) {
 }
 
 TEST_F(ChooseTest, WhatIsNearestWhenNothingWillDo) {
-  const Outcome late = call("choose resnet18 --steps 100000 --catalog prices.csv --deadline 0.001");
+  const Outcome late = call("choose resnet18 --steps 100000 --catalog prices.csv --deadline 3.6s");
   EXPECT_EQ(late.exit_code, kFailed);
   EXPECT_NE(late.errors.find("nearest:\n  4 × acme eight in north"), std::string::npos) << late.errors;
   EXPECT_NE(late.errors.find("misses the deadline by "), std::string::npos) << late.errors;

@@ -1,8 +1,8 @@
 #pragma once
-// The commands, one function per file of this folder. all_commands() is the list the program, its completion and its
-// reference page are made from.
+// The commands, one function per file of this folder. orrery_commands() is the list the program, its completion and
+// its reference page are made from.
 
-#include "cli/command.h"
+#include "cli/main.h"
 
 namespace orrery::cli {
 
@@ -53,7 +53,7 @@ Command train_command();
 Command completion_command();
 Command reference_command();
 
-const std::vector<Command>& all_commands();
+std::span<const CommandEntry> orrery_commands();
 
 // The commands of a program as a page of Markdown, from their records.
 std::string reference_of(std::string_view program, const std::vector<Command>& commands);

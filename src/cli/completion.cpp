@@ -31,7 +31,7 @@ std::string names_of_devices() {
 // One case per command: "predict "* for one word, "model show" for two.
 std::string option_cases() {
   std::string cases;
-  for (const Command& command : all_commands()) {
+  for (const Command& command : make_commands(orrery_commands())) {
     const bool two_words = command.name.find(' ') != std::string::npos;
     const std::string pattern = two_words ? fmt::format("\"{}\"", command.name) : fmt::format("\"{} \"*", command.name);
     std::string words = "--help";
@@ -46,7 +46,7 @@ std::string option_cases() {
 
 std::string value_cases() {
   std::map<std::string, std::vector<std::string>> choices;
-  for (const Command& command : all_commands()) {
+  for (const Command& command : make_commands(orrery_commands())) {
     for (const OptionRecord& record : command.options) {
       if (!record.choices.empty()) choices[record.name] = record.choices;
     }
@@ -62,7 +62,7 @@ std::string value_cases() {
 std::string bash_script() {
   std::set<std::string> first_words;
   std::map<std::string, std::string> second_words;
-  for (const Command& command : all_commands()) {
+  for (const Command& command : make_commands(orrery_commands())) {
     const auto parts = split(command.name, ' ');
     first_words.insert(parts[0]);
     if (parts.size() > 1) second_words[parts[0]] += parts[1] + " ";
@@ -129,7 +129,7 @@ std::string fish_option(const std::string& condition, const OptionRecord& record
 std::string fish_script() {
   std::string text = kFishHelpers;
   std::set<std::string> first_words;
-  for (const Command& command : all_commands()) {
+  for (const Command& command : make_commands(orrery_commands())) {
     const auto parts = split(command.name, ' ');
     const bool is_new = first_words.insert(parts[0]).second;
     const std::string summary = parts.size() == 1 ? command.summary : "";

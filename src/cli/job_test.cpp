@@ -88,7 +88,7 @@ TEST_F(JobCommandTest, CheckNamesThePlaceOfAMistake) {
 TEST_F(JobCommandTest, AJobSaysWhatOptionsWouldSay) {
   const auto by_job = json_of("predict job.yaml");
   const auto by_options = json_of(
-      "predict resnet18 --batch 64 --optimizer adam --precision fp16 --epochs 2 --dataset-size 1000 --device V100 "
+      "predict resnet18 --batch 256 --optimizer adam --precision fp16 --epochs 2 --dataset-size 1000 --device V100 "
       "--count 4");
   EXPECT_EQ(by_job, by_options);
   EXPECT_EQ(json_of("memory job.yaml")[0]["batch_per_gpu"], 64);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <orrery_version.h>
 #include <unistd.h>
 
@@ -27,34 +28,54 @@ void keep_standard_descriptors() {
 }
 
 std::string overview(const Program& program) {
-  std::string text =
-      fmt::format("{0}: {1}\n\nusage: {0} COMMAND [options]\n\ncommands:\n", program.name, program.summary);
+  struct Line {
+    std::string_view group;
+    std::string names;  // "trace show|summary"
+    std::string_view brief;
+  };
+  std::vector<Line> lines;
+  for (const CommandEntry& entry : program.commands) {
+    if (!entry.brief.empty()) {
+      lines.push_back({entry.group, std::string(entry.name), entry.brief});
+      continue;
+    }
+    const bool first = lines.back().names.find(' ') == std::string::npos;  // "simulate [compare|…"
+    lines.back().names += fmt::format("{}{}", first ? " [" : "|", entry.name.substr(entry.name.find(' ') + 1));
+  }
+  std::size_t group_width = 0;
   std::size_t width = 0;
-  for (const Command& command : program.commands()) width = std::max(width, command.name.size());
-  for (const Command& command : program.commands()) {
-    text += fmt::format("  {:<{}}  {}\n", command.name, width, command.summary);
+  for (Line& line : lines) {
+    if (line.names.find('[') != std::string::npos) line.names += "]";
+    group_width = std::max(group_width, line.group.size());
+    width = std::max(width, line.names.size());
+  }
+  std::string text = fmt::format("{0}: {1}\n\nusage: {0} COMMAND [options]\n\n", program.name, program.summary);
+  std::string_view group;
+  for (const Line& line : lines) {
+    text += fmt::format("{:<{}}  {:<{}}  {}\n", line.group == group ? "" : line.group, group_width, line.names, width,
+                        line.brief);
+    group = line.group;
   }
   text += fmt::format("\n`{} help COMMAND` explains one command. Try:\n", program.name);
   for (const std::string& example : program.examples) text += fmt::format("  {}\n", example);
   return text;
 }
 
-std::size_t word_count(const std::string& name) {
-  return split(name, ' ').size();
+// Whether the words begin with "model show", which may be the first two of them.
+bool begin_with(const std::vector<std::string>& words, std::string_view name) {
+  const std::size_t gap = name.find(' ');
+  if (words[0] != name.substr(0, gap)) return false;
+  return gap == std::string_view::npos || (words.size() > 1 && words[1] == name.substr(gap + 1));
 }
 
-bool starts_with(const std::vector<std::string>& words, const std::string& name) {
-  const auto parts = split(name, ' ');
-  return words.size() >= parts.size() && std::equal(parts.begin(), parts.end(), words.begin());
-}
-
-const Command* find_command(const Program& program, const std::vector<std::string>& words) {
-  const Command* found = nullptr;
-  for (const Command& command : program.commands()) {
-    const bool longer = found == nullptr || word_count(command.name) > word_count(found->name);
-    if (longer && starts_with(words, command.name)) found = &command;
+// "simulate compare" before "simulate".
+std::optional<Command> find_command(const Program& program, const std::vector<std::string>& words) {
+  const CommandEntry* found = nullptr;
+  for (const CommandEntry& entry : program.commands) {
+    if ((found == nullptr || entry.name.size() > found->name.size()) && begin_with(words, entry.name)) found = &entry;
   }
-  return found;
+  if (found == nullptr) return std::nullopt;
+  return found->make();
 }
 
 // The words before "--": what comes after them is for another program.
@@ -82,13 +103,13 @@ Outcome failure(const Program& program, const Error& error, std::string_view com
 
 Outcome unknown_command(const Program& program, const std::vector<std::string>& words) {
   std::vector<std::string> names;
-  for (const Command& command : program.commands()) {
-    names.push_back(command.name);
+  for (const CommandEntry& entry : program.commands) {
+    names.emplace_back(entry.name);
     // "orrery model" alone: the error says what can follow.
-    if (command.name.starts_with(words[0] + " ")) {
+    if (entry.name.starts_with(words[0] + " ")) {
       return failure(program,
                      Error::invalid(fmt::format("incomplete command \"{}\"; try `{} {} {}`", words[0], program.name,
-                                                command.name, command.words)),
+                                                entry.name, entry.make().words)),
                      "", words);
     }
   }
@@ -104,12 +125,11 @@ bool asks_for_help(const std::vector<std::string>& words) {
 // "orrery help", "orrery help model show"; a first word of several commands, like "model", shows all of them.
 Outcome help_on(const Program& program, const std::vector<std::string>& words) {
   if (words.empty()) return {kDone, overview(program), ""};
-  if (const Command* const command = find_command(program, words))
-    return {kDone, command_help(program.name, *command), ""};
+  if (const auto command = find_command(program, words)) return {kDone, command_help(program.name, *command), ""};
   std::string text;
-  for (const Command& command : program.commands()) {
-    if (words.size() > 1 || !command.name.starts_with(words[0] + " ")) continue;
-    text += (text.empty() ? "" : "\n") + command_help(program.name, command);
+  for (const CommandEntry& entry : program.commands) {
+    if (words.size() > 1 || !entry.name.starts_with(words[0] + " ")) continue;
+    text += (text.empty() ? "" : "\n") + command_help(program.name, entry.make());
   }
   if (text.empty()) return unknown_command(program, words);
   return {kDone, text, ""};
@@ -121,12 +141,12 @@ Outcome run(const Program& program, const std::vector<std::string>& words, env::
   if (words.empty() || words[0] == "--help" || words[0] == "-h") return help_on(program, {});
   if (words[0] == "help") return help_on(program, {words.begin() + 1, words.end()});
   if (words[0] == "--version") return {kDone, fmt::format("{} {}\n", program.name, kVersion), ""};
-  const Command* command = find_command(program, words);
-  if (command == nullptr) return unknown_command(program, words);
+  const auto command = find_command(program, words);
+  if (!command) return unknown_command(program, words);
   if (asks_for_help(words)) return {kDone, command_help(program.name, *command), ""};
 
-  const std::vector<std::string> rest(words.begin() + static_cast<std::ptrdiff_t>(word_count(command->name)),
-                                      words.end());
+  const std::ptrdiff_t name_words = command->name.find(' ') == std::string::npos ? 1 : 2;
+  const std::vector<std::string> rest(words.begin() + name_words, words.end());
   const auto arguments = parse_arguments(*command, rest);
   if (!arguments) {
     return failure(program, arguments.error(), command->name, words,
@@ -143,11 +163,17 @@ Outcome run(const Program& program, const std::vector<std::string>& words, env::
   return {context.exit_code(), std::move(output), ""};
 }
 
+std::vector<Command> make_commands(std::span<const CommandEntry> entries) {
+  std::vector<Command> commands;
+  for (const CommandEntry& entry : entries) commands.push_back(entry.make());
+  return commands;
+}
+
 const Program& orrery_program() {
   static const Program kOrrery{
       "orrery",
       "a working model of a deep-learning training cluster",
-      all_commands,
+      orrery_commands(),
       {"orrery predict resnet50 --device V100 --batch 64", "orrery choose gpt2 --steps 100000"}};
   return kOrrery;
 }

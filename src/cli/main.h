@@ -1,7 +1,9 @@
 #pragma once
 // A program: a list of words in, output and exit code out.
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -18,12 +20,23 @@ struct Outcome {
       errors;  // for standard error; with --json one line: {"error": {"code", "message", "command", "exit_code"}}
 };
 
+// A command by its name; its records are made only when they are asked for.
+struct CommandEntry {
+  std::string_view group;  // of the list of commands
+  std::string_view name;   // as Command::name
+  std::string_view brief;  // in the list; empty for one that stands on the line of the command before it
+  Command (*make)();
+};
+
 struct Program {
   std::string name;
-  std::string summary;                        // one line
-  const std::vector<Command>& (*commands)();  // made when they are first asked for
+  std::string summary;                     // one line
+  std::span<const CommandEntry> commands;  // those of a group stand together
   std::vector<std::string> examples;
 };
+
+// The records of all of them, for pages and completion.
+std::vector<Command> make_commands(std::span<const CommandEntry> entries);
 
 // Runs one command line (without the program's name).
 Outcome run(const Program& program, const std::vector<std::string>& words, env::Env environment);

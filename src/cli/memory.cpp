@@ -24,7 +24,7 @@ Status run_memory(Context& context, const Arguments& arguments) {
                {"memory_high_bytes", "high", CellFormat::kBytes},
                {"device_memory_bytes", "of", CellFormat::kBytes},
                {"fits", "fits"},
-               {"largest_batch_per_gpu", "largest", CellFormat::kInteger},
+               {"largest_batch_per_gpu", "largest batch", CellFormat::kInteger},
                {"parameters_bytes", "parameters", CellFormat::kBytes},
                {"gradients_bytes", "gradients", CellFormat::kBytes},
                {"optimizer_state_bytes", "optimizer", CellFormat::kBytes},

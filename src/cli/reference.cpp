@@ -19,18 +19,18 @@ std::string reference_of(std::string_view program, const std::vector<Command>& c
 namespace {
 
 Status run_reference(Context& context, const Arguments& arguments) {
+  const std::vector<Command> commands = make_commands(orrery_commands());
   if (arguments.options.text("format") == "schema") {
     std::string text = "{\n";
-    for (std::size_t i = 0; i < all_commands().size(); ++i) {
-      const Command& command = all_commands()[i];
-      text += fmt::format("{}\"{}\": {}", i > 0 ? ",\n" : "", command.name,
+    for (const Command& command : commands) {
+      text += fmt::format("{}\"{}\": {}", text.size() > 2 ? ",\n" : "", command.name,
                           json_schema(command.options, "options of orrery " + command.name));
     }
     context.print(text + "\n}\n");
     return {};
   }
   context.print("# Commands\n\nMade by `orrery reference` from the option records of the program.\n");
-  context.print(reference_of("orrery", all_commands()));
+  context.print(reference_of("orrery", commands));
   context.print("\n# Model families\n");
   for (const workload::ModelFamily& family : workload::model_families()) {
     context.print(
