@@ -107,7 +107,7 @@ printf '%s$ kill -9 %s%s\n' "$BOLD" "$victim" "$PLAIN"
 kill -9 "$victim"
 await '"event":"resized"' '"size":2'
 sleep 1
-run resize "$job" 4
+run resize --local "$job" 4
 wait "$training"
 
 story "Pictures"

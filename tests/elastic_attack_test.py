@@ -320,14 +320,14 @@ print(message())
             job = self.train("-n", "2", "--elastic", "1:4", "--events", disk / "events")
             fill(disk)
             for i in range(100):  # the last page of the file has room for some
-                self.assertEqual(job.call("resize", job.name, 2 + i % 2).returncode, 0)
+                self.assertEqual(job.call("resize", "--local", job.name, 2 + i % 2).returncode, 0)
                 if "No space left" in job.text():
                     break
                 self.wait_for_steps(5)
             self.assertIn("No space left", job.text())
             self.wait_for_steps(50)
             (disk / "filler").unlink()
-            self.assertEqual(job.call("resize", job.name, 4).returncode, 0)
+            self.assertEqual(job.call("resize", "--local", job.name, 4).returncode, 0)
             self.assertTrue(wait_for(lambda: '"event":"events_lost"' in (disk / "events").read_text()))
             self.wait_for_steps(20)
             self.stop(job)
@@ -337,7 +337,7 @@ print(message())
     def test_too_few_descriptors_do_not_end_the_training(self):
         # Two workers can be started, more cannot.
         job = self.train("-n", "2", "--elastic", "1:8", before="ulimit -n 24")
-        job.call("resize", job.name, 8)
+        job.call("resize", "--local", job.name, 8)
         self.assertTrue(wait_for(lambda: "Too many open files" in job.text()), job.text())
         self.wait_for_steps(50)
         self.assertGreaterEqual(len(processes_of(job.name)), 2)

@@ -72,7 +72,7 @@ class HostsTest(unittest.TestCase):
         self.events_file = self.folder / "events.jsonl"
         agents = ",".join(f"{self.network.address(host)}:{PORT}" for host in range(hosts))
         words = [ORRERY, "run", "--hosts", agents, "--secret-file", self.secret, "--name", self.name, "--partition-timeout",
-                 PARTITION_TIMEOUT_S, "--events", self.events_file, *options, "--",
+                 f"{PARTITION_TIMEOUT_S}s", "--events", self.events_file, *options, "--",
                  *(command or [PROGRAM, FOREVER, STEP_US, self.log])]
         self.output = open(self.folder / "output", "w+", encoding="utf-8")
         self.errors = open(self.folder / "errors", "w+", encoding="utf-8")
@@ -178,7 +178,7 @@ class HostsTest(unittest.TestCase):
         self.wait_for_steps([2, 3, 4, 5], 20)
         for host, size in ((2, 6), (0, 3)):
             # A command on any host of the job reaches the launcher.
-            done = subprocess.run(self.network.inside(host, ORRERY, "resize", f"{self.name}.h{host}", size),
+            done = subprocess.run(self.network.inside(host, ORRERY, "resize", "--local", f"{self.name}.h{host}", size),
                                   capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr + self.said())
             self.wait_for_size(size)
@@ -193,7 +193,7 @@ class HostsTest(unittest.TestCase):
         self.wait_for_steps([1, 2, 3, 4, 6], 20)
         os.kill(self.pid_of(1), signal.SIGKILL)  # worker 4 leads host 0 now
         self.wait_for_steps([2, 3, 4, 6], 20)
-        done = subprocess.run(self.network.inside(1, ORRERY, "resize", f"{self.name}.h1", 6), capture_output=True,
+        done = subprocess.run(self.network.inside(1, ORRERY, "resize", "--local", f"{self.name}.h1", 6), capture_output=True,
                               text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr + self.said())
         workers = self.events("resized")[-1]["workers"]

@@ -127,14 +127,14 @@ class RunTest(JobTest):
         self.assertIn('not "4:1"', error("run", "--elastic", "4:1", "--", "true"))
         self.assertIn("cannot be called", error("run", "--name", "a/b", "--", "true"))
         self.assertIn("at most 64 processes", error("run", "-n", "60", "--standby", "9", "--", "true"))
-        self.assertIn('no job "nobody" is running', error("resize", "nobody", "2"))
-        self.assertIn('no job "nobody" is running', error("stop", "nobody"))
+        self.assertIn('no job "nobody" is running', error("resize", "--local", "nobody", "2"))
+        self.assertIn('no job "nobody" is running', error("stop", "--local", "nobody"))
         job = self.train("-n", 1, "--elastic", "1:2")
         self.wait_for_steps(job, 5)
         self.assertIn("is running; choose another --name", error("run", "--name", job.name, "--", "true"))
-        self.assertIn("can have 1 to 2 workers, not 3", error("resize", job.name, "3"))
-        self.assertIn("has no worker 9; it has 1", error("stop", job.name, "--worker", "9"))
-        self.assertIn("needs at least 1 workers", error("stop", job.name, "--worker", "1"))
+        self.assertIn("can have 1 to 2 workers, not 3", error("resize", "--local", job.name, "3"))
+        self.assertIn("has no worker 9; it has 1", error("stop", "--local", job.name, "--worker", "9"))
+        self.assertIn("needs at least 1 workers", error("stop", "--local", job.name, "--worker", "1"))
         self.stop(job, workers=1)
 
     def test_a_second_signal_kills_what_does_not_stop(self):
@@ -207,7 +207,7 @@ class RunTest(JobTest):
         job = self.train("-n", 2, "--elastic", "1:4", "--standby", 1)
         self.wait_for_steps(job, 5)
         for size in (3, 4, 3, 1):
-            result = job.call("resize", job.name, size)
+            result = job.call("resize", "--local", job.name, size)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertIn(f"{size} workers, {size} wanted", result.stdout)
             self.wait_for_steps(job, 5)
@@ -265,12 +265,12 @@ class RunTest(JobTest):
     def test_a_large_model_is_copied_while_workers_go_on(self):
         job = self.train("-n", 2, "--elastic", "1:4", "--standby", 1, model_kb=8192)
         self.wait_for_steps(job, 5)
-        self.assertEqual(job.call("resize", job.name, 3).returncode, 0)
+        self.assertEqual(job.call("resize", "--local", job.name, 3).returncode, 0)
         before = job.events("resized")[-1]["step"]
         self.assertTrue(wait_for(lambda: self.committed(job, 3)), "worker 3 never had the model")
         self.assertGreater(min(self.committed(job, 3)), before + 5, "nobody went on meanwhile")
         # One of those that the next one gets it from is killed at once.
-        job.call("resize", job.name, 4, "--no-wait")
+        job.call("resize", "--local", job.name, 4, "--no-wait")
         self.assertTrue(wait_for(lambda: 4 in job.workers()))
         os.kill(job.pid_of(1), signal.SIGKILL)
         self.assertTrue(wait_for(lambda: self.committed(job, 4)), "worker 4 never had the model")
@@ -289,9 +289,9 @@ class RunTest(JobTest):
         self.wait_for_steps(job, 5)
         descriptors = len(os.listdir(f"/proc/{job.process.pid}/fd"))
         for _ in range(25):
-            job.call("resize", job.name, choice.randint(1, 5), "--no-wait")
+            job.call("resize", "--local", job.name, choice.randint(1, 5), "--no-wait")
             time.sleep(choice.uniform(0, 0.05))
-        result = job.call("resize", job.name, 2)
+        result = job.call("resize", "--local", job.name, 2)
         self.assertEqual(result.returncode, 0, f"seed {seed}: {result.stderr}")
         self.wait_for_steps(job, 5)
         self.assertTrue(wait_for(lambda: len(processes_of(job.name)) == 3), job.events())
@@ -320,12 +320,12 @@ class RunTest(JobTest):
     def test_one_worker_is_stopped_by_command(self):
         job = self.train("-n", 3)
         self.wait_for_steps(job, 5)
-        result = job.call("stop", job.name, "--worker", 1)
+        result = job.call("stop", "--local", job.name, "--worker", 1)
         self.assertEqual((result.returncode, result.stdout), (0, f"{job.name}: worker 1 has left\n"), result.stderr)
         self.wait_for_size(job, 2)
         self.assertEqual(job.workers(), [2, 3])
         self.wait_for_steps(job, 5)
-        result = job.call("stop", job.name)
+        result = job.call("stop", "--local", job.name)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(job.wait(), 0)
         self.expect_right_models(job, ended=2)
@@ -369,7 +369,7 @@ class RunTest(JobTest):
             what = choice.choice(["resize", "resize", signal.SIGKILL, signal.SIGTERM])
             workers = job.workers()
             if what == "resize":
-                job.call("resize", job.name, choice.randint(2, 6), "--no-wait")
+                job.call("resize", "--local", job.name, choice.randint(2, 6), "--no-wait")
                 events[what] += 1
             elif len(workers) >= 3:
                 # Some of them may be leaving: the last one with the model must not be killed.
@@ -377,7 +377,7 @@ class RunTest(JobTest):
                     os.kill(job.pid_of(choice.choice(workers)), what)
                     events[what.name] += 1
             self.pause(job, choice.uniform(0, 2 * CHAOS_EVERY_S))
-        result = job.call("resize", job.name, 3)
+        result = job.call("resize", "--local", job.name, 3)
         self.assertEqual(result.returncode, 0, f"seed {seed}: {result.stderr}")
         self.wait_for_steps(job, 20)
         # Three workers and two standby, as at the beginning.
@@ -398,7 +398,7 @@ class RunTest(JobTest):
         self.wait_for_steps(job, 20)
         row = job.status()
         self.assertEqual((row["launcher"], row["wanted"]), (None, None))
-        result = job.call("resize", job.name, 2)
+        result = job.call("resize", "--local", job.name, 2)
         self.assertIn("has lost its launcher", result.stderr)
         os.kill(job.pid_of(3), signal.SIGKILL)
         self.wait_for_steps(job, 20)

@@ -57,7 +57,7 @@ class TrainTest(JobTest):
         self.assertTrue(wait_for(lambda: log.exists() and len(self.steps_of(log)) >= 20, 60), job.events())
         os.kill(job.pid_of(1), signal.SIGKILL)
         self.assertTrue(wait_for(lambda: job.events("resized"), 30))
-        result = job.call("resize", job.name, 3)
+        result = job.call("resize", "--local", job.name, 3)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(job.wait(120), 0, job.said)
         models = {line[1] for line in job.printed_lines(r"\[\d+\] (model .*)")}
@@ -169,7 +169,7 @@ class TrainTest(JobTest):
                          command=[*TRAIN, *MICRO_BATCHES, "--steps", 60, "--pace", "15ms", "--log", log])
         for done, worker in ((5, 1), (15, 3), (25, 2)):
             self.assertTrue(wait_for(lambda: log.exists() and len(self.steps_of(log)) >= done, 60), job.events())
-            self.assertEqual(job.call("stop", job.name, "--worker", worker).returncode, 0)
+            self.assertEqual(job.call("stop", "--local", job.name, "--worker", worker).returncode, 0)
         self.assertEqual(job.wait(120), 0, job.said)
         steps = self.steps_of(log)
         self.assertEqual(len(steps[60]), 1)

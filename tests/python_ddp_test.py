@@ -193,7 +193,7 @@ os._exit(3)
         job = self.script(2, TRAINING, FOREVER, options=("--elastic", "1:4"))
         self.wait_for_step(job, 10)
         for size in (3, 1):
-            refused = job.call("resize", job.name, size)
+            refused = job.call("resize", "--local", job.name, size)
             self.assertEqual(refused.returncode, 2, refused.stderr)
             self.assertIn("cannot be resized", refused.stderr)
         self.assertEqual(len(job.events("started")), 2)

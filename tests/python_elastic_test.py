@@ -102,7 +102,7 @@ class PythonTest(JobTest):
         job = self.train("-n", 2, "--elastic", "1:4", "--standby", 1)
         self.wait_for_steps(job)
         for size in (4, 1):
-            result = job.call("resize", job.name, size)
+            result = job.call("resize", "--local", job.name, size)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.wait_for_steps(job)
         self.stop(job)

@@ -77,6 +77,7 @@ bool flag_value(const std::string& text);
 std::int64_t integer_value(const std::string& text);
 double number_value(const std::string& text);
 Seconds duration_value(const std::string& text);
+Bytes size_value(const std::string& text);
 
 template <class T>
 Result<T> read_value(const std::string& text) {
@@ -88,6 +89,8 @@ Result<T> read_value(const std::string& text) {
     return number_value(text);
   } else if constexpr (std::same_as<T, Seconds>) {
     return duration_value(text);
+  } else if constexpr (std::same_as<T, Bytes>) {
+    return size_value(text);
   } else if constexpr (std::same_as<T, Dollars> || std::same_as<T, DollarsPerHour>) {
     return T(number_value(text));
   } else {

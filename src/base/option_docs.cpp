@@ -32,6 +32,9 @@ std::string placeholder(const OptionRecord& record) {
     case OptionType::kDuration:
       shown = "TIME";
       break;
+    case OptionType::kSize:
+      shown = "SIZE";
+      break;
     case OptionType::kGroup:
       shown = "fields";
       break;
@@ -89,6 +92,8 @@ Json value_schema(const OptionRecord& record) {
       return {{"enum", record.choices}};
     case OptionType::kDuration:
       return {{"type", "string"}, {"pattern", "^[0-9]+(\\.[0-9]+)?(ms|[smhd])$"}};
+    case OptionType::kSize:
+      return {{"type", "string"}, {"pattern", "^[0-9]+(\\.[0-9]+)?[KMG]iB$"}};
     case OptionType::kGroup:
       return object_schema(record.fields);
   }

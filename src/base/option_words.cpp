@@ -29,6 +29,11 @@ Error unknown_option(Records records, std::string_view name) {
   return Error::invalid(fmt::format("unknown option \"{}\"{}", name, did_you_mean(name, names)));
 }
 
+// How a word is called in usage lines: "MODEL".
+std::string word_name(const OptionRecord& record) {
+  return record.unit.empty() ? to_upper(record.name) : record.unit;
+}
+
 // The words without a dash, in the order of the records that are words; a list takes as many as it may.
 Status place_words(Records records, const std::vector<std::string>& words, OptionValues& values) {
   std::size_t next = 0;
@@ -39,6 +44,10 @@ Status place_words(Records records, const std::vector<std::string>& words, Optio
     if (next == end) {
       if (record.is_required) return Error::invalid(fmt::format("expected {}", words_text(records)));
       continue;
+    }
+    for (std::size_t i = next; i < end; ++i) {
+      const Status status = check_option(record, words[i]);
+      if (!status) return Error::invalid(fmt::format("{}: {}", word_name(record), status.error().message()));
     }
     const auto first = words.begin() + static_cast<std::ptrdiff_t>(next);
     const auto last = words.begin() + static_cast<std::ptrdiff_t>(end);
@@ -55,7 +64,7 @@ std::string words_text(Records records) {
   std::string text;
   for (const OptionRecord& record : records) {
     if (!record.is_word) continue;
-    const std::string name = (record.unit.empty() ? to_upper(record.name) : record.unit) + (record.is_list ? "…" : "");
+    const std::string name = word_name(record) + (record.is_list ? "…" : "");
     text += fmt::format(fmt::runtime(record.is_required ? "{}{}" : "{}[{}]"), text.empty() ? "" : " ", name);
   }
   return text;

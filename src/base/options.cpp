@@ -65,6 +65,12 @@ struct TimeUnit {
 };
 constexpr TimeUnit kTimeUnits[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
 
+struct SizeUnit {
+  std::string_view name;
+  Bytes bytes;
+};
+constexpr SizeUnit kSizeUnits[] = {{"GiB", gibibytes(1)}, {"MiB", mebibytes(1)}, {"KiB", kibibytes(1)}};
+
 }  // namespace
 
 std::optional<Seconds> parse_duration(std::string_view text) {
@@ -91,9 +97,29 @@ std::string duration_text(Seconds time) {
   return fmt::format("{}s", time.value());
 }
 
+std::optional<Bytes> parse_size(std::string_view text) {
+  for (const SizeUnit& unit : kSizeUnits) {
+    if (!text.ends_with(unit.name)) continue;
+    const auto number = parse_number<double>(text.substr(0, text.size() - unit.name.size()));
+    if (!number || !std::isfinite(*number) || *number < 0) return std::nullopt;
+    return *number * unit.bytes;
+  }
+  return std::nullopt;
+}
+
+std::string size_text(Bytes size) {
+  for (const SizeUnit& unit : kSizeUnits) {
+    const double number = size / unit.bytes;
+    if (number >= 1 && number == std::floor(number)) return fmt::format("{}{}", number, unit.name);
+  }
+  return fmt::format("{}KiB", size / kibibytes(1));
+}
+
 std::string bounds_text(const OptionRecord& record) {
   const auto show = [&](double bound) {
-    return record.type == OptionType::kDuration ? duration_text(Seconds(bound)) : fmt::format("{:.15g}", bound);
+    if (record.type == OptionType::kDuration) return duration_text(Seconds(bound));
+    if (record.type == OptionType::kSize) return size_text(Bytes(bound));
+    return fmt::format("{:.15g}", bound);
   };
   const std::string_view unit = record.type == OptionType::kText ? " bytes" : "";
   if (record.minimum && record.maximum)
@@ -123,6 +149,11 @@ Status check_option(const OptionRecord& record, std::string_view text) {
       if (!time) return wrong_type("a time such as 90s, 30m, 12h or 7d", text);
       if (!record.minimum && *time < Seconds(0)) return wrong_type("a time of 0s or more", text);
       return check_bounds(record, time->value(), text);
+    }
+    case OptionType::kSize: {
+      const auto size = parse_size(text);
+      if (!size) return wrong_type("a size such as 64KiB, 256MiB or 2GiB", text);
+      return check_bounds(record, size->value(), text);
     }
     case OptionType::kChoice:
       return check_choice(record, text);
@@ -210,6 +241,10 @@ OptionRecord duration_option(std::string name, std::string default_value, std::s
   OptionRecord record = optional_duration(std::move(name), std::move(help));
   record.default_value = std::move(default_value);
   return record;
+}
+
+OptionRecord size_option(std::string name, std::string default_value, std::string help) {
+  return make(std::move(name), OptionType::kSize, std::move(default_value), std::move(help));
 }
 
 OptionRecord group_option(std::string name, std::vector<OptionRecord> fields, std::string help) {
@@ -308,6 +343,10 @@ Seconds duration_value(const std::string& text) {
   return *parse_duration(text);
 }
 
+Bytes size_value(const std::string& text) {
+  return *parse_size(text);
+}
+
 bool OptionValues::flag(std::string_view name) const {
   ORRERY_CHECK(record(name).type == OptionType::kFlag);
   return value(name).parts.front() == "true";
@@ -325,6 +364,11 @@ double OptionValues::number(std::string_view name) const {
 Seconds OptionValues::duration(std::string_view name) const {
   ORRERY_CHECK(record(name).type == OptionType::kDuration);
   return *parse_duration(value(name).parts.front());
+}
+
+Bytes OptionValues::size(std::string_view name) const {
+  ORRERY_CHECK(record(name).type == OptionType::kSize);
+  return *parse_size(value(name).parts.front());
 }
 
 const std::string& OptionValues::text(std::string_view name) const {

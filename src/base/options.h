@@ -23,9 +23,9 @@
 
 namespace orrery {
 
-// A duration is a number with its unit: 10ms, 90s, 30m, 12h, 1.5d. A group is written only in files, as fields of its
-// own.
-enum class OptionType { kFlag, kInteger, kNumber, kText, kChoice, kDuration, kGroup };
+// A duration is a number with its unit: 10ms, 90s, 30m, 12h, 1.5d; so is a size: 64KiB, 256MiB, 1.5GiB. A group is
+// written only in files, as fields of its own.
+enum class OptionType { kFlag, kInteger, kNumber, kText, kChoice, kDuration, kSize, kGroup };
 
 struct OptionRecord {
   std::string name;
@@ -33,7 +33,7 @@ struct OptionRecord {
   std::string default_value;  // empty: no default
   std::string help;
   std::string unit;
-  std::optional<double> minimum;  // of a text: bytes; of a duration: seconds
+  std::optional<double> minimum;  // of a text or size: bytes; of a duration: seconds
   std::optional<double> maximum;
   std::vector<std::string> choices;
   bool is_list = false;       // comma-separated
@@ -63,6 +63,7 @@ OptionRecord optional_integer(std::string name, std::string help);
 OptionRecord optional_number(std::string name, std::string help);
 OptionRecord optional_duration(std::string name, std::string help);
 OptionRecord duration_option(std::string name, std::string default_value, std::string help);
+OptionRecord size_option(std::string name, std::string default_value, std::string help);
 OptionRecord group_option(std::string name, std::vector<OptionRecord> fields, std::string help);
 
 // "1 to 8", "at least 1s", "at most 200 bytes"; empty without bounds.
@@ -74,6 +75,10 @@ Status check_option(const OptionRecord& record, std::string_view text);
 std::optional<Seconds> parse_duration(std::string_view text);
 // The same text for the same time, in the largest unit that gives a whole number: "12h".
 std::string duration_text(Seconds time);
+
+// The same for "64KiB", "256MiB" and "1.5GiB".
+std::optional<Bytes> parse_size(std::string_view text);
+std::string size_text(Bytes size);
 
 // The values of a set of records. Getters of a name that is not in the records, or of another type, are programmer
 // errors; everything that comes from users goes through set(), which checks type, bounds and choices.
@@ -99,6 +104,7 @@ class OptionValues {
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
   Seconds duration(std::string_view name) const;
+  Bytes size(std::string_view name) const;
   const std::string& text(std::string_view name) const;
   std::vector<std::int64_t> integers(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;

@@ -19,6 +19,8 @@ std::string_view expected_of(const OptionRecord& record) {
       return "expected a number";
     case OptionType::kDuration:
       return "expected a time such as 90s, 30m, 12h or 7d";
+    case OptionType::kSize:
+      return "expected a size such as 64KiB, 256MiB or 2GiB";
     case OptionType::kGroup:
       return "expected fields (name: value)";
     case OptionType::kText:

@@ -110,12 +110,14 @@ TEST(CliTest, ALetterStandsForItsOption) {
 TEST(CliTest, JobsThatDoNotRunAreNamed) {
   EXPECT_EQ(call("ps").output, "no job is running; `orrery run` starts one\n");
   EXPECT_EQ(json_of("ps --json"), nlohmann::json::array());
-  for (const char* line : {"resize nobody 2", "stop nobody", "ps nobody"}) {
+  for (const char* line : {"resize --local nobody 2", "stop --local nobody", "ps nobody"}) {
     const Outcome outcome = call(line);
     EXPECT_EQ(outcome.exit_code, kBadInput) << line;
     EXPECT_NE(outcome.errors.find("no job \"nobody\" is running; `orrery ps` lists them"), std::string::npos) << line;
   }
-  EXPECT_EQ(call("resize nobody two").errors, "orrery resize: expected a number of workers, not \"two\"\n");
+  EXPECT_EQ(call("resize --local nobody two").errors,
+            "orrery resize: WORKERS: expected a whole number, not \"two\"\n"
+            "`orrery resize --help` shows what it takes.\n");
 }
 
 TEST(CliTest, TrainingRefusesWhatItCannotCut) {
@@ -499,7 +501,8 @@ TEST(CliTest, ChooseUsesACatalogue) {
     EXPECT_EQ(row["why"], "same device and number, no dearer at acme one in north");
   }
   const Outcome text = call_with_prices("choose resnet18 --batch-per-gpu 32 --nodes 1 --catalog prices.csv");
-  EXPECT_NE(text.output.find("left out: 1 unknown device, 1 slice of a device (--all"), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("left out: 1 unknown device, 1 slice of a device (--all"), std::string::npos)
+      << text.output;
   const auto changed =
       json_with_prices("choose resnet18 --batch-per-gpu 32 --nodes 1 --catalog prices.csv --override ours.csv --json");
   EXPECT_EQ(changed.back()["region"], "south");

@@ -151,12 +151,7 @@ std::string fish_script() {
 }
 
 Status run_completion(Context& context, const Arguments& arguments) {
-  const std::string& shell = arguments.words[0];
-  const std::vector<std::string> shells = {"bash", "zsh", "fish"};
-  if (std::find(shells.begin(), shells.end(), shell) == shells.end()) {
-    return Error::invalid(
-        fmt::format("unknown shell {}{} (bash, zsh or fish)", quote(shell), did_you_mean(shell, shells)));
-  }
+  const std::string& shell = arguments.options.text("shell");
   if (shell == "zsh") context.print("autoload -U +X bashcompinit && bashcompinit\n");
   context.print(shell == "fish" ? fish_script() : bash_script());
   return {};
@@ -166,11 +161,8 @@ Status run_completion(Context& context, const Arguments& arguments) {
 
 Command completion_command() {
   return {"completion",
-          "SHELL",
-          1,
-          1,
           "print completion for bash, zsh or fish",
-          {},
+          {choice_option("shell", "", {"bash", "zsh", "fish"}, "whose completion").word().required()},
           {"orrery completion bash > /etc/bash_completion.d/orrery", "source <(orrery completion zsh)",
            "orrery completion fish > ~/.config/fish/completions/orrery.fish"},
           run_completion};

@@ -43,9 +43,6 @@ Status run_reference(Context& context, const Arguments& arguments) {
 
 Command reference_command() {
   return {"reference",
-          "",
-          0,
-          0,
           "print the reference page, or the JSON Schema, of all commands",
           {choice_option("format", "markdown", {"markdown", "schema"}, "what to print")},
           {"orrery reference > docs/reference/commands.md", "orrery reference --format schema"},

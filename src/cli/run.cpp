@@ -67,8 +67,8 @@ Result<std::vector<env::Address>> parse_agents(const std::string& text) {
 Result<elastic::LaunchOptions> launch_options(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   elastic::LaunchOptions launch;
-  launch.argv = arguments.words;
-  launch.arena_bytes = static_cast<std::uint64_t>(options.integer("shm-size")) << 20;
+  launch.argv = options.texts("program");
+  launch.arena_bytes = static_cast<std::uint64_t>(options.size("shm-size").value());
   launch.events = options.text("events");
   launch.preemption_file = options.text("preemption-file");
   launch.is_quiet = options.flag("quiet");
@@ -84,7 +84,7 @@ Result<elastic::LaunchOptions> launch_options(Context& context, const Arguments&
   }
   roster.standby = static_cast<int>(options.integer("standby"));
   roster.replacements = static_cast<int>(options.integer("max-restarts"));
-  launch.partition_timeout = Seconds(options.number("partition-timeout"));
+  launch.partition_timeout = options.duration("partition-timeout");
   ORRERY_TRY_VOID(read_http(context, options, launch));
   if (options.has("hosts")) {
     ORRERY_TRY(launch.agents, parse_agents(options.text("hosts")));
@@ -111,11 +111,13 @@ Status run_job(Context& context, const Arguments& arguments) {
 Command run_command() {
   return {
       "run",
-      "-- PROGRAM [ARGUMENT…]",
-      1,
-      4096,
       "start the worker processes of a training job, on this host or on several, and replace workers that die",
-      {integer_option("workers", 2, "initial number of workers").bounds(1, elastic::kSlotsMax).or_letter('n'),
+      {text_option("program", "", "program of the workers and its arguments, after `--`")
+           .in("-- PROGRAM [ARGUMENT]")
+           .word()
+           .list(4096)
+           .required(),
+       integer_option("workers", 2, "initial number of workers").bounds(1, elastic::kSlotsMax).or_letter('n'),
        text_option("elastic", "", "smallest and largest number of workers (default: 1:WORKERS)").in("MIN:MAX"),
        integer_option("standby", 0, "standby workers: processes that are started and wait until they are needed")
            .bounds(0, elastic::kSlotsMax),
@@ -134,10 +136,11 @@ Command run_command() {
            .in("FILE"),
        text_option("hosts", "", "run on these hosts, through the `orrery agent` on each of them").in("HOST:PORT,…"),
        text_option("secret-file", "", "file whose first line is the secret of the agents").in("FILE"),
-       number_option("partition-timeout", 30,
-                     "seconds that a minority of the workers waits for the others before it gives up")
+       duration_option("partition-timeout", "30s",
+                       "how long a minority of the workers waits for the others before it gives up")
            .bounds(0, 1e6),
-       integer_option("shm-size", 256, "MiB of shared memory for the tensors of each worker").bounds(0, 1 << 20),
+       size_option("shm-size", "256MiB", "shared memory for the tensors of each worker")
+           .bounds(0, gibibytes(1024).value()),
        flag_option("quiet", "print only the output of the program, and errors")},
       {"orrery run -n 3 --name demo --elastic 1:4 -- orrery train lenet --epochs 1",
        "orrery run -n 2 --standby 1 --max-restarts 5 --events events.jsonl -- python3 train.py",
@@ -162,9 +165,6 @@ Status be_agent(Context& context, const Arguments& arguments) {
 
 Command agent_command() {
   return {"agent",
-          "",
-          0,
-          0,
           "start and supervise processes on this host for `orrery run --hosts` on other hosts",
           {text_option("listen", "127.0.0.1:7700",
                        "address on which launchers and workers of other hosts connect; they must be able to reach it")

@@ -68,7 +68,7 @@ Status show_processes(Context& context, const std::string& job, const OptionValu
 }
 
 Status show_jobs(Context& context, const Arguments& arguments) {
-  if (!arguments.words.empty()) return show_processes(context, arguments.words[0], arguments.options);
+  if (arguments.options.has("job")) return show_processes(context, arguments.options.text("job"), arguments.options);
   ORRERY_TRY(const std::vector<std::string> jobs, elastic::running_jobs(context.env.files));
   // All at once: a launcher that is stopped does not delay the answers of the others.
   std::vector<std::future<Result<JobStatus>>> answers;
@@ -102,14 +102,10 @@ Result<JobStatus> wait_until(env::Env env, const std::string& job, JobStatus sta
 }
 
 Status resize_job(Context& context, const Arguments& arguments) {
-  const std::string& job = arguments.words[0];
-  const auto size = parse_number(arguments.words[1]);
-  if (!size || *size < 1 || *size != static_cast<double>(static_cast<int>(*size))) {
-    return Error::invalid(fmt::format("expected a number of workers, not {}", quote(arguments.words[1])));
-  }
+  const std::string& job = arguments.options.text("local");
   ORRERY_TRY(const JobStatus before,
              elastic::ask_launcher(context.env.files, job, {.request = LauncherRequest::kStatus}, kAnswerMax));
-  const auto wanted = static_cast<std::uint64_t>(*size);
+  const auto wanted = static_cast<std::uint64_t>(arguments.options.integer("workers"));
   const Seconds start = context.env.clock.monotonic();
   ORRERY_TRY(JobStatus after, elastic::ask_launcher(context.env.files, job,
                                                     {.request = LauncherRequest::kResize, .size = wanted}, kAnswerMax));
@@ -123,7 +119,7 @@ Status resize_job(Context& context, const Arguments& arguments) {
 }
 
 Status stop_job(Context& context, const Arguments& arguments) {
-  const std::string& job = arguments.words[0];
+  const std::string& job = arguments.options.text("local");
   AskLauncher question{.request = LauncherRequest::kStop};
   if (arguments.options.has("worker")) {
     question.worker = static_cast<elastic::WorkerId>(arguments.options.integer("worker"));
@@ -155,6 +151,10 @@ Status stop_job(Context& context, const Arguments& arguments) {
   return {};
 }
 
+OptionRecord local_job() {
+  return text_option("local", "", "name of a job of this host, as `orrery ps` shows it").in("NAME").required();
+}
+
 std::vector<OptionRecord> waiting_options() {
   return {flag_option("no-wait", "return as soon as the launcher has received the request"),
           duration_option("time-max", "60s", "longest time to wait").bounds(0, 864000)};
@@ -164,35 +164,29 @@ std::vector<OptionRecord> waiting_options() {
 
 Command ps_command() {
   return {"ps",
-          "[JOB]",
-          0,
-          1,
           "list the jobs that run on this host, or the processes of one job",
-          table_options(),
+          join({text_option("job", "", "show the processes of this job").word()}, table_options()),
           {"orrery ps", "orrery ps --json", "orrery ps demo --columns worker,process,state"},
           show_jobs};
 }
 
 Command resize_command() {
   return {"resize",
-          "JOB SIZE",
-          2,
-          2,
           "change the number of workers of a running job",
-          waiting_options(),
-          {"orrery resize demo 4", "orrery resize demo 1 --no-wait"},
+          join({optional_integer("workers", "number of workers that it shall have").bounds(1, 1e6).word().required(),
+                local_job()},
+               waiting_options()),
+          {"orrery resize --local demo 4", "orrery resize --local demo 1 --no-wait"},
           resize_job};
 }
 
 Command stop_command() {
   return {"stop",
-          "JOB",
-          1,
-          1,
           "stop a running job, or one of its workers, after the present step",
-          join({optional_integer("worker", "stop only this worker; the job continues without it").bounds(1, 1e15)},
+          join({local_job(),
+                optional_integer("worker", "stop only this worker; the job continues without it").bounds(1, 1e15)},
                waiting_options()),
-          {"orrery stop demo", "orrery stop demo --worker 3"},
+          {"orrery stop --local demo", "orrery stop --local demo --worker 3"},
           stop_job};
 }
 

@@ -290,7 +290,7 @@ Status run_train(Context& context, const Arguments& arguments) {
   if (options.has("policy") && plan.size() > 1) {
     return Error::invalid("with --policy give one --strategy; policies can change it (straggler, strategy-by-size)");
   }
-  ORRERY_TRY(service::NamedModel model, service::load_model(context.env, arguments.words[0]));
+  ORRERY_TRY(service::NamedModel model, service::load_model(context.env, options.text("model")));
   ORRERY_TRY(const bool is_synthetic, data_is_synthetic(context.env, options));
   const Setup setup{context.env, options, model.name, std::move(model.graph), is_synthetic};
   ORRERY_TRY(const workload::TrainingGraph graph, setup.graph.with_batch(setup.micro_batch()));
@@ -337,11 +337,9 @@ Status run_train(Context& context, const Arguments& arguments) {
 
 Command train_command() {
   return {"train",
-          "MODEL",
-          1,
-          1,
           "train an image classifier, alone or as a worker of `orrery run`",
-          {choice_option("data", "auto", {"auto", "fashion-mnist", "synthetic"},
+          {text_option("model", "", "image classifier of the zoo, or a model file").word().required(),
+           choice_option("data", "auto", {"auto", "fashion-mnist", "synthetic"},
                          "data set; auto: Fashion-MNIST if it is installed, otherwise synthetic"),
            optional_integer("steps", "steps of the whole job, instead of --epochs").bounds(1, 1e9),
            integer_option("epochs", 1, "epochs to train").bounds(1, 1e6),

@@ -160,7 +160,8 @@ void carry_out(const ClusterView& view, const Situation& situation, const Plan& 
     for (const RunningJob& one : node.jobs) planned[one.job] = true;
   for (std::size_t i = 0; i < planned.size(); ++i) {
     if (!planned[i] && view.is_running(situation.jobs[i]))
-      decisions.push_back({.action = Action::kSuspend, .job = situation.jobs[i], .reason = {schedule::Why::kOvertaken}});
+      decisions.push_back(
+          {.action = Action::kSuspend, .job = situation.jobs[i], .reason = {schedule::Why::kOvertaken}});
   }
   for (std::size_t n = 0; n < plan.nodes.size(); ++n) {
     const double price = situation.instance.vm_types[plan.nodes[n].vm].price_usd_h;

@@ -35,6 +35,8 @@ std::string random_value(const OptionRecord& record) {
       return fmt::format("{}", low + (high - low) * *rc::gen::inRange(0, 1001) / 1000.0);
     case OptionType::kDuration:
       return fmt::format("{}s", std::ceil(low) + *rc::gen::inRange(0, 1000));
+    case OptionType::kSize:
+      return fmt::format("{}MiB", *rc::gen::inRange(1, 1000));
     case OptionType::kChoice:
       return *rc::gen::elementOf(record.choices);
     default:

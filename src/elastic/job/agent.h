@@ -9,7 +9,7 @@
 //   are short.
 // - A failure of one job is reported to its launcher; it ends neither the agent nor another job.
 // - Processes of a job on this host share memory, as under a launcher on this host, and reach their launcher through
-//   the agent, by the same mailbox. So do commands: `orrery resize JOB N` works on every host of a job.
+//   the agent, by the same mailbox. So do commands: `orrery resize --local JOB N` works on every host of a job.
 // - When the connection breaks, processes continue to train. What they print then goes to the agent's own output. No
 //   worker can join through this host until the launcher is back.
 // - SIGTERM, SIGINT or SIGHUP: all processes get SIGTERM and leave; the agent ends when the last one has left. A second

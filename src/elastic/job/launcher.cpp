@@ -108,7 +108,7 @@ class Launcher {
         roster_(options.roster) {}
 
   Result<LaunchReport> run() {
-    say(fmt::format("job {}, {} of {} to {} workers; `orrery resize {} N` changes it", options_.roster.job,
+    say(fmt::format("job {}, {} of {} to {} workers; `orrery resize --local {} N` changes it", options_.roster.job,
                     options_.roster.size, options_.roster.size_min, options_.roster.size_max, options_.roster.job));
     if (http_ != nullptr) say(fmt::format("http://{}/job", env::to_string(http_->address())));
     ORRERY_TRY_VOID(carry_out());
