@@ -12,6 +12,7 @@
 #include "simulate/job_story.h"
 #include "simulate/occupancy.h"
 #include "simulate/report.h"
+#include "simulate/run_tables.h"
 #include "simulate/runner.h"
 #include "simulate/sweep.h"
 #include "trace/trace_writers.h"
@@ -23,74 +24,7 @@ namespace {
 using simulate::RunResult;
 using simulate::Summary;
 
-std::string log_csv(const simulate::JobTrace& job_trace, const std::vector<RunResult>& runs) {
-  Table table({{"policy", "policy"},
-               {"time_s", "time", CellFormat::kNumber},
-               {"action", "action"},
-               {"job", "job"},
-               {"machines", "machines"},
-               {"reason", "reason"}});
-  for (const RunResult& run : runs) {
-    for (const simulate::LoggedDecision& entry : run.log) {
-      std::string machines;
-      for (const schedule::Slice& slice : entry.decision.allocation) {
-        machines += fmt::format("{}{}:{}", machines.empty() ? "" : " ", slice.machine, slice.gpus);
-        if (slice.servers > 0) machines += fmt::format("+{}", slice.servers);
-      }
-      table.add({run.policy, schedule::to_seconds(entry.at_ns), std::string(to_string(entry.decision.action)),
-                 job_trace.jobs[entry.decision.job].id, machines, to_string(entry.decision.reason)});
-    }
-  }
-  return table.to_csv();
-}
-
-std::string jobs_csv(const simulate::JobTrace& job_trace, const std::vector<RunResult>& runs) {
-  Table table({{"policy", "policy"},
-               {"job", "job"},
-               {"submit_s", "submit", CellFormat::kNumber},
-               {"start_s", "start", CellFormat::kNumber},
-               {"end_s", "end", CellFormat::kNumber},
-               {"executed_s", "executed", CellFormat::kNumber},
-               {"starts", "starts", CellFormat::kInteger}});
-  const auto time = [](simulate::TimeNs at) {
-    return at == simulate::kNever ? Cell() : Cell(schedule::to_seconds(at));
-  };
-  for (const RunResult& run : runs) {
-    for (const simulate::JobIndex j : run.jobs.indices()) {
-      const simulate::JobOutcome& o = run.jobs[j];
-      table.add({run.policy, job_trace.jobs[j].id, time(job_trace.jobs[j].facts.submit_ns), time(o.first_start_ns),
-                 time(o.end_ns), schedule::to_seconds(o.executed_ns), std::int64_t{o.starts}});
-    }
-  }
-  return table.to_csv();
-}
-
 using schedule::Machines;
-
-// One track per GPU of each policy; jobs that share one have more, since slices of a track do not overlap.
-trace::EventLog occupancy_events(const simulate::ReportInput& report, const Machines& machines) {
-  trace::EventLog log;
-  for (const RunResult& run : report.runs) {
-    for (const simulate::Lane& lane : simulate::lanes_of(run, machines)) {
-      const auto first = static_cast<std::uint32_t>(log.tracks.size());
-      std::size_t levels = 1;
-      for (const simulate::LaneSlice& slice : lane.slices) levels = std::max(levels, slice.level + 1);
-      for (std::size_t level = 0; level < levels; ++level) {
-        const std::string shared = level == 0 ? "" : fmt::format(", shared {}", level + 1);
-        log.tracks.push_back({run.policy, fmt::format("machine {} GPU {}{}", lane.machine, lane.gpu, shared), "", -1});
-      }
-      for (const simulate::LaneSlice& slice : lane.slices) {
-        trace::Event event;
-        event.start_ns = slice.from_ns;
-        event.duration_ns = slice.to_ns - slice.from_ns;
-        event.name = log.names.intern(report.file.job_trace.jobs[slice.job].id);
-        event.track = first + static_cast<std::uint32_t>(slice.level);
-        log.events.push_back(event);
-      }
-    }
-  }
-  return log;
-}
 
 Status write_plots(Context& context, const simulate::ReportInput& report, const Machines& machines,
                    const OptionValues& options) {
@@ -115,13 +49,15 @@ Status write_files(Context& context, const simulate::ReportInput& report, const 
     ORRERY_TRY_VOID(context.write_file(options.text("report"), simulate::to_html(report), options));
   }
   if (options.has("jobs")) {
-    ORRERY_TRY_VOID(context.write_file(options.text("jobs"), jobs_csv(report.file.job_trace, report.runs), options));
+    ORRERY_TRY_VOID(context.write_file(options.text("jobs"),
+                                       simulate::jobs_table(report.file.job_trace, report.runs).to_csv(), options));
   }
   if (options.has("log")) {
-    ORRERY_TRY_VOID(context.write_file(options.text("log"), log_csv(report.file.job_trace, report.runs), options));
+    ORRERY_TRY_VOID(context.write_file(
+        options.text("log"), simulate::decisions_table(report.file.job_trace, report.runs).to_csv(), options));
   }
   if (options.has("perfetto")) {
-    const trace::EventLog events = occupancy_events(report, machines);
+    const trace::EventLog events = simulate::occupancy_events(report.file.job_trace, report.runs, machines);
     ORRERY_TRY_VOID(context.write_file(options.text("perfetto"), trace::write_perfetto_trace(events), options));
   }
   return options.has("plots") ? write_plots(context, report, machines, options) : Status();

@@ -119,4 +119,29 @@ std::string gantt_svg(const JobTrace& job_trace, const RunResult& run, const std
   return plot::gantt_plot(gantt_of(job_trace, run, lanes));
 }
 
+trace::EventLog occupancy_events(const JobTrace& job_trace, const std::vector<RunResult>& runs,
+                                 const schedule::Machines& machines) {
+  trace::EventLog log;
+  for (const RunResult& run : runs) {
+    for (const Lane& lane : lanes_of(run, machines)) {
+      const auto first = static_cast<std::uint32_t>(log.tracks.size());
+      std::size_t levels = 1;
+      for (const LaneSlice& slice : lane.slices) levels = std::max(levels, slice.level + 1);
+      for (std::size_t level = 0; level < levels; ++level) {
+        const std::string shared = level == 0 ? "" : fmt::format(", shared {}", level + 1);
+        log.tracks.push_back({run.policy, fmt::format("machine {} GPU {}{}", lane.machine, lane.gpu, shared), "", -1});
+      }
+      for (const LaneSlice& slice : lane.slices) {
+        trace::Event event;
+        event.start_ns = slice.from_ns;
+        event.duration_ns = slice.to_ns - slice.from_ns;
+        event.name = log.names.intern(job_trace.jobs[slice.job].id);
+        event.track = first + static_cast<std::uint32_t>(slice.level);
+        log.events.push_back(event);
+      }
+    }
+  }
+  return log;
+}
+
 }  // namespace orrery::simulate

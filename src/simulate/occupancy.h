@@ -10,6 +10,7 @@
 
 #include "base/plot/plots.h"
 #include "simulate/engine.h"
+#include "trace/event_log.h"
 
 namespace orrery::simulate {
 
@@ -32,5 +33,10 @@ std::vector<Lane> lanes_of(const RunResult& run, const schedule::Machines& machi
 inline constexpr std::size_t kGanttLanes = 64;
 plot::GanttPlot gantt_of(const JobTrace& job_trace, const RunResult& run, const std::vector<Lane>& lanes);
 std::string gantt_svg(const JobTrace& job_trace, const RunResult& run, const std::vector<Lane>& lanes);
+
+// One track per GPU of each run, for trace/trace_writers.h. Jobs that share a GPU have tracks of their own, since the
+// slices of a track do not overlap.
+trace::EventLog occupancy_events(const JobTrace& job_trace, const std::vector<RunResult>& runs,
+                                 const schedule::Machines& machines);
 
 }  // namespace orrery::simulate
