@@ -16,8 +16,8 @@ struct EtsLesson {
 struct EtsLessons {
   MeasuredMachine machine;
   bool was_profiled = false;  // iterations ran under a profiler that slows the host
-  std::vector<EtsLesson> lessons;
-  std::vector<std::string> skipped;  // what could not be learned from, and why
+  std::vector<EtsLesson> lessons{};
+  std::vector<std::string> skipped{};  // what could not be learned from, and why
 };
 
 // Those of a data set that are not noisy. Times are scaled so that they add up to the iteration without tracing.
