@@ -187,6 +187,32 @@ std::string markdown_reference(std::span<const OptionRecord> records, std::strin
   return text;
 }
 
+std::string roff_text(std::string_view text) {
+  std::string shown;
+  bool starts_line = true;
+  for (const char c : text) {
+    if (starts_line && (c == '.' || c == '\'')) shown += "\\&";  // would be a request
+    starts_line = c == '\n';
+    if (c == '\\') {
+      shown += "\\e";
+    } else if (c == '-') {
+      shown += "\\-";  // can be copied, and is not hyphenated
+    } else {
+      shown += c;
+    }
+  }
+  return shown;
+}
+
+std::string roff_options(std::span<const OptionRecord> records) {
+  std::string text;
+  for (const OptionRecord& record : records) {
+    text += fmt::format(".TP\n\\fB{}\\fR\n{}{}\n", roff_text(head_of(record, "--")), roff_text(record.help),
+                        roff_text(notes(record)));
+  }
+  return text;
+}
+
 std::string markdown_fields(std::span<const OptionRecord> records) {
   return "| field | value | meaning |\n|---|---|---|\n" + field_rows(records, "");
 }

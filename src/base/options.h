@@ -140,6 +140,9 @@ std::string help_text(std::span<const OptionRecord> records, std::string_view na
 std::string json_schema(std::span<const OptionRecord> records, std::string_view title);
 // A Markdown table.
 std::string markdown_reference(std::span<const OptionRecord> records, std::string_view name_prefix = "--");
+// Text as troff prints it, for manual pages; and a tagged paragraph per option.
+std::string roff_text(std::string_view text);
+std::string roff_options(std::span<const OptionRecord> records);
 // A Markdown table of the fields of a file, those of groups by their path: "resources.any_of[].device".
 std::string markdown_fields(std::span<const OptionRecord> records);
 
