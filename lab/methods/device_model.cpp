@@ -11,7 +11,7 @@ constexpr std::array<std::size_t, DeviceModel::kGroups> kNearest = {1, 0, 0, 1, 
 
 std::size_t group_of(const LaunchContext& context, std::size_t row) {
   const Phase phase = context.trace().operators[row].phase;
-  const OperatorWork& work = context.works()[row];
+  const LaunchWork& work = context.works()[row];
   if (phase == Phase::kUpdate) return 8;
   const std::size_t backward = phase == Phase::kBackward ? 1 : 0;
   switch (work.work_class) {

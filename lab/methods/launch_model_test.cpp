@@ -32,7 +32,7 @@ LaunchTrace synthetic(std::int32_t batch, std::int32_t side, int layers) {
     op.grid = 100;
     op.block = 128;
     op.parameters = std::move(parameters);
-    const OperatorWork work = work_of(op, class_of(kind));
+    const LaunchWork work = work_of(op, class_of(kind));
     QueuedOperator queued;
     queued.device = 2 + std::max(2 * work.flops / 8.1e6, work.bytes / (0.8 * 3.2e5));
     queued.hidden = 1;

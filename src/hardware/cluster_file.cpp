@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kNameBytesMax = 200;
 constexpr int kPortsMax = 64;
 constexpr int kCoresMax = 1 << 16;
-constexpr double kMemoryGibMax = 1e6;
+constexpr double kMachineMemoryGibMax = 1e6;
 
 // Looks a name up; the lookup's error gets the place of the field.
 template <class Found, class Lookup>
@@ -69,7 +69,7 @@ Result<MachineGroup> read_group(YamlFields& fields, const Link& network) {
   ORRERY_TRY(const auto own_network, name_in(fields, "network"));
   ORRERY_TRY(const auto ports, fields.integer("network_ports", 1, kPortsMax));
   ORRERY_TRY(const auto cores, fields.integer("cpu_cores", 1, kCoresMax));
-  ORRERY_TRY(const auto memory_gib, fields.number("memory_gib", 0, kMemoryGibMax));
+  ORRERY_TRY(const auto memory_gib, fields.number("memory_gib", 0, kMachineMemoryGibMax));
   ORRERY_TRY_VOID(fields.check_unknown());
 
   MachineGroup group;

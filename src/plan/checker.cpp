@@ -17,7 +17,7 @@ long double nano(long double usd) {
 }
 
 // Looks times up in the job itself, by the name of the GPU.
-struct Choice {
+struct Place {
   const VmType* type;
   int gpus;  // of all machines together
   long double time;
@@ -60,8 +60,8 @@ std::optional<long double> plain_time_of_several(const Job& job, const VmType& t
   return std::nullopt;
 }
 
-std::vector<Choice> choices_of(const Instance& instance, const Job& job) {
-  std::vector<Choice> choices;
+std::vector<Place> choices_of(const Instance& instance, const Job& job) {
+  std::vector<Place> choices;
   for (const VmType& type : instance.vm_types)
     for (int gpus = 1; gpus <= type.gpus; ++gpus)
       if (const auto time = plain_time(job, type, gpus)) choices.push_back({&type, gpus, *time + job.switch_s});
@@ -114,7 +114,7 @@ long double mean_wait_s(const Instance& instance) {
 long double postponed_nano(const Instance& instance, Objective objective, const Job& job, long double wait_s) {
   const long double horizon = instance.horizon_s;
   long double cheapest = -1, longest = 0;
-  for (const Choice& choice : choices_of(instance, job)) {
+  for (const Place& choice : choices_of(instance, job)) {
     longest = std::max(longest, choice.time);
     const long double start = objective == Objective::kWait ? wait_s : horizon;
     const long double cost = usd_per_s(*choice.type) * choice.gpus / choice.type->gpus * choice.time +

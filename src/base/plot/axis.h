@@ -89,4 +89,9 @@ class Scale {
   std::vector<std::string> labels_;
 };
 
+// Of a figure whose axes both have values.
+struct Scales {
+  Scale x, y;
+};
+
 }  // namespace orrery::plot

@@ -6,10 +6,6 @@ namespace orrery::plot {
 
 namespace {
 
-struct Scales {
-  Scale x, y;
-};
-
 bool drawable(const LinePlot& plot, const Point& point) {
   return can_show(point.x, plot.x.log) && can_show(point.y, plot.y.log);
 }

@@ -15,10 +15,6 @@ constexpr double kDotLabelSize = 10.5;
 // Placing a label compares it with every dot and label so far; beyond this many they would not be readable anyway.
 constexpr std::size_t kMostLabels = 400;
 
-struct Scales {
-  Scale x, y;
-};
-
 struct Dot {
   Pixel at;
   std::size_t series;

@@ -12,7 +12,7 @@ namespace orrery::elastic {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // A message of workers begins with the id of its sender, which is not 0.
 constexpr std::string_view kMark("\0\0\0\0\0\0\0\0", 8);

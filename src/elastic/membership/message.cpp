@@ -7,7 +7,7 @@ namespace orrery::elastic {
 
 namespace {
 
-constexpr std::size_t kNameBytesMax = 128;
+constexpr std::size_t kSettingNameBytesMax = 128;
 
 template <class... Cases>
 struct Overloaded : Cases... {
@@ -41,7 +41,7 @@ Result<Request> decode_request(ByteReader& reader) {
     request.request = Leave{};
   } else if (kind == 2) {
     SetParameter set;
-    ORRERY_TRY(set.name, reader.text(kNameBytesMax));
+    ORRERY_TRY(set.name, reader.text(kSettingNameBytesMax));
     ORRERY_TRY(set.value, reader.f64());
     if (!std::isfinite(set.value)) return Error::invalid(fmt::format("parameter \"{}\" is no number", set.name));
     request.request = std::move(set);

@@ -10,8 +10,8 @@ namespace orrery::elastic::net {
 
 namespace {
 
-constexpr Seconds kRetryAfter{0.02};
-constexpr Seconds kLeaveMax{1};
+constexpr Seconds kReconnectAfter{0.02};
+constexpr Seconds kFlushMax{1};
 constexpr std::size_t kWaitingMax = 64;  // messages to one peer that is being connected to
 constexpr std::size_t kIncomingMax = 4 * kRanksMax;
 
@@ -29,7 +29,7 @@ Result<std::unique_ptr<PeerConnections>> PeerConnections::open(Listener& listene
 }
 
 PeerConnections::~PeerConnections() {
-  const Seconds end = listener_.clock().monotonic() + kLeaveMax;
+  const Seconds end = listener_.clock().monotonic() + kFlushMax;
   for (auto& [id, peer] : peers_) {
     while (peer.stream != nullptr && peer.stream->has_output() && listener_.clock().monotonic() < end) {
       move(id, peer);
@@ -107,7 +107,7 @@ void PeerConnections::close(Peer& peer) {
   peer.heartbeat = Heartbeat();
   // Messages to it may be meant for the process that it no longer is.
   peer.waiting.clear();
-  peer.next_try = listener_.clock().monotonic() + kRetryAfter;
+  peer.next_try = listener_.clock().monotonic() + kReconnectAfter;
 }
 
 void PeerConnections::begin(Peer& peer) {

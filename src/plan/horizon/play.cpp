@@ -15,7 +15,7 @@ namespace orrery::plan::horizon {
 
 namespace {
 
-constexpr double kBoundWork = 2e7;  // of one scenario: rounds · tasks · modes · periods
+constexpr double kScenarioBoundWork = 2e7;  // of one scenario: rounds · tasks · modes · periods
 constexpr double kFewConfigurations = 2e5;
 constexpr std::size_t kListed = static_cast<std::size_t>(-1);
 
@@ -221,7 +221,7 @@ double known_bound(const Problem& problem, const Scenario& scenario, double paid
   }
   double size = 1;
   for (const Task& task : known.tasks) size += static_cast<double>(task.modes.size()) * known.periods;
-  rounds = std::min(rounds, static_cast<int>(std::max(10.0, kBoundWork / size)));
+  rounds = std::min(rounds, static_cast<int>(std::max(10.0, kScenarioBoundWork / size)));
   return std::max(0.0, lower_bound(known, Configurations(known), paid_usd, rounds).usd);
 }
 

@@ -26,7 +26,7 @@ namespace {
 // A host may be this much slower at launching kernels than we assume.
 constexpr double kSlowHost = 3.0;
 // Memory is predicted conservatively; four of five measured peaks are between these shares of it
-// (`orrery evaluate memory`).
+// (`orrery-lab evaluate memory`).
 constexpr double kMemoryLow = 0.90;
 constexpr double kMemoryHigh = 1.02;
 constexpr Bytes kBucket = mebibytes(25);

@@ -5,7 +5,7 @@
 //
 // workspace = 5.8 × the largest (input + output) of a convolution with a window above 1×1: while a library looks for
 // the fastest algorithm it tries those that keep transformed copies of both. framework is the device context and loaded
-// kernels. `orrery evaluate memory` scores these rules against measurements.
+// kernels. `orrery-lab evaluate memory` scores these rules against measurements.
 
 #include "predict/analytic/tensor_parallel.h"
 #include "predict/prediction.h"

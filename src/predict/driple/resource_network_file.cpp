@@ -10,8 +10,8 @@ namespace orrery::predict {
 
 namespace {
 
-constexpr SealedKind kKind{"orrery-driple", 2, "resource network", "orrery evaluate driple --keep DIR"};
-constexpr std::size_t kMetricsMax = 1024;
+constexpr SealedKind kNetworkKind{"orrery-driple", 2, "resource network", "orrery-lab evaluate driple --keep DIR"};
+constexpr std::size_t kLabelsMax = 1024;
 
 }  // namespace
 
@@ -28,11 +28,11 @@ std::string ResourceNetwork::to_bytes() const {
   body.u32(static_cast<std::uint32_t>(largest_.size()));
   for (const double one : largest_) body.f64(one);
   write_numbers(network_->state().parameters, body);
-  return seal(kKind, body.bytes());
+  return seal(kNetworkKind, body.bytes());
 }
 
 Result<ResourceNetwork> ResourceNetwork::from_bytes(std::string_view bytes) {
-  ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
+  ORRERY_TRY(const std::string_view body, unseal(kNetworkKind, bytes));
   ByteReader in(body);
   ORRERY_TRY(const NetworkOptions form, read_options(in));
   if (form.structure != Structure::kInspector || form.inputs != kResourceNodeInputs) {
@@ -60,7 +60,7 @@ Result<ResourceNetwork> ResourceNetwork::from_bytes(std::string_view bytes) {
   ORRERY_TRY(options.grouping.share, in.f64());
   ORRERY_TRY(options.grouping.seed, in.u64());
   ORRERY_TRY(StandardScore features, StandardScore::read(in));
-  ORRERY_TRY(const std::size_t metrics, in.count(8, kMetricsMax));
+  ORRERY_TRY(const std::size_t metrics, in.count(8, kLabelsMax));
   std::vector<double> largest(metrics);
   for (double& one : largest) {
     ORRERY_TRY(one, in.f64());

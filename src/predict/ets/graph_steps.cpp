@@ -15,14 +15,14 @@ using workload::OperatorIndex;
 using workload::OperatorKind;
 using workload::Phase;
 
-constexpr std::int32_t kReach = 16;
+constexpr std::int32_t kStepReach = 16;
 constexpr double kMicrosecond = 1e-6;
 
-struct KindName {
+struct LaunchedName {
   std::string_view name;  // of a profiler's row
   OperatorKind kind;
 };
-constexpr KindName kNames[] = {
+constexpr LaunchedName kLaunchedNames[] = {
     {"conv2d", OperatorKind::kConv2d},
     {"linear", OperatorKind::kLinear},
     {"matmul", OperatorKind::kMatmul},
@@ -68,11 +68,11 @@ constexpr KindName kNames[] = {
 };
 
 bool may_be(std::string_view name, OperatorKind kind) {
-  return std::any_of(std::begin(kNames), std::end(kNames),
-                     [&](const KindName& entry) { return entry.kind == kind && entry.name == name; });
+  return std::any_of(std::begin(kLaunchedNames), std::end(kLaunchedNames),
+                     [&](const LaunchedName& entry) { return entry.kind == kind && entry.name == name; });
 }
 
-bool has_shape_of(const OperatorWork& work, const Operator& op) {
+bool has_shape_of(const LaunchWork& work, const Operator& op) {
   if (const auto* conv = std::get_if<workload::ConvAttributes>(&op.attributes)) {
     if (!work.convolution) return false;
     return work.convolution->weight[0] == static_cast<double>(conv->out_channels) &&
@@ -114,10 +114,10 @@ class Alignment {
   double lost_share() const { return lost_share_; }
 
  private:
-  static OperatorIndex find(std::string_view name, const OperatorWork& work, const workload::TrainingGraph& graph,
+  static OperatorIndex find(std::string_view name, const LaunchWork& work, const workload::TrainingGraph& graph,
                             OperatorIndex next) {
     for (const OperatorIndex at : IndexRange(next, OperatorIndex(graph.operators().size()))) {
-      if (at - next >= kReach) break;
+      if (at - next >= kStepReach) break;
       if (may_be(name, graph[at].kind) && has_shape_of(work, graph[at])) return at;
     }
     return {};

@@ -16,9 +16,9 @@ using workload::Phase;
 
 constexpr double kSmallestKernel = 2;  // microseconds
 constexpr double kChannelsToFill = 32;
-constexpr std::size_t kPairSlot = 15;  // of a second tensor among the parameters
+constexpr std::size_t kSecondTensorSlot = 15;  // of a second tensor among the parameters
 
-bool is_product(const OperatorWork& work) {
+bool is_product(const LaunchWork& work) {
   return work.work_class == WorkClass::kLinear || work.work_class == WorkClass::kMatmul;
 }
 
@@ -77,7 +77,7 @@ bool LaunchContext::synchronises(std::size_t row) const {
 // A convolution with few channels per group cannot use the multipliers well; a bias is added and summed up by kernels
 // of its own.
 double LaunchContext::roofline(std::size_t row) const {
-  const OperatorWork& work = works_[row];
+  const LaunchWork& work = works_[row];
   double rate = peaks_.flops_per_microsecond;
   double bias_bytes = 0;
   if (work.convolution) {
@@ -103,7 +103,8 @@ void LaunchContext::find_biases() {
     weight.reset();
   };
   for (const LaunchedOperator& op : trace_.operators) {
-    if (op.phase != Phase::kUpdate || op.parameters.size() > kPairSlot + 1) continue;  // one of an update's three rows
+    if (op.phase != Phase::kUpdate || op.parameters.size() > kSecondTensorSlot + 1)
+      continue;  // one of an update's three rows
     const Shape shape = {parameter(op, 1), parameter(op, 2), parameter(op, 3), parameter(op, 4)};
     if (shape[1] > 0) {
       finish();
@@ -128,7 +129,7 @@ void LaunchContext::find_hidden() {
     Hidden& hidden = hidden_[row];
     hidden.accumulated_bytes = 3 * works_[row].parameter_bytes;
     for (const std::int32_t forward : match_.hidden[row]) {
-      const OperatorWork& work = works_[static_cast<std::size_t>(forward)];
+      const LaunchWork& work = works_[static_cast<std::size_t>(forward)];
       if (is_product(work)) {
         ++hidden.linears;
       } else {
@@ -166,7 +167,7 @@ std::vector<std::string> LaunchContext::size_names(Sight sight) {
 
 void LaunchContext::size_features(std::size_t row, Sight sight, std::vector<float>& out) const {
   const LaunchedOperator& op = trace_.operators[row];
-  const OperatorWork& work = works_[row];
+  const LaunchWork& work = works_[row];
   const Product& product = work.product;
   out.assign({log_size(work.flops), log_size(work.bytes), log_size(product.rows), log_size(product.columns),
               log_size(product.depth), log_size(work.flops / std::max(1.0, work.bytes)), kernels_of(row),
@@ -194,7 +195,7 @@ std::vector<std::string> LaunchContext::device_names(Sight sight) {
 
 void LaunchContext::device_features(std::size_t row, Sight sight, double busy, std::vector<float>& out) const {
   const LaunchedOperator& op = trace_.operators[row];
-  const OperatorWork& work = works_[row];
+  const LaunchWork& work = works_[row];
   const Product& product = work.product;
   const auto of_convolution = [&](auto part) {
     return work.convolution ? static_cast<float>(part(*work.convolution)) : -1;

@@ -32,7 +32,7 @@ class LaunchContext {
                 const DevicePeaks& peaks);
 
   const LaunchTrace& trace() const { return trace_; }
-  const std::vector<OperatorWork>& works() const { return works_; }
+  const std::vector<LaunchWork>& works() const { return works_; }
   std::size_t size() const { return works_.size(); }
   const BackwardMatch& match() const { return match_; }
   bool is_batch_norm(std::size_t row) const { return works_[row].work_class == WorkClass::kBatchNorm; }
@@ -64,7 +64,7 @@ class LaunchContext {
 
   const LaunchTrace& trace_;
   DevicePeaks peaks_;
-  std::vector<OperatorWork> works_;
+  std::vector<LaunchWork> works_;
   BackwardMatch match_;
   std::vector<double> device_priors_;
   std::vector<bool> has_bias_;  // by row: a convolution's bias has kernels of its own

@@ -11,7 +11,7 @@ namespace {
 using workload::Phase;
 
 constexpr double kFloat = 4;  // bytes
-constexpr std::size_t kConvolutionParameters = 16;
+constexpr std::size_t kConvolutionParametersMin = 16;
 constexpr double kBatchNormBytes = 16;  // the profiler's bytes per element, forward
 constexpr double kElementsPerThread = 4;
 
@@ -45,10 +45,10 @@ double passes(const LaunchedOperator& op) {
   return op.phase == Phase::kBackward ? 2 : 1;
 }
 
-OperatorWork convolution(const LaunchedOperator& op) {
+LaunchWork convolution(const LaunchedOperator& op) {
   enum { kBatch, kInputs, kHeight, kWidth, kOutputs, kOutHeight, kOutWidth, kFilterHeight, kFilterWidth };
   constexpr std::size_t kStride = 11, kGroups = 15;
-  OperatorWork work;
+  LaunchWork work;
   Convolution shape;
   shape.groups = std::max(1.0, at(op, kGroups));
   shape.weight = {at(op, kOutputs), at(op, kInputs) / shape.groups, at(op, kFilterHeight), at(op, kFilterWidth)};
@@ -69,8 +69,8 @@ OperatorWork convolution(const LaunchedOperator& op) {
   return work;
 }
 
-OperatorWork linear(const LaunchedOperator& op) {
-  OperatorWork work;
+LaunchWork linear(const LaunchedOperator& op) {
+  LaunchWork work;
   const Shape input = shape_at(op, 0, kLayerSlot);
   const Shape weight = shape_at(op, kLayerSlot, kLayerSlot);
   const double rows = input.elements() / std::max(1.0, input.last());
@@ -84,8 +84,8 @@ OperatorWork linear(const LaunchedOperator& op) {
 }
 
 // All products of a batch count as rows of one.
-OperatorWork matmul(const LaunchedOperator& op) {
-  OperatorWork work;
+LaunchWork matmul(const LaunchedOperator& op) {
+  LaunchWork work;
   const Shape left = shape_at(op, 0, kPairSlot), right = shape_at(op, kPairSlot, kPairSlot);
   const double rows = left.elements() / std::max(1.0, left.last());
   const double outputs = rows * right.last();
@@ -96,8 +96,8 @@ OperatorWork matmul(const LaunchedOperator& op) {
   return work;
 }
 
-OperatorWork others(const LaunchedOperator& op, WorkClass work_class) {
-  OperatorWork work;
+LaunchWork others(const LaunchedOperator& op, WorkClass work_class) {
+  LaunchWork work;
   const bool is_layer = work_class == WorkClass::kLayerNorm;
   const std::size_t slot = is_layer ? kLayerSlot : kPairSlot;
   work.elements = std::max(shape_at(op, 0, slot).elements(), shape_at(op, slot, slot).elements());
@@ -148,9 +148,9 @@ WorkClass work_class_of(std::string_view kind_name) {
   return WorkClass::kElementwise;
 }
 
-OperatorWork work_of(const LaunchedOperator& op, WorkClass work_class) {
-  OperatorWork work;
-  if (work_class == WorkClass::kConvolution && op.parameters.size() >= kConvolutionParameters) {
+LaunchWork work_of(const LaunchedOperator& op, WorkClass work_class) {
+  LaunchWork work;
+  if (work_class == WorkClass::kConvolution && op.parameters.size() >= kConvolutionParametersMin) {
     work = convolution(op);
   } else if (work_class == WorkClass::kLinear) {
     work = linear(op);

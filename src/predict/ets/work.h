@@ -33,7 +33,7 @@ struct Convolution {
   double outputs = 0;  // elements
 };
 
-struct OperatorWork {
+struct LaunchWork {
   WorkClass work_class = WorkClass::kElementwise;
   double flops = 0;
   double bytes = 0;            // moved at least
@@ -43,6 +43,6 @@ struct OperatorWork {
   std::optional<Convolution> convolution{};
 };
 
-OperatorWork work_of(const LaunchedOperator& op, WorkClass work_class);
+LaunchWork work_of(const LaunchedOperator& op, WorkClass work_class);
 
 }  // namespace orrery::predict

@@ -8,7 +8,7 @@ namespace orrery::predict {
 
 namespace {
 
-constexpr std::size_t kColumnsMax = 100'000;
+constexpr std::size_t kRidgeColumnsMax = 100'000;
 constexpr int kSweepsMax = 10'000;
 constexpr double kSettled = 1e-12;       // change of a coefficient at which descent ends
 constexpr double kConstantBelow = 1e-9;  // deviation of a column relative to its size
@@ -133,7 +133,7 @@ void Ridge::write(ByteWriter& out) const {
 Result<Ridge> Ridge::read(ByteReader& in) {
   Ridge model;
   ORRERY_TRY(model.intercept_, in.f64());
-  ORRERY_TRY(const std::size_t columns, in.count(8, kColumnsMax));
+  ORRERY_TRY(const std::size_t columns, in.count(8, kRidgeColumnsMax));
   bool finite = std::isfinite(model.intercept_);
   for (std::size_t c = 0; c < columns; ++c) {
     ORRERY_TRY(const double coefficient, in.f64());

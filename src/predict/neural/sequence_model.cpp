@@ -13,7 +13,7 @@ namespace orrery::predict {
 namespace {
 
 constexpr std::size_t kWindowsAtOnce = 256;
-constexpr double kShortest = 1;  // microseconds: no iteration is shorter
+constexpr double kShortestIteration = 1;  // microseconds: no iteration is shorter
 
 struct Window {
   std::uint32_t trace = 0, start = 0;
@@ -203,7 +203,7 @@ Result<SequencePrediction> SequenceModel::predict(const LaunchTrace& trace) cons
     prediction.phases[static_cast<std::size_t>(trace.operators[row].phase)] += both;
     prediction.iteration += both;
   }
-  prediction.iteration = std::max(prediction.iteration, kShortest);
+  prediction.iteration = std::max(prediction.iteration, kShortestIteration);
   return prediction;
 }
 

@@ -11,8 +11,8 @@ namespace orrery::predict {
 
 namespace {
 
-constexpr SealedKind kKind{"orrery-neural", 1, "neural model", "orrery evaluate ets-faithful --keep DIR"};
-constexpr std::size_t kTextMax = 4096, kTypesMax = 1 << 16;
+constexpr SealedKind kWeightsKind{"orrery-neural", 1, "neural model", "orrery-lab evaluate ets-faithful --keep DIR"};
+constexpr std::size_t kGpuNameBytesMax = 4096, kTypesMax = 1 << 16;
 
 }  // namespace
 
@@ -36,14 +36,14 @@ std::string to_bytes(const SequenceWeights& weights) {
   body.f64(weights.training.loss);
   write_options(weights.network, body);
   write_numbers(weights.parameters, body);
-  return seal(kKind, body.bytes());
+  return seal(kWeightsKind, body.bytes());
 }
 
 Result<SequenceWeights> parse_sequence_weights(std::string_view bytes) {
-  ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
+  ORRERY_TRY(const std::string_view body, unseal(kWeightsKind, bytes));
   ByteReader in(body);
   SequenceWeights weights;
-  ORRERY_TRY(weights.gpu, in.text(kTextMax));
+  ORRERY_TRY(weights.gpu, in.text(kGpuNameBytesMax));
   ORRERY_TRY(const std::size_t types, in.count(5, kTypesMax));
   for (std::size_t i = 0; i < types; ++i) {
     ORRERY_TRY(const std::uint32_t kind, in.u32());

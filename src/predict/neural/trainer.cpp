@@ -12,7 +12,7 @@ namespace orrery::predict {
 
 namespace {
 
-constexpr SealedKind kKind{"orrery-training", 1, "checkpoint of a training", "a training"};
+constexpr SealedKind kCheckpointKind{"orrery-training", 1, "checkpoint of a training", "a training"};
 constexpr double kLossMemory = 0.99;  // per step
 
 struct Checkpoint {
@@ -27,11 +27,11 @@ std::string to_bytes(const Checkpoint& checkpoint) {
   body.f64(checkpoint.seconds);
   body.f64(checkpoint.loss);
   write_state(checkpoint.state, body);
-  return seal(kKind, body.bytes());
+  return seal(kCheckpointKind, body.bytes());
 }
 
 Result<Checkpoint> parse_checkpoint(std::string_view bytes) {
-  ORRERY_TRY(const std::string_view body, unseal(kKind, bytes));
+  ORRERY_TRY(const std::string_view body, unseal(kCheckpointKind, bytes));
   ByteReader in(body);
   Checkpoint checkpoint;
   ORRERY_TRY(checkpoint.fingerprint, in.u64());

@@ -16,7 +16,7 @@ namespace orrery::predict {
 
 namespace {
 
-constexpr Bytes kFileMax = gibibytes(1);
+constexpr Bytes kTraceBytesMax = gibibytes(1);
 constexpr std::size_t kParametersMax = 30;
 constexpr std::size_t kRowsMax = 1'000'000;
 constexpr double kMicro = 1e-3;    // of a nanosecond
@@ -188,8 +188,8 @@ Result<LaunchTraces> read_launch_traces(env::Files& files, const std::string& fo
   for (const std::string& name : names_in_folder) {
     if (!name.starts_with(gpu + "__") || !name.ends_with(".tsv.xz")) continue;
     const std::string path = folder + "/" + name;
-    ORRERY_TRY(const std::string packed, files.read(path, kFileMax));
-    auto text = unxz(packed, kFileMax);
+    ORRERY_TRY(const std::string packed, files.read(path, kTraceBytesMax));
+    auto text = unxz(packed, kTraceBytesMax);
     if (!text) return std::move(text).error().with_context(path);
     if (auto status = read_file(*text, index, all.traces); !status) return std::move(status).error().with_context(path);
   }

@@ -28,8 +28,8 @@ constexpr KnownFile kFiles[] = {
      {ModelKind::kWeights, "a file of PyTorch's",
       "orrery predict GRAPH --resources --predictor FILE --frequencies FILE"}},
     {"orrery-neural\n",
-     {ModelKind::kOther, "an ETS network without its errors", "orrery evaluate ets-faithful --keep DIR"}},
-    {"orrery-driple\n", {ModelKind::kOther, "a resource network without its errors", "orrery evaluate driple"}},
+     {ModelKind::kOther, "an ETS network without its errors", "orrery-lab evaluate ets-faithful --keep DIR"}},
+    {"orrery-driple\n", {ModelKind::kOther, "a resource network without its errors", "orrery-lab evaluate driple"}},
     {"orrery-training\n", {ModelKind::kOther, "the checkpoint of a training", "orrery fit --keep DIR"}},
 };
 

@@ -29,9 +29,9 @@ double correlation(std::span<const double> a, std::span<const double> b) {
   return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
 }
 
-class Selection {
+class Search {
  public:
-  Selection(const Design& design, std::span<const double> targets, const StepwiseOptions& options)
+  Search(const Design& design, std::span<const double> targets, const StepwiseOptions& options)
       : design_(design), targets_(targets), options_(options) {
     for (std::size_t i = 0; i < design.columns(); ++i) {
       if (!is_constant(design.column(i))) unused_.push_back(i);
@@ -136,7 +136,7 @@ class Selection {
 }  // namespace
 
 Result<StepwiseFit> stepwise(const Design& design, std::span<const double> targets, const StepwiseOptions& options) {
-  return Selection(design, targets, options).run();
+  return Search(design, targets, options).run();
 }
 
 }  // namespace orrery::predict

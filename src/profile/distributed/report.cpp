@@ -7,7 +7,7 @@ namespace orrery::profile {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 Json json_of(const Traffic& traffic) {
   return {{"in", traffic.in}, {"out", traffic.out}};

@@ -15,10 +15,6 @@ using enum workload::OperatorKind;
 
 namespace {
 
-at::IntArrayRef dims_of(const workload::Shape& shape) {
-  return {shape.dims().data(), shape.dims().size()};
-}
-
 bool is_norm(OperatorKind kind) {
   return kind == kBatchNorm || kind == kLayerNorm || kind == kGroupNorm || kind == kRmsNorm;
 }

@@ -24,6 +24,11 @@ struct Model {
 Result<Model> make_model(const workload::TrainingGraph& graph, at::TensorOptions floats, bool is_random,
                          std::uint64_t seed);
 
+// As libtorch takes it; valid as long as the shape is.
+inline at::IntArrayRef dims_of(const workload::Shape& shape) {
+  return {shape.dims().data(), shape.dims().size()};
+}
+
 // The outputs of one operator.
 std::vector<at::Tensor> run_operator(const Model& model, workload::OperatorIndex at,
                                      const std::vector<at::Tensor>& inputs);

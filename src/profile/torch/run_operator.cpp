@@ -16,11 +16,7 @@ using Tensors = std::vector<at::Tensor>;
 
 // The number of kScale is not part of the graph. This one keeps deep sums of scaled values in range.
 constexpr double kScaleFactor = 0.5;
-constexpr double kEpsilon = 1e-5;
-
-at::IntArrayRef dims_of(const workload::Shape& shape) {
-  return {shape.dims().data(), shape.dims().size()};
-}
+constexpr double kNormEpsilon = 1e-5;
 
 c10::optional<at::Tensor> optional_at(const Tensors& tensors, std::size_t index) {
   return index < tensors.size() ? c10::make_optional(tensors[index]) : c10::nullopt;
@@ -74,17 +70,18 @@ at::Tensor normalize(const Operator& op, const at::Tensor& x, const Tensors& p, 
   const auto& a = std::get<workload::NormAttributes>(op.attributes);
   constexpr double kMomentum = 0.1;
   if (op.kind == kBatchNorm) {
-    return at::batch_norm(x, optional_at(p, 0), optional_at(p, 1), buffers[0], buffers[1], true, kMomentum, kEpsilon,
-                          false);
+    return at::batch_norm(x, optional_at(p, 0), optional_at(p, 1), buffers[0], buffers[1], true, kMomentum,
+                          kNormEpsilon, false);
   }
-  if (op.kind == kGroupNorm) return at::group_norm(x, a.groups, optional_at(p, 0), optional_at(p, 1), kEpsilon, false);
+  if (op.kind == kGroupNorm)
+    return at::group_norm(x, a.groups, optional_at(p, 0), optional_at(p, 1), kNormEpsilon, false);
   const at::IntArrayRef normalized = x.sizes().slice(static_cast<std::size_t>(x.dim() - a.normalized_rank));
   const auto shaped = [&](std::size_t i) -> c10::optional<at::Tensor> {
     if (i >= p.size()) return c10::nullopt;
     return a.normalized_rank == 1 ? p[i] : p[i].reshape(normalized);
   };
-  if (op.kind == kLayerNorm) return at::layer_norm(x, normalized, shaped(0), shaped(1), kEpsilon, false);
-  at::Tensor scaled = x * at::rsqrt(x.pow(2).mean(-1, true) + kEpsilon);
+  if (op.kind == kLayerNorm) return at::layer_norm(x, normalized, shaped(0), shaped(1), kNormEpsilon, false);
+  at::Tensor scaled = x * at::rsqrt(x.pow(2).mean(-1, true) + kNormEpsilon);
   return p.empty() ? scaled : scaled * p[0];
 }
 

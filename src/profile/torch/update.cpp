@@ -9,7 +9,7 @@ using workload::Optimizer;
 namespace {
 
 constexpr double kMomentum = 0.9;
-constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8, kDecay = 0.01;
+constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kAdamEpsilon = 1e-8, kDecay = 0.01;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void Updater::adam(at::Tensor& weight, const at::Tensor& gradient, State& state)
   state.first.mul_(kBeta1).add_(gradient, 1 - kBeta1);
   state.second.mul_(kBeta2).addcmul_(gradient, gradient, 1 - kBeta2);
   const double first_bias = 1 - std::pow(kBeta1, step_), second_bias = 1 - std::pow(kBeta2, step_);
-  const at::Tensor scale = state.second.sqrt().div_(std::sqrt(second_bias)).add_(kEpsilon);
+  const at::Tensor scale = state.second.sqrt().div_(std::sqrt(second_bias)).add_(kAdamEpsilon);
   weight.addcdiv_(state.first, scale, -learning_rate_ / first_bias);
 }
 

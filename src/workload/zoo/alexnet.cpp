@@ -7,7 +7,7 @@ namespace orrery::workload::zoo {
 
 namespace {
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_alexnet(const std::string& name, const OptionValues& p) {
   GraphBuilder g(name);
   Value x = image_input(g, p);
   x = g.relu(g.conv(x, "features.0", {.out = 64, .kernel = 11, .stride = 4, .padding = 2}));
@@ -31,7 +31,7 @@ void register_alexnet(Catalog& catalog) {
   catalog.family("alexnet", "AlexNet, one column",
                  {image_parameter(), channels_parameter(), classes_parameter(),
                   number_option("dropout", 0.5, "dropout rate").bounds(0, 1)},
-                 build);
+                 build_alexnet);
   catalog.variant("alexnet", "alexnet");
 }
 

@@ -48,7 +48,7 @@ Value stem(GraphBuilder& g, Value x, const std::string& kind, std::int64_t out) 
   return channel_norm(g, g.conv(x, "1", {.out = out, .kernel = 3, .stride = 2, .padding = 1}), "2");
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_convnext(const std::string& name, const OptionValues& p) {
   ORRERY_TRY(const std::vector<std::int64_t> depths, parse_depths(p.text("depths"), "depths"));
   const std::int64_t width = p.integer("width");
   const std::int64_t total = std::accumulate(depths.begin(), depths.end(), std::int64_t{0});
@@ -90,7 +90,7 @@ void register_convnext(Catalog& catalog) {
        choice_option("head", "pool", {"pool", "norm"}, "whether pooling or norm comes first after the blocks"),
        integer_option("hidden", 0, "units of a layer before the classifier; 0 leaves it out").bounds(0, 1 << 20),
        image_parameter(), channels_parameter(), classes_parameter(), stochastic_depth_parameter(0.1)},
-      build);
+      build_convnext);
   catalog.variant("convnext_tiny", "convnext");
   catalog.variant("convnext_small", "convnext", "depths=3-3-27-3,stochastic_depth=0.4");
   catalog.variant("convnext_base", "convnext", "depths=3-3-27-3,width=128,stochastic_depth=0.5");

@@ -25,7 +25,7 @@ Value transition(GraphBuilder& g, Value x) {
   return g.avg_pool(x, {});
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_densenet(const std::string& name, const OptionValues& p) {
   ORRERY_TRY(const std::vector<std::int64_t> blocks, parse_depths(p.text("blocks"), "blocks"));
   GraphBuilder g(name);
   Value x = image_input(g, p);
@@ -58,7 +58,7 @@ void register_densenet(Catalog& catalog) {
                   size_parameter("bottleneck", 4, "channels between a layer's convolutions, in multiples of growth"),
                   image_parameter(), channels_parameter(), classes_parameter(),
                   number_option("dropout", 0, "dropout rate after each layer").bounds(0, 1)},
-                 build);
+                 build_densenet);
   catalog.variant("densenet121", "densenet");
   catalog.variant("densenet161", "densenet", "blocks=6-12-36-24,growth=48,stem=96");
   catalog.variant("densenet169", "densenet", "blocks=6-12-32-32");

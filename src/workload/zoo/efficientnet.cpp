@@ -91,7 +91,7 @@ Value block(GraphBuilder& g, Value input, const Layout& layout, const Stage& sta
   return g.sum_of(g.stochastic_depth(x, skip_rate), input, true);
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p, const Layout& layout) {
+Result<TrainingGraph> build_efficientnet(const std::string& name, const OptionValues& p, const Layout& layout) {
   GraphBuilder g(name);
   Value x = image_input(g, p);
   x = conv_norm(g, x, "features.0", {.out = layout.stem, .kernel = 3, .stride = 2}, layout.activation, layout.padding);
@@ -131,7 +131,7 @@ Layout v1_layout(const OptionValues& p) {
 }
 
 Result<TrainingGraph> build_v1(const std::string& name, const OptionValues& p) {
-  return build(name, p, v1_layout(p));
+  return build_efficientnet(name, p, v1_layout(p));
 }
 
 // For devices without fast gates and SiLU: neither is used, and both ends keep their size when the rest is scaled.
@@ -143,7 +143,7 @@ Result<TrainingGraph> build_lite(const std::string& name, const OptionValues& p)
   layout.head = 1280;
   layout.activation = OperatorKind::kRelu6;
   layout.has_gates = false;
-  return build(name, p, layout);
+  return build_efficientnet(name, p, layout);
 }
 
 // The reference code of v2 rounds to the nearest multiple of 8, without v1's guard against losing a tenth.
@@ -165,7 +165,7 @@ Result<TrainingGraph> build_v2(const std::string& name, const OptionValues& p) {
     stage.blocks = scaled_depth(stage.blocks, p);
   }
   layout.head = nearest_width(1280, width);
-  return build(name, p, layout);
+  return build_efficientnet(name, p, layout);
 }
 
 OptionRecord depth_parameter() {

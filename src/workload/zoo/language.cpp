@@ -17,7 +17,7 @@ OptionRecord sequence_parameter(std::int64_t length) {
   return size_parameter("seq", length, "tokens of a sample");
 }
 
-OptionRecord dropout_parameter(double rate) {
+OptionRecord rate_parameter(double rate) {
   return number_option("dropout", rate, "dropout rate").bounds(0, 1);
 }
 
@@ -221,7 +221,7 @@ void register_language(Catalog& catalog) {
        size_parameter("mlp", 3072, "width of the inner layer"), vocabulary_parameter(30522),
        size_parameter("positions", 512, "longest sample"), sequence_parameter(128),
        choice_option("head", "words", {"words", "classes"}, "predict masked words, or a class"), classes_parameter(2),
-       dropout_parameter(0.1), attention_parameter("explicit")},
+       rate_parameter(0.1), attention_parameter("explicit")},
       build_bert);
   catalog.variant("bert_tiny", "bert", "hidden=128,layers=2,heads=2,mlp=512");
   catalog.variant("bert_mini", "bert", "hidden=256,layers=4,heads=4,mlp=1024");
@@ -232,7 +232,7 @@ void register_language(Catalog& catalog) {
       "gpt2", "decoders of text in the manner of GPT-2",
       {size_parameter("hidden", 768, "width"), layers_parameter(12), size_parameter("heads", 12, "attention heads"),
        vocabulary_parameter(50257), size_parameter("positions", 1024, "rows of the position table, at least seq"),
-       sequence_parameter(1024), dropout_parameter(0.1), attention_parameter("fused")},
+       sequence_parameter(1024), rate_parameter(0.1), attention_parameter("fused")},
       build_gpt2);
   catalog.variant("gpt2", "gpt2");
   catalog.variant("gpt2_medium", "gpt2", "hidden=1024,layers=24,heads=16");
@@ -258,7 +258,7 @@ void register_language(Catalog& catalog) {
       "transformer", "encoder–decoder for translation",
       {size_parameter("hidden", 512, "width"), layers_parameter(6), size_parameter("heads", 8, "attention heads"),
        size_parameter("mlp", 2048, "width of the inner layer"), vocabulary_parameter(37000), sequence_parameter(64),
-       dropout_parameter(0.1), attention_parameter("explicit")},
+       rate_parameter(0.1), attention_parameter("explicit")},
       build_transformer);
   catalog.variant("transformer", "transformer");
   catalog.variant("transformer_big", "transformer", "hidden=1024,heads=16,mlp=4096,dropout=0.3");

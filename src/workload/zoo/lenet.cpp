@@ -6,7 +6,7 @@ namespace orrery::workload::zoo {
 
 namespace {
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_lenet(const std::string& name, const OptionValues& p) {
   GraphBuilder g(name);
   Value x = image_input(g, p);
   x = g.relu(g.conv(x, "conv1", {.out = 6, .kernel = 5, .padding = 2}), false);
@@ -22,7 +22,7 @@ Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
 }  // namespace
 
 void register_lenet(Catalog& catalog) {
-  catalog.family("lenet", "LeNet-5", {image_parameter(28), channels_parameter(1), classes_parameter(10)}, build);
+  catalog.family("lenet", "LeNet-5", {image_parameter(28), channels_parameter(1), classes_parameter(10)}, build_lenet);
   catalog.variant("lenet", "lenet");
 }
 

@@ -51,7 +51,7 @@ Value layers(GraphBuilder& g, Value x, double width) {
   return g.relu(unit(g, x, index, {.out = 1280}));
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_mnasnet(const std::string& name, const OptionValues& p) {
   GraphBuilder g(name);
   Value x = layers(g, image_input(g, p), p.number("width"));
   x = g.dropout(g.mean(x, {2, 3}), p.number("dropout"));
@@ -64,7 +64,8 @@ Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
 void register_mnasnet(Catalog& catalog) {
   catalog.family(
       "mnasnet", "MnasNet-B1: inverted residuals, found by search",
-      {width_parameter(), image_parameter(), channels_parameter(), classes_parameter(), dropout_parameter(0.2)}, build);
+      {width_parameter(), image_parameter(), channels_parameter(), classes_parameter(), dropout_parameter(0.2)},
+      build_mnasnet);
   catalog.variant("mnasnet0_5", "mnasnet", "width=0.5");
   catalog.variant("mnasnet0_75", "mnasnet", "width=0.75");
   catalog.variant("mnasnet1_0", "mnasnet");

@@ -31,7 +31,7 @@ Value v2_block(GraphBuilder& g, Value input, std::int64_t out, std::int64_t stri
   return stride == 1 && g.dim(input, 1) == out ? g.sum_of(input, x) : x;
 }
 
-Result<TrainingGraph> build_v2(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_mobilenet_v2(const std::string& name, const OptionValues& p) {
   const double width = p.number("width");
   GraphBuilder g(name);
   Value x = image_input(g, p);
@@ -139,7 +139,7 @@ void register_mobilenet(Catalog& catalog) {
   catalog.family(
       "mobilenet_v2", "MobileNet v2: inverted residuals",
       {width_parameter(), image_parameter(), channels_parameter(), classes_parameter(), dropout_parameter(0.2)},
-      build_v2);
+      build_mobilenet_v2);
   catalog.variant("mobilenet_v2", "mobilenet_v2");
   catalog.family(
       "mobilenet_v3", "MobileNet v3: inverted residuals with gates, found by search",

@@ -97,7 +97,7 @@ Value stage(GraphBuilder& g, Value x, const Wiring& wiring, std::int64_t channel
   return last > 1 ? g.scaled(sum) : sum;
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_randwire(const std::string& name, const OptionValues& p) {
   const std::int64_t nodes = p.integer("nodes"), neighbours = p.integer("neighbours"), width = p.integer("width");
   const bool is_small = p.text("regime") == "small";
   const std::int64_t fewest = is_small ? nodes : nodes / 2;
@@ -145,7 +145,7 @@ void register_randwire(Catalog& catalog) {
                   number_option("rewired", 0.75, "chance that an edge is rewired").bounds(0, 1),
                   integer_option("seed", 1, "of the random wiring").bounds(0, 1e15), image_parameter(),
                   channels_parameter(), classes_parameter()},
-                 build);
+                 build_randwire);
   catalog.variant("randwire_small", "randwire");
   catalog.variant("randwire_regular", "randwire", "regime=regular,width=109");
 }

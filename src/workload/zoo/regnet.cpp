@@ -55,7 +55,7 @@ Value block(GraphBuilder& g, Value x, const Stage& stage, std::int64_t stride, d
   return g.relu(g.sum_of(shortcut, y));
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_regnet(const std::string& name, const OptionValues& p) {
   GraphBuilder g(name);
   Value x = image_input(g, p);
   x = conv_norm(g, x, "stem", {.out = p.integer("stem"), .kernel = 3, .stride = 2}, OperatorKind::kRelu);
@@ -85,7 +85,7 @@ void register_regnet(Catalog& catalog) {
                      "whose rule rounds a stage's width to a multiple of the group"),
        size_parameter("stem", 32, "channels of the first convolution"), image_parameter(), channels_parameter(),
        classes_parameter()},
-      build);
+      build_regnet);
   catalog.variant("regnet_y_400mf", "regnet");
   catalog.variant("regnet_y_800mf", "regnet", "depth=14,w0=56,wa=38.84,wm=2.4,group=16");
   catalog.variant("regnet_y_1_6gf", "regnet", "depth=27,w0=48,wa=20.71,wm=2.65,group=24");

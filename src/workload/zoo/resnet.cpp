@@ -53,7 +53,7 @@ constexpr Layout kLayouts[] = {
     {101, true, {3, 4, 23, 3}}, {152, true, {3, 8, 36, 3}}, {200, true, {3, 24, 36, 3}},
 };
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_resnet(const std::string& name, const OptionValues& p) {
   const std::int64_t depth = p.integer("depth");
   const Layout* layout = nullptr;
   for (const Layout& candidate : kLayouts) {
@@ -109,7 +109,7 @@ void register_resnet(Catalog& catalog) {
                   size_parameter("width", 64, "base width of a bottleneck (128: wide)"),
                   size_parameter("groups", 1, "groups of the middle convolution (32: ResNeXt)"), image_parameter(),
                   channels_parameter(), classes_parameter()},
-                 build);
+                 build_resnet);
   for (const int depth : {18, 34, 50, 101, 152}) {
     catalog.variant(fmt::format("resnet{}", depth), "resnet", fmt::format("depth={}", depth));
   }

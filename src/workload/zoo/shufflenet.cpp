@@ -53,7 +53,7 @@ Value block(GraphBuilder& g, Value x, std::int64_t out, std::int64_t stride) {
   return shuffled(g, g.concat({first, second_branch(g, x, half, stride)}));
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_shufflenet(const std::string& name, const OptionValues& p) {
   const std::int64_t channels = p.integer("stage");
   if (channels % 2 != 0) return Error::invalid(fmt::format("model {}: stage {} is odd", name, channels));
   GraphBuilder g(name);
@@ -84,7 +84,7 @@ void register_shufflenet(Catalog& catalog) {
                  {size_parameter("stage", 116, "channels of the first stage; they double in each later one"),
                   size_parameter("head", 1024, "channels of the last convolution"), image_parameter(),
                   channels_parameter(), classes_parameter()},
-                 build);
+                 build_shufflenet);
   catalog.variant("shufflenet_v2_x0_5", "shufflenet_v2", "stage=48");
   catalog.variant("shufflenet_v2_x1_0", "shufflenet_v2");
   catalog.variant("shufflenet_v2_x1_5", "shufflenet_v2", "stage=176");

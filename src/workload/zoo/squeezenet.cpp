@@ -16,7 +16,7 @@ Value fire(GraphBuilder& g, Value x, std::int64_t squeezed, std::int64_t expande
   return g.concat({narrow, wide});
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_squeezenet(const std::string& name, const OptionValues& p) {
   const bool is_first = p.text("version") == "1.0";
   GraphBuilder g(name);
   Value x = image_input(g, p);
@@ -45,7 +45,7 @@ void register_squeezenet(Catalog& catalog) {
   catalog.family("squeezenet", "SqueezeNet: few parameters by squeezing before 3×3 convolutions",
                  {choice_option("version", "1.1", {"1.0", "1.1"}, "which of the two layouts"), image_parameter(),
                   channels_parameter(), classes_parameter(), dropout_parameter(0.5)},
-                 build);
+                 build_squeezenet);
   catalog.variant("squeezenet1_0", "squeezenet", "version=1.0");
   catalog.variant("squeezenet1_1", "squeezenet");
 }

@@ -8,7 +8,7 @@ namespace orrery::workload::zoo {
 
 namespace {
 
-struct Stage {
+struct WindowStage {
   std::int64_t height, width;  // of the feature map
   std::int64_t window;
   std::int64_t heads;
@@ -16,19 +16,19 @@ struct Stage {
 };
 
 // [batch, height, width, channels] → [batch · windows, window², channels].
-Value into_windows(GraphBuilder& g, Value x, const Stage& s) {
+Value into_windows(GraphBuilder& g, Value x, const WindowStage& s) {
   const std::int64_t w = s.window, channels = g.dim(x, 3);
   x = g.reshape(x, {-1, s.height / w, w, s.width / w, w, channels});
   return g.reshape(g.contiguous(g.transpose(x, {0, 1, 3, 2, 4, 5})), {-1, w * w, channels});
 }
 
-Value out_of_windows(GraphBuilder& g, Value x, const Stage& s) {
+Value out_of_windows(GraphBuilder& g, Value x, const WindowStage& s) {
   const std::int64_t w = s.window, channels = g.dim(x, 2);
   x = g.reshape(x, {-1, s.height / w, s.width / w, w, w, channels});
   return g.reshape(g.contiguous(g.transpose(x, {0, 1, 3, 2, 4, 5})), {-1, s.height, s.width, channels});
 }
 
-Value window_attention(GraphBuilder& g, Value x, const Stage& s, bool shifted) {
+Value window_attention(GraphBuilder& g, Value x, const WindowStage& s, bool shifted) {
   const std::int64_t channels = g.dim(x, 3), tokens = s.window * s.window;
   if (shifted) x = g.roll(x);
   x = into_windows(g, x, s);
@@ -50,7 +50,7 @@ Value window_attention(GraphBuilder& g, Value x, const Stage& s, bool shifted) {
   return shifted ? g.roll(x) : x;
 }
 
-Value block(GraphBuilder& g, Value x, const Stage& s, bool shifted, double drop) {
+Value block(GraphBuilder& g, Value x, const WindowStage& s, bool shifted, double drop) {
   const std::int64_t channels = g.dim(x, 3);
   Value y = g.layer_norm(x, "norm1");
   {
@@ -72,7 +72,7 @@ Value merge_patches(GraphBuilder& g, Value x) {
   return g.linear(g.layer_norm(g.concat(corners, 3), "norm"), "reduction", 2 * channels, false);
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_swin(const std::string& name, const OptionValues& p) {
   const std::int64_t last = p.integer("depth3");
   const std::int64_t depths[] = {2, 2, last, 2};
   GraphBuilder g(name);
@@ -90,7 +90,7 @@ Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
                                      "is a multiple of {}",
                                      stage + 1, height, width, window, 32 * window)));
     }
-    const Stage s{height, width, window, p.integer("heads") << stage, is_fused(p)};
+    const WindowStage s{height, width, window, p.integer("heads") << stage, is_fused(p)};
     for (std::int64_t i = 0; i < depths[stage]; ++i) {
       const auto scope = g.scope(fmt::format("features.{}.{}", 2 * stage + 1, i));
       const double drop = p.number("drop_path") * static_cast<double>(done++) / static_cast<double>(last + 5);
@@ -116,7 +116,7 @@ void register_swin(Catalog& catalog) {
                   size_parameter("window", 7, "side of a window, in tokens"),
                   number_option("drop_path", 0.2, "stochastic depth of the last block").bounds(0, 1),
                   attention_parameter("explicit"), image_parameter(), channels_parameter(), classes_parameter()},
-                 build);
+                 build_swin);
   catalog.variant("swin_t", "swin");
   catalog.variant("swin_s", "swin", "depth3=18,drop_path=0.3");
   catalog.variant("swin_b", "swin", "hidden=128,depth3=18,heads=4,drop_path=0.5");

@@ -48,7 +48,7 @@ Value divergence(GraphBuilder& g, Value mean, Value log_variance) {
   return g.scaled(g.mean(g.sum(terms, {1}), {0}));
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_vae(const std::string& name, const OptionValues& p) {
   const std::int64_t depth = p.integer("depth"), side = p.integer("input");
   if (side % (std::int64_t{1} << depth) != 0) {
     return Error::invalid(
@@ -77,7 +77,7 @@ void register_vae(Catalog& catalog) {
                  {integer_option("depth", 4, "halvings of the image").bounds(1, 12),
                   size_parameter("width", 32, "channels after the first halving; they double with each"),
                   size_parameter("latent", 128, "numbers in the code"), image_parameter(64), channels_parameter()},
-                 build);
+                 build_vae);
   catalog.variant("vae", "vae");
 }
 

@@ -34,7 +34,7 @@ Value features(GraphBuilder& g, Value x, const Layout& layout, bool has_norm) {
   return x;
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_vgg(const std::string& name, const OptionValues& p) {
   const std::int64_t depth = p.integer("depth");
   const Layout* layout = nullptr;
   for (const Layout& candidate : kLayouts) {
@@ -61,7 +61,7 @@ void register_vgg(Catalog& catalog) {
                   choice_option("norm", "none", {"none", "batch"}, "normalisation after each convolution"),
                   size_parameter("hidden", 4096, "units of the two hidden linear layers"), image_parameter(),
                   channels_parameter(), classes_parameter(), dropout_parameter(0.5)},
-                 build);
+                 build_vgg);
   for (const Layout& layout : kLayouts) {
     catalog.variant(fmt::format("vgg{}", layout.depth), "vgg", fmt::format("depth={}", layout.depth));
     catalog.variant(fmt::format("vgg{}_bn", layout.depth), "vgg", fmt::format("depth={},norm=batch", layout.depth));

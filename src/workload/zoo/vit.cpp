@@ -30,7 +30,7 @@ Value encoder_layer(GraphBuilder& g, Value x, const Layer& layer) {
   return g.sum_of(x, y);
 }
 
-Result<TrainingGraph> build(const std::string& name, const OptionValues& p) {
+Result<TrainingGraph> build_vit(const std::string& name, const OptionValues& p) {
   GraphBuilder g(name);
   const std::int64_t hidden = p.integer("hidden"), patch = p.integer("patch");
   Value x = image_input(g, p);
@@ -77,7 +77,7 @@ void register_vit(Catalog& catalog) {
        choice_option("pre_norm", "no", {"no", "yes"}, "normalise before the first layer"),
        attention_parameter("explicit"), number_option("dropout", 0, "dropout rate").bounds(0, 1), image_parameter(),
        channels_parameter(), classes_parameter()},
-      build);
+      build_vit);
   catalog.variant("vit_b_16", "vit");
   catalog.variant("vit_b_32", "vit", "patch=32");
   catalog.variant("vit_l_16", "vit", "hidden=1024,layers=24,heads=16,mlp=4096");

@@ -12,10 +12,10 @@ namespace orrery::predict {
 
 namespace {
 
-constexpr std::int64_t kWidening = 2;    // of a transformer's inner net
-constexpr double kSumScale = 0.01;       // sums of hundreds of nodes, in the range of their mean
-constexpr double kNoNeighbours = 1e-12;  // keeps a node without edges from dividing by 0
-constexpr double kAttentionSlope = 0.2;  // of the leaky ReLU in front of attention
+constexpr std::int64_t kWidening = 2;        // of a transformer's inner net
+constexpr double kSumScale = 0.01;           // sums of hundreds of nodes, in the range of their mean
+constexpr double kNoNeighbours = 1e-12;      // keeps a node without edges from dividing by 0
+constexpr double kEdgeAttentionSlope = 0.2;  // of the leaky ReLU in front of attention
 
 bool is_recurrent(Structure structure) {
   return structure == Structure::kBiLstm || structure == Structure::kLstm || structure == Structure::kGru ||
@@ -124,7 +124,7 @@ at::Tensor attention(const NetworkOptions& options, Cursor& cursor, const BatchT
     const at::Tensor of_source = at::linear(x, cursor.next()).index_select(0, batch.sources);
     const at::Tensor of_sink = at::linear(x, cursor.next()).index_select(0, batch.sinks);
     edges = at::relu(of_edge + of_source + of_sink);
-    const at::Tensor score = at::leaky_relu(at::linear(edges, cursor.next()), kAttentionSlope);
+    const at::Tensor score = at::leaky_relu(at::linear(edges, cursor.next()), kEdgeAttentionSlope);
     // Any constant may be taken off before the exponential; the largest keeps it finite.
     const at::Tensor raised = score.numel() == 0 ? score : at::exp(score - score.max().detach());
     const at::Tensor total = at::zeros({x.size(0), 1}, x.options()).index_add(0, batch.sinks, raised);
