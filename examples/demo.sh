@@ -96,7 +96,7 @@ await() {
   return 1
 }
 
-caption "Three processes train on Fashion-MNIST, or on synthetic images where it is not installed. Each line begins with the
+caption "Three processes train on Fashion-MNIST (synthetic images where the package is missing). Each line begins with the
 worker that printed it. One is killed: the others go on at once, from the step they were at. Then the job grows to four."
 run run -n 3 --elastic 1:4 --standby 2 --name "$job" --events "$events" -- "$orrery" train lenet --steps 300 2>&1 &
 training=$!
