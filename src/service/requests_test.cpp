@@ -8,8 +8,11 @@
 #include "base/yaml_options.h"
 #include "service/choose.h"
 #include "service/clusters.h"
+#include "service/devices.h"
+#include "service/job_check.h"
 #include "service/job_trace_requests.h"
 #include "service/memory.h"
+#include "service/model_list.h"
 #include "service/predict.h"
 #include "service/simulate.h"
 #include "service/simulate_compare.h"
@@ -51,6 +54,9 @@ const std::vector<AnyRequest>& all_requests() {
       any("job trace", job_trace_request_fields()),
       any("generate", generate_fields()),
       any("cluster", cluster_request_fields()),
+      any("job check", job_check_fields()),
+      any("devices", devices_fields()),
+      any("models", models_fields()),
   };
   return kAll;
 }
