@@ -29,7 +29,7 @@ class FieldNames {
   // The same of an error that does not name the field; its code stays.
   Error error(std::string_view option, const Error& cause) const;
 
-  // Requests are equal whoever spelled their fields.
+  // Always equal: where a request came from is no part of what it asks.
   friend bool operator==(const FieldNames&, const FieldNames&) { return true; }
 
  private:

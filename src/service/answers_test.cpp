@@ -153,7 +153,13 @@ TEST_F(Answers, ASweepKnowsItsRunsFromEveryDoor) {
   EXPECT_NE(first, fingerprint_of(of_words(simulate_fields(), words)));
   // Files that are there already stay valid.
   EXPECT_EQ(first, "64ca29961740aebe");
+  // Only a sweep that is kept in a file needs one.
   EXPECT_EQ(fingerprint_of(of_words(simulate_fields(), "jobs.csv --cluster 1x2")), "");
+  // The content of a file counts, not its name alone.
+  write("prices.csv", "time_s,price\n0,1\n");
+  const std::string cheap = fingerprint_of(of_words(simulate_fields(), words + " --prices prices.csv"));
+  write("prices.csv", "time_s,price\n0,2\n");
+  EXPECT_NE(cheap, fingerprint_of(of_words(simulate_fields(), words + " --prices prices.csv")));
 }
 
 TEST_F(Answers, ErrorsOfSimulationsNameTheFieldAsItsSourceSpellsIt) {

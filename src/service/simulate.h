@@ -37,7 +37,7 @@ struct Simulation {
   std::optional<simulate::JobIndex> explained{};
   std::string fingerprint{};  // of a sweep that is kept in a file
 };
-// The request and `env` are borrowed by what is loaded.
+// `env` is borrowed by what is loaded.
 Result<Simulation> load_simulation(const env::Env& env, const SimulateRequest& request);
 
 struct SimulateAnswer {
@@ -50,7 +50,7 @@ struct SimulateAnswer {
 Result<SimulateAnswer> simulate(env::Env env, const SimulateRequest& request, const Simulation& loaded,
                                 ProgressOptions progress);
 
-// The runs of a request as a sweep, for callers that carry them out elsewhere.
+// The runs of a request as a sweep, for callers that carry them out elsewhere. `loaded` is borrowed.
 simulate::SweepInput sweep_of(const SimulateRequest& request, const Simulation& loaded);
 
 // Success if every run has metrics; otherwise an error that names those that have none.
