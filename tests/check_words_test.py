@@ -50,7 +50,12 @@ class CheckWordsTest(unittest.TestCase):
     def test_reads_strings_of_commands_and_not_their_comments_or_includes(self):
         code = '#include "cli/wish.h"\n// a wish\nint wish = 1\'000;\n'
         self.plant("src/cli/run.cpp", code + 'auto help = "its wish";\nauto more = R"(a\nspare)";\n')
-        self.assert_rejected("src/cli/run.cpp:4: wish → request", "src/cli/run.cpp:6: spare → standby worker")
+        self.plant("src/service/plan.cpp", 'auto help = "its wish";\n')
+        self.assert_rejected(
+            "src/cli/run.cpp:4: wish → request",
+            "src/cli/run.cpp:6: spare → standby worker",
+            "src/service/plan.cpp:1: wish → request",
+        )
 
     def test_reads_comments_of_public_headers(self):
         self.plant("include/orrery/orrery.h", "/* A member\n * of the job. */\nint orrery_member(void);\n")

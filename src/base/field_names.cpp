@@ -34,4 +34,8 @@ Error FieldNames::error(std::string_view option, std::string_view message) const
   return Error::invalid(fmt::format("{}: {}", (*this)(option), message));
 }
 
+Error FieldNames::error(std::string_view option, const Error& cause) const {
+  return {cause.code(), error(option, cause.to_string()).message()};
+}
+
 }  // namespace orrery

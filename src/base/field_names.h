@@ -26,6 +26,11 @@ class FieldNames {
   std::string operator()(std::string_view option) const;
   // "--steps: message", "job.yaml:12: steps: message", "steps: message".
   Error error(std::string_view option, std::string_view message) const;
+  // The same of an error that does not name the field; its code stays.
+  Error error(std::string_view option, const Error& cause) const;
+
+  // Always equal: where a request came from is no part of what it asks.
+  friend bool operator==(const FieldNames&, const FieldNames&) { return true; }
 
  private:
   bool are_words_ = false;

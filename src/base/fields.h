@@ -21,6 +21,7 @@
 // A default stands in the record and is applied when the request is read. A member that must know whether its value was
 // given is a Setting; one without a default is an optional.
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -30,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/options.h"
 
 namespace orrery {
@@ -76,6 +78,7 @@ auto named_values(const Value (&values)[N]) {
 bool flag_value(const std::string& text);
 std::int64_t integer_value(const std::string& text);
 double number_value(const std::string& text);
+std::string number_text(double value);
 Seconds duration_value(const std::string& text);
 Bytes size_value(const std::string& text);
 
@@ -95,6 +98,36 @@ Result<T> read_value(const std::string& text) {
     return T(number_value(text));
   } else {
     return T(text);
+  }
+}
+
+template <class T>
+concept WritableValue = std::integral<T> || std::same_as<T, double> || std::convertible_to<T, std::string> ||
+    requires(const T& value) {
+  to_string(value);
+} || requires(const T& value) {
+  { value.value() } -> std::same_as<double>;
+};
+
+// The text that read_value reads as this value: one for equal values, however they were spelled.
+template <WritableValue T>
+std::string write_value(const T& value) {
+  if constexpr (std::same_as<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (std::integral<T>) {
+    return std::to_string(value);
+  } else if constexpr (std::same_as<T, double>) {
+    return number_text(value);
+  } else if constexpr (std::same_as<T, Seconds>) {
+    return duration_text(value);
+  } else if constexpr (std::same_as<T, Bytes>) {
+    return size_text(value);
+  } else if constexpr (std::convertible_to<T, std::string>) {
+    return value;
+  } else if constexpr (requires { to_string(value); }) {
+    return std::string(to_string(value));
+  } else {
+    return number_text(value.value());
   }
 }
 
@@ -120,9 +153,14 @@ class Fields {
   // `parse` turns one word into a value: Result<Value>(const std::string&). Its error needs no name.
   template <class Member, class Parse>
   Fields add(Member Request::*member, OptionRecord record, Parse parse) && {
-    entries_.push_back({std::move(record), [member, parse](Request& request, const OptionValues::Value& value) {
+    entries_.push_back({std::move(record),
+                        [member, parse](Request& request, const OptionValues::Value& value) {
                           return assign(request.*member, value, parse);
-                        }});
+                        },
+                        {}});
+    if constexpr (WritableValue<typename FieldItem<Member>::Type>) {
+      entries_.back().text = [member](const Request& request) { return text_of(request.*member); };
+    }
     return std::move(*this);
   }
 
@@ -130,9 +168,13 @@ class Fields {
   template <class Part>
   Fields add(Part Request::*part, const Fields<Part>& fields) && {
     for (const auto& entry : fields.entries()) {
-      entries_.push_back({entry.record, [part, assign = entry.assign](Request& request, const OptionValues::Value& v) {
+      entries_.push_back({entry.record,
+                          [part, assign = entry.assign](Request& request, const OptionValues::Value& v) {
                             return assign(request.*part, v);
-                          }});
+                          },
+                          {}});
+      if (!entry.text) continue;
+      entries_.back().text = [part, text = entry.text](const Request& request) { return text(request.*part); };
     }
     return std::move(*this);
   }
@@ -162,9 +204,34 @@ class Fields {
     return read(OptionValues(all));
   }
 
+  // Gives one field, by its name or key, another value. Errors name it as `names` spells it.
+  Status set(Request& request, std::string_view name, std::string_view text, const FieldNames& names) const {
+    const std::vector<OptionRecord> all = records();
+    OptionValues values(all, names);
+    const auto is_it = [&](const Entry& entry) { return key_of(entry.record.name) == key_of(name); };
+    const auto found = std::find_if(entries_.begin(), entries_.end(), is_it);
+    const std::string known = found == entries_.end() ? std::string(name) : found->record.name;
+    ORRERY_TRY_VOID(values.set(known, text));
+    const Status status = found->assign(request, *values.find_value(known));
+    if (!status) return names.error(known, status.error().message());
+    return {};
+  }
+
+  // "name=text", a line per field in the order of the records; an optional without a value has an empty text. Equal
+  // requests give equal lines. Precondition: every field has a type with a text (WritableValue).
+  std::string text(const Request& request) const {
+    std::string lines;
+    for (const Entry& entry : entries_) {
+      ORRERY_CHECK(entry.text != nullptr);
+      lines += (lines.empty() ? "" : "\n") + entry.record.name + "=" + entry.text(request);
+    }
+    return lines;
+  }
+
   struct Entry {
     OptionRecord record;
     std::function<Status(Request&, const OptionValues::Value&)> assign;
+    std::function<std::string(const Request&)> text;  // of the value; empty for types that have none
   };
   const std::vector<Entry>& entries() const { return entries_; }
 
@@ -193,6 +260,25 @@ class Fields {
     ORRERY_TRY_VOID(assign(read, value, parse));
     value.given ? member.give(std::move(read)) : member.complete(std::move(read));
     return {};
+  }
+
+  template <class T>
+  static std::string text_of(const T& member) {
+    return write_value(member);
+  }
+  template <class T>
+  static std::string text_of(const std::optional<T>& member) {
+    return member ? text_of(*member) : std::string();
+  }
+  template <class T>
+  static std::string text_of(const std::vector<T>& member) {
+    std::string text;
+    for (const auto& item : member) text += (text.empty() ? "" : ",") + text_of(static_cast<const T&>(item));
+    return text;
+  }
+  template <class T>
+  static std::string text_of(const Setting<T>& member) {
+    return text_of(*member);
   }
 
   std::vector<Entry> entries_;

@@ -128,6 +128,31 @@ TEST(Fields, JsonHasLimits) {
   EXPECT_EQ(of_json("").error().code(), ErrorCode::kInvalidArgument);
 }
 
+TEST(Fields, OneFieldOfARequestCanBeSet) {
+  Rent rent = *of_words({"m"});
+  const FieldNames names = FieldNames::of_words();
+  ASSERT_TRUE(rent_fields().set(rent, "deadline", "2h", names));
+  // By its key in files, too.
+  ASSERT_TRUE(rent_fields().set(rent, "region_budget", "7", names));
+  ASSERT_TRUE(rent_fields().set(rent, "machines", "2, 3", names));
+  EXPECT_EQ(rent.deadline, hours(2));
+  EXPECT_EQ(rent.region.budget, Dollars(7));
+  EXPECT_EQ(rent.machines, (std::vector{2, 3}));
+  EXPECT_EQ(rent_fields().set(rent, "step", "7", names).error().message(),
+            "unknown option \"step\"; did you mean \"steps\"?");
+  EXPECT_EQ(rent_fields().set(rent, "steps", "x", FieldNames()).error().message(),
+            "steps: expected a whole number, not \"x\"");
+  EXPECT_EQ(rent_fields().set(rent, "even", "3", names).error().message(), "--even: 3 is odd");
+}
+
+TEST(Fields, EqualRequestsHaveOneTextHoweverTheyWereSpelled) {
+  const std::string text = rent_fields().text(*of_words({"m", "--deadline", "90m", "--required-certainty", "0.50"}));
+  EXPECT_EQ(text,
+            "model=m\nsteps=1000\nmachines=1\ndeadline=90m\nspot=false\nrequired-certainty=0.5\nregion=eu\n"
+            "region-budget=\neven=2");
+  EXPECT_EQ(rent_fields().text(*of_json(R"({"model": ["m"], "deadline": "1.5h", "required_certainty": 5e-1})")), text);
+}
+
 RC_GTEST_PROP(Fields, AnyBytesAreARequestOrAnError, (const std::string& bytes)) {
   for (const std::string& text : {bytes, "{\"model\": [\"m\"], \"region\": " + bytes + "}"}) {
     const auto read = of_json(text);

@@ -339,6 +339,10 @@ double number_value(const std::string& text) {
   return *parse_number<double>(text);
 }
 
+std::string number_text(double value) {
+  return fmt::format("{}", value);
+}
+
 Seconds duration_value(const std::string& text) {
   return *parse_duration(text);
 }

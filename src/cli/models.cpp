@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "env/files.h"
+#include "service/model_list.h"
 #include "workload/cost.h"
 #include "workload/import/graph_json.h"
 #include "workload/traits.h"
@@ -20,22 +21,9 @@ using workload::TrainingGraph;
 namespace {
 
 Status run_models(Context& context, const Arguments& arguments) {
-  const std::string wanted = arguments.words.empty() ? "" : to_lower(arguments.words[0]);
-  Table table({{"model", "model"},
-               {"family", "family"},
-               {"parameters", "parameters", CellFormat::kCount},
-               {"macs", "MACs", CellFormat::kCount},
-               {"operators", "operators", CellFormat::kInteger},
-               {"summary", "family is"}});
-  for (const workload::ModelVariant& variant : workload::model_variants()) {
-    if (!variant.listed && !arguments.options.flag("aliases")) continue;
-    if (variant.name.find(wanted) == std::string::npos && variant.family.find(wanted) == std::string::npos) continue;
-    ORRERY_TRY(const TrainingGraph graph, workload::build_model(variant.name));
-    table.add({variant.name, variant.family, graph.parameter_count(), graph.macs(),
-               static_cast<std::int64_t>(graph.operators().size()), workload::find_family(variant.family)->summary});
-  }
-  if (table.rows() == 0) return Error::not_found(fmt::format("no model or family contains \"{}\"", wanted));
-  return context.print_table(table, arguments.options);
+  ORRERY_TRY(const service::ModelsRequest request, service::models_fields().read(arguments.options));
+  ORRERY_TRY(const std::vector<service::ListedModel> models, service::list_models(request));
+  return context.print_table(service::model_table(models), arguments.options);
 }
 
 std::string input_text(const TrainingGraph& graph) {
@@ -175,11 +163,8 @@ Status run_model_export(Context& context, const Arguments& arguments) {
 
 Command models_command() {
   return {"models",
-          "[TEXT]",
-          0,
-          1,
           "list the models of the zoo",
-          join({flag_option("aliases", "also show alternative names")}, table_options()),
+          join(service::models_fields().records(), table_options()),
           {"orrery models", "orrery models vit", "orrery models --json --columns model,parameters,macs"},
           run_models};
 }

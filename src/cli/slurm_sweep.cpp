@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/job_traces.h"
-#include "cli/simulate_setup.h"
 #include "env/files.h"
 #include "profile/distributed/launch.h"
+#include "service/job_traces.h"
+#include "service/simulate_setup.h"
 #include "slurm/sbatch.h"
 
 namespace orrery::cli {
@@ -21,8 +21,8 @@ constexpr std::string_view kPart = "part-";
 // The options that decide the result of a run, as they were given.
 std::string setup_words(const OptionValues& options) {
   std::string words;
-  std::vector<OptionRecord> records = join(setup_options(), job_trace_options());
-  records.push_back(text_option("cluster", "", ""));
+  std::vector<OptionRecord> records = join(service::setup_fields().records(), service::job_trace_fields().records());
+  records.push_back(service::cluster_option());
   for (const OptionRecord& record : records) {
     if (!options.given(record.name)) continue;
     words += fmt::format(" --{}", record.name);

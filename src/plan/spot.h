@@ -20,6 +20,8 @@ struct SpotRules {
   Seconds save_every{1800};           // τ, above 0
   Seconds save{30};                   // δ
   Seconds restart{300};               // R: until another machine is there and has read what was saved
+
+  bool operator==(const SpotRules&) const = default;
 };
 
 struct SpotTime {

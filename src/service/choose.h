@@ -30,6 +30,8 @@ struct ChooseRequest {
   bool spot = false;
   plan::SpotRules rules{};
   bool all = false;  // also predict configurations that cannot win
+
+  bool operator==(const ChooseRequest&) const = default;
 };
 const Fields<ChooseRequest>& choose_fields();
 

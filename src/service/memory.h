@@ -9,6 +9,8 @@ namespace orrery::service {
 struct MemoryRequest {
   FieldNames names;
   RunFields runs;
+
+  bool operator==(const MemoryRequest&) const = default;
 };
 const Fields<MemoryRequest>& memory_fields();
 

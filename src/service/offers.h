@@ -25,6 +25,8 @@ struct CatalogFields {
   std::string catalog;   // file; empty: the built-in list
   std::string override;  // file; empty: none
   std::string date;      // of prices without one
+
+  bool operator==(const CatalogFields&) const = default;
 };
 const Fields<CatalogFields>& catalog_fields();
 

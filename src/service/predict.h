@@ -13,6 +13,8 @@ struct PredictRequest {
   RunFields runs;
   PredictorFields predictor;
   std::string observed;  // file of runs that correct predictions; empty: none
+
+  bool operator==(const PredictRequest&) const = default;
 };
 const Fields<PredictRequest>& predict_fields();
 

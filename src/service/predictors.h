@@ -15,6 +15,8 @@ namespace orrery::service {
 struct PredictorFields {
   std::string predictor;  // auto, operators, analytic, or a file
   std::vector<std::string> facts;
+
+  bool operator==(const PredictorFields&) const = default;
 };
 const Fields<PredictorFields>& predictor_fields();
 OptionRecord predictor_option();

@@ -27,6 +27,8 @@ struct RunFields {
   std::vector<std::string> models;  // of the zoo, model files or job files
   TrainingFields training;
   GpuFields gpus;
+
+  bool operator==(const RunFields&) const = default;
 };
 
 // models × devices × counts × batches × precisions, in that order. A job file has its own devices, counts and batch

@@ -27,6 +27,8 @@ struct TrainingFields {
   Setting<workload::GradientExchange> exchange;
 
   workload::Parallelism parallelism() const;  // its replicas stay 1
+
+  bool operator==(const TrainingFields&) const = default;
 };
 // `batch_per_gpu` is its default: one value or a list.
 Fields<TrainingFields> training_fields(std::string batch_per_gpu = "32");
@@ -46,6 +48,8 @@ struct GpuFields {
   std::optional<int> nodes;
   Setting<int> gpus_per_node;
   std::string network;  // empty: the usual one
+
+  bool operator==(const GpuFields&) const = default;
 };
 Fields<GpuFields> gpu_fields();
 

@@ -15,6 +15,8 @@ struct WhatifRequest {
   std::vector<std::int64_t> to_batch, to_batch_per_gpu;
   std::vector<std::optional<Precision>> to_precision;
   std::optional<double> noise_scale;  // of gradients, in samples
+
+  bool operator==(const WhatifRequest&) const = default;
 };
 const Fields<WhatifRequest>& whatif_fields();
 

@@ -23,6 +23,8 @@ struct GenerateOptions {
   Mix mix = Mix::kPhilly;
   int tenants = 8;
   std::uint64_t seed = 1;
+
+  bool operator==(const GenerateOptions&) const = default;
 };
 
 JobTrace generate(const GenerateOptions& options);
