@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "env/files.h"
-#include "profile/distributed/launch.h"
+#include "env/real_processes.h"
 #include "service/job_traces.h"
 #include "service/simulate_setup.h"
 #include "slurm/sbatch.h"
@@ -41,7 +41,7 @@ Status write_array(Context& context, const Array& array, const std::string& trac
                    const std::vector<simulate::SweepRun>& runs) {
   std::string list;
   for (const simulate::SweepRun& run : runs) list += fmt::format("{} {}\n", run.policy, run.seed);
-  ORRERY_TRY(const std::string program, profile::own_program(context.env.files));
+  ORRERY_TRY(const std::string program, env::program_path());
   const std::string folder = shell_quoted(array.folder);
   const std::string script = fmt::format(
       "#!/bin/sh\n"

@@ -182,5 +182,12 @@ TEST(SimProcessesTest, AStubbornProgramNeedsSigkill) {
   EXPECT_EQ((*process->wait(Seconds(0)))->signal, 9);
 }
 
+TEST(ProgramPath, CanBeStartedByAnother) {
+  const auto path = program_path();
+  ASSERT_TRUE(path.has_value());
+  EXPECT_TRUE(path->ends_with("env_test")) << *path;
+  EXPECT_EQ(path->find("/proc/"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery::env

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
@@ -203,6 +204,16 @@ Result<std::unique_ptr<Process>> RealProcesses::spawn(const ProcessSpec& spec) {
     return posix_error(failed, fmt::format("cannot start \"{}\"{}", spec.argv[0], where));
   }
   return std::make_unique<RealProcess>(pid, spec, std::move(out), std::move(err));
+}
+
+Result<std::string> program_path() {
+  std::error_code failure;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", failure);
+  if (failure) return posix_error(failure.value(), "cannot read /proc/self/exe");
+  if (!std::filesystem::exists(path, failure)) {
+    return Error::not_found(fmt::format("the file of this program is gone: {}", path.string()));
+  }
+  return path.string();
 }
 
 }  // namespace orrery::env

@@ -10,4 +10,8 @@ class RealProcesses final : public Processes {
   Result<std::unique_ptr<Process>> spawn(const ProcessSpec& spec) override;
 };
 
+// Where the file of this program is, links resolved: a path that other processes and hosts with the same file system can
+// start. kNotFound if the file was removed or replaced.
+Result<std::string> program_path();
+
 }  // namespace orrery::env

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "env/files.h"
+#include "env/real_processes.h"
 #include "env/terminal.h"
 
 namespace orrery::elastic {
@@ -12,10 +13,9 @@ namespace {
 constexpr const char* kLibrary = "liborrery_elastic.so.1";
 
 std::string library_beside(env::Files& files) {
-  std::error_code failure;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failure);
-  if (failure) return "";
-  const std::filesystem::path folder = program.parent_path();
+  const Result<std::string> program = env::program_path();
+  if (!program) return "";
+  const std::filesystem::path folder = std::filesystem::path(*program).parent_path();
   for (const std::filesystem::path& path : {folder / kLibrary, folder.parent_path() / "lib" / kLibrary}) {
     if (files.exists(path.string())) return path.string();
   }
