@@ -8,6 +8,7 @@
 #include "base/yaml_options.h"
 #include "service/choose.h"
 #include "service/memory.h"
+#include "service/plan.h"
 #include "service/predict.h"
 #include "service/whatif.h"
 
@@ -19,7 +20,8 @@ const std::vector<std::pair<std::string, std::vector<OptionRecord>>>& all_reques
       {"predict", predict_fields().records()},
       {"memory", memory_fields().records()},
       {"whatif", whatif_fields().records()},
-      {"choose", choose_fields().records()}};
+      {"choose", choose_fields().records()},
+      {"plan", plan_fields().records()}};
   return kAll;
 }
 

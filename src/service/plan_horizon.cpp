@@ -1,18 +1,14 @@
-#include "cli/plan_horizon.h"
+#include "service/plan_horizon.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/horizon_report.h"
-#include "cli/listed_jobs.h"
-#include "cli/planners.h"
-#include "env/files.h"
 #include "hardware/device.h"
 #include "plan/horizon/modes.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 namespace horizon = plan::horizon;
 using horizon::CostBasis;
@@ -21,33 +17,67 @@ using horizon::Task;
 
 namespace {
 
-CostBasis basis_of(const OptionValues& options) {
-  if (options.text("cost") == "energy") return CostBasis::kEnergy;
-  return options.text("cost") == "carbon" ? CostBasis::kCarbon : CostBasis::kUsd;
+Result<CostBasis> parse_basis(const std::string& name) {
+  if (name == "energy") return CostBasis::kEnergy;
+  return name == "carbon" ? CostBasis::kCarbon : CostBasis::kUsd;
 }
 
-Result<Grid> grid_of(const OptionValues& options) {
-  const double period = options.duration("period").value(), whole = options.duration("horizon").value();
+}  // namespace
+
+const Fields<HorizonFields>& horizon_fields() {
+  using H = HorizonFields;
+  static const auto kFields =
+      Fields<H>()
+          .add(&H::horizon,
+               optional_duration("horizon", "plan rental periods up to this time, by which all jobs must have ended")
+                   .bounds(1, 1e8))
+          .add(&H::period,
+               duration_option("period", "1h",
+                               "with --horizon: length of a period; machines are rented and returned at its borders")
+                   .bounds(1, 1e7))
+          .add(&H::certainty, optional_number("certainty", "with --horizon: required probability of meeting deadlines")
+                                  .bounds(0.5, 0.9999))
+          .add(
+              &H::cost,
+              choice_option("cost", "usd", {"usd", "energy", "carbon"},
+                            "with --horizon: what to minimise, the rent or the energy or carbon of the machines (field "
+                            "`energy` of the list)"),
+              parse_basis)
+          .add(&H::scenarios,
+               integer_option("scenarios", 40, "with --horizon: number of scenarios with other arrivals and times")
+                   .bounds(0, 10000))
+          .add(&H::seed, integer_option("seed", 1, "seed of the scenarios").bounds(0, 1e15));
+  return kFields;
+}
+
+namespace {
+
+Result<Grid> grid_of(const HorizonFields& fields, const FieldNames& names) {
+  const double period = fields.period.value(), whole = fields.horizon->value();
   const double periods = std::ceil(whole / period - 1e-9);
   if (periods > horizon::kPeriodsMax)
-    return Error::invalid(fmt::format("--horizon: {:.0f} periods; at most {} are supported: make --period {} or longer",
-                                      periods, horizon::kPeriodsMax,
-                                      duration_text(Seconds(std::ceil(whole / horizon::kPeriodsMax)))));
+    return names.error("horizon", fmt::format("{:.0f} periods; at most {} are supported: make {} {} or longer", periods,
+                                              horizon::kPeriodsMax, names("period"),
+                                              duration_text(Seconds(std::ceil(whole / horizon::kPeriodsMax)))));
   return Grid{static_cast<int>(std::max(1.0, periods)), period};
 }
 
 // Lists as tasks, before and after VM types are chosen.
 class Builder {
  public:
-  Builder(const Listing& listing, const OptionValues& options, Grid grid)
-      : listing_(listing), grid_(grid), basis_(basis_of(options)), nodes_(static_cast<int>(options.integer("nodes"))) {
-    if (options.given("certainty")) certainty_ = options.number("certainty");
-  }
+  Builder(const Listing& listing, const HorizonFields& fields, Grid grid, int nodes, const FieldNames& names)
+      : listing_(listing),
+        grid_(grid),
+        basis_(fields.cost),
+        nodes_(nodes),
+        certainty_(fields.certainty),
+        names_(names) {}
 
-  Result<HorizonRun> build() {
+  Result<PlannedHorizon> build() {
     std::vector<plan::VmType> types = listing_.types;
     if (basis_ != CostBasis::kUsd) std::erase_if(types, [](const plan::VmType& type) { return !has_power(type); });
-    if (types.empty()) return Error::infeasible("--cost: of no device that can be rented the power is known");
+    if (types.empty())
+      return Error::infeasible(names_("cost") + ": of no device that can be rented the power is known");
     ORRERY_TRY(std::vector<Task> all, tasks(types, true));
     ORRERY_TRY(const horizon::Tariff tariff, horizon::cost_tariff(basis_, types, grid_, listing_.list.energy));
     std::vector<bool> limited, useful;
@@ -60,7 +90,7 @@ class Builder {
   }
 
   // The same for more periods, as what is played.
-  Result<horizon::Problem> widened(const HorizonRun& run) {
+  Result<horizon::Problem> widened(const PlannedHorizon& run) {
     grid_.periods = wide_periods(run);
     ORRERY_TRY(horizon::Problem wide, problem(run.problem.vm_types));
     const double missed = horizon::Configurations(run.problem).left_out_usd();
@@ -153,18 +183,19 @@ class Builder {
     return built;
   }
 
-  Result<HorizonRun> run_with(const std::vector<plan::VmType>& types) const {
-    HorizonRun run;
+  Result<PlannedHorizon> run_with(const std::vector<plan::VmType>& types) const {
+    PlannedHorizon run;
     run.basis = basis_;
     run.certainty = certainty_;
     ORRERY_TRY(run.problem, problem(types));
     double configurations = 0;
     for (const Task& task : run.problem.tasks) configurations += static_cast<double>(task.modes.size()) * grid_.periods;
     if (run.problem.tasks.size() > horizon::kTasksMax || configurations > horizon::kConfigurationsMax)
-      return Error::invalid(fmt::format(
-          "{}: {} jobs with {:.0f} configurations; at most {} jobs and {:.0f} configurations are "
-          "supported: make --period longer",
-          listing_.path, run.problem.tasks.size(), configurations, horizon::kTasksMax, horizon::kConfigurationsMax));
+      return Error::invalid(
+          fmt::format("{}: {} jobs with {:.0f} configurations; at most {} jobs and {:.0f} configurations are "
+                      "supported: make {} longer",
+                      listing_.path, run.problem.tasks.size(), configurations, horizon::kTasksMax,
+                      horizon::kConfigurationsMax, names_("period")));
     for (const plan::ListedForecast& listed : listing_.list.forecasts) {
       ORRERY_TRY(horizon::Forecast forecast, forecast_of(listed, types));
       run.forecasts.push_back(std::move(forecast));
@@ -191,7 +222,7 @@ class Builder {
   }
 
   // Periods until even a crowd has ended.
-  int wide_periods(const HorizonRun& run) const {
+  int wide_periods(const PlannedHorizon& run) const {
     double work = 0, longest = 1;
     const auto count = [&](const Task& task, double times) {
       double shortest = horizon::kNever;
@@ -210,9 +241,10 @@ class Builder {
   CostBasis basis_;
   int nodes_;
   std::optional<double> certainty_;
+  const FieldNames& names_;
 };
 
-void count_use(const Listing& listing, HorizonRun& run) {
+void count_use(const Listing& listing, PlannedHorizon& run) {
   const horizon::Problem& problem = run.problem;
   const Grid grid{problem.periods, problem.period_s};
   run.rent_usd = used_of(problem, horizon::rent_tariff(problem.vm_types, grid), run.report.schedule);
@@ -222,18 +254,21 @@ void count_use(const Listing& listing, HorizonRun& run) {
   if (kgco2) run.kgco2 = used_of(problem, *kgco2, run.report.schedule);
 }
 
-Result<HorizonRun> make_run(Context& context, const std::string& path, const OptionValues& options) {
-  ORRERY_TRY(const Grid grid, grid_of(options));
-  ORRERY_TRY(const Listing listing, load_listing(context, path, options, static_cast<int>(options.integer("nodes"))));
-  Builder builder(listing, options, grid);
-  ORRERY_TRY(HorizonRun run, builder.build());
-  auto report = horizon::make_schedule(run.problem, planner_options(context, options), context.env);
-  if (!report) return std::move(report).error().with_context(path);
+}  // namespace
+
+Result<PlannedHorizon> plan_within(env::Env env, const std::string& list, const ListingFields& listing_fields,
+                                   const HorizonFields& fields, const PlannerFields& planner, const FieldNames& names) {
+  ORRERY_TRY(const Grid grid, grid_of(fields, names));
+  ORRERY_TRY(const Listing listing, load_listing(env, list, listing_fields, listing_fields.nodes, names));
+  Builder builder(listing, fields, grid, listing_fields.nodes, names);
+  ORRERY_TRY(PlannedHorizon run, builder.build());
+  auto report = horizon::make_schedule(run.problem, planner_options(env, planner), env);
+  if (!report) return std::move(report).error().with_context(list);
   run.report = std::move(*report);
   count_use(listing, run);
   run.predicted = listing.predicted();
-  run.scenarios = static_cast<int>(options.integer("scenarios"));
-  run.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  run.scenarios = fields.scenarios;
+  run.seed = fields.seed;
   if (run.scenarios > 0) {
     ORRERY_TRY(const horizon::Problem wide, builder.widened(run));
     run.outlook = horizon::play(wide, run.forecasts, {.scenarios = run.scenarios, .seed = run.seed});
@@ -241,35 +276,4 @@ Result<HorizonRun> make_run(Context& context, const std::string& path, const Opt
   return run;
 }
 
-}  // namespace
-
-std::vector<OptionRecord> plan_horizon_options() {
-  return {optional_duration("horizon", "plan rental periods up to this time, by which all jobs must have ended")
-              .bounds(1, 1e8),
-          duration_option("period", "1h",
-                          "with --horizon: length of a period; machines are rented and returned at its borders")
-              .bounds(1, 1e7),
-          optional_number("certainty", "with --horizon: required probability of meeting deadlines").bounds(0.5, 0.9999),
-          choice_option("cost", "usd", {"usd", "energy", "carbon"},
-                        "with --horizon: what to minimise, the rent or the energy or carbon of the machines (field "
-                        "`energy` of the list)"),
-          integer_option("scenarios", 40, "with --horizon: number of scenarios with other arrivals and times")
-              .bounds(0, 10000),
-          integer_option("seed", 1, "seed of the scenarios").bounds(0, 1e15)};
-}
-
-Status plan_horizon(Context& context, const std::string& path, const OptionValues& options) {
-  ORRERY_TRY(const HorizonRun run, make_run(context, path, options));
-  if (!options.text("explain").empty()) {
-    ORRERY_TRY(const Table table, horizon_explanation(run, options.text("explain")));
-    context.print(options.flag("json") ? table.to_json() + "\n" : table.to_text());
-    return {};
-  }
-  context.print(options.flag("json") ? horizon_json(run) : horizon_text(run));
-  if (options.text("gantt").empty()) return {};
-  ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("gantt"), horizon_gantt(run)));
-  if (!options.flag("json")) context.print(fmt::format("\nwrote {}\n", options.text("gantt")));
-  return {};
-}
-
-}  // namespace orrery::cli
+}  // namespace orrery::service

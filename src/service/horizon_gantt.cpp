@@ -4,9 +4,9 @@
 #include <map>
 
 #include "base/plot/plots.h"
-#include "cli/horizon_report.h"
+#include "service/horizon_report.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 namespace {
 
@@ -40,7 +40,7 @@ Row& row_for(std::vector<Row>& rows, const plan::horizon::Problem& problem, cons
 }
 
 // The job from the period's border until the next, or its end; one slice with what came before.
-void draw(const HorizonRun& run, int period, const plan::RunningJob& one, std::size_t kind, Row& row) {
+void draw(const PlannedHorizon& run, int period, const plan::RunningJob& one, std::size_t kind, Row& row) {
   const plan::horizon::Problem& problem = run.problem;
   const plan::horizon::Start& start = *run.report.schedule.starts[one.job];
   const double end = end_s(problem, problem.tasks[one.job].modes[start.mode], start.period) / 3600;
@@ -55,7 +55,7 @@ void draw(const HorizonRun& run, int period, const plan::RunningJob& one, std::s
 
 }  // namespace
 
-std::string horizon_gantt(const HorizonRun& run) {
+std::string to_gantt(const PlannedHorizon& run) {
   plot::GanttPlot figure;
   figure.heading.title = "Jobs on rented machines";
   figure.heading.subtitle = "By period; the colour says how many GPUs of the machine";
@@ -83,4 +83,4 @@ std::string horizon_gantt(const HorizonRun& run) {
   return plot::gantt_plot(figure);
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::service

@@ -1,4 +1,4 @@
-#include "cli/listed_jobs.h"
+#include "service/listed_jobs.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -6,19 +6,29 @@
 #include "base/yaml.h"
 #include "env/files.h"
 #include "service/models.h"
-#include "service/offers.h"
 #include "service/predictors.h"
 #include "service/training_fields.h"
 
-namespace orrery::cli {
+namespace orrery::service {
+
+const Fields<ListingFields>& listing_fields() {
+  using L = ListingFields;
+  static const auto kFields =
+      Fields<L>()
+          .add(&L::catalog, catalog_fields())
+          .add(&L::nodes, integer_option("nodes", 4, "most machines rented at the same time").bounds(1, 1000))
+          .add(&L::spot, flag_option("spot", "rent at spot prices; predicted times include the expected interruptions"))
+          .add(&L::predictor, predictor_option());
+  return kFields;
+}
 
 namespace {
 
-Result<ListedFile> read_one(Context& context, const std::string& path, const std::vector<plan::VmType>& types,
+Result<ListedFile> read_one(env::Env env, const std::string& path, const std::vector<plan::VmType>& types,
                             int machines_max, const predict::Predictor& predictor) {
-  ORRERY_TRY(const workload::JobFile file, service::read_job_file(context.env, path));
-  ORRERY_TRY(const service::NamedModel model, service::load_model(context.env, file));
-  ORRERY_TRY(service::TrainingFields training, service::training_fields().defaults());
+  ORRERY_TRY(const workload::JobFile file, read_job_file(env, path));
+  ORRERY_TRY(const NamedModel model, load_model(env, file));
+  ORRERY_TRY(TrainingFields training, training_fields().defaults());
   complete(training, file.spec);
   ORRERY_TRY(const predict::RunSpec spec, run_spec(training, FieldNames::of_words()));
   auto configurations = plan::predicted_configurations(file.spec, model.graph, spec, training.batch_per_gpu->front(),
@@ -27,12 +37,12 @@ Result<ListedFile> read_one(Context& context, const std::string& path, const std
   return ListedFile{file.spec, std::move(*configurations)};
 }
 
-Result<std::vector<plan::VmType>> rented_types(Context& context, const Listing& listing, const OptionValues& options) {
-  ORRERY_TRY(const service::CatalogFields catalog, service::catalog_fields().read(options));
-  ORRERY_TRY(const service::OfferList offers, service::load_offers(context.env, catalog));
-  const bool spot = options.flag("spot");
+Result<std::vector<plan::VmType>> rented_types(env::Env env, const Listing& listing, const ListingFields& fields,
+                                               const FieldNames& names) {
+  ORRERY_TRY(const OfferList offers, load_offers(env, fields.catalog));
+  const bool spot = fields.spot;
   if (listing.list.spot && !spot)
-    return Error::invalid(fmt::format("{}: spot: machines are rented on demand; give --spot", listing.path));
+    return Error::invalid(fmt::format("{}: spot: machines are rented on demand; give {}", listing.path, names("spot")));
   ORRERY_TRY(std::vector<plan::VmType> types, plan::vm_types_of(offers.offers, spot));
   if (spot)
     for (plan::VmType& type : types) type.spot = listing.list.spot.value_or(plan::SpotRules());
@@ -70,17 +80,17 @@ bool Listing::is_limited(const plan::VmType& type) const {
                      [&](const plan::ListedQuota& quota) { return plan::matches(type, quota.match); });
 }
 
-Result<Listing> load_listing(Context& context, const std::string& path, const OptionValues& options, int machines_max) {
+Result<Listing> load_listing(env::Env env, const std::string& path, const ListingFields& fields, int machines_max,
+                             const FieldNames& names) {
   Listing listing;
   listing.path = path;
-  ORRERY_TRY(const std::string yaml, context.env.files.read(path, kYamlBytesMax));
+  ORRERY_TRY(const std::string yaml, env.files.read(path, kYamlBytesMax));
   ORRERY_TRY(listing.list, plan::read_job_list(yaml, path));
-  ORRERY_TRY(listing.types, rented_types(context, listing, options));
-  ORRERY_TRY(const service::PredictorFields chosen, service::predictor_fields().read(options));
-  ORRERY_TRY(const auto predictor, service::make_predictor(context.env, chosen, options.names()));
+  ORRERY_TRY(listing.types, rented_types(env, listing, fields, names));
+  ORRERY_TRY(const auto predictor, make_predictor(env, {fields.predictor, {}}, names));
   const auto load = [&](const std::string& file, std::size_t line) -> Status {
     if (listing.files.contains(file)) return {};
-    auto one = read_one(context, service::beside(path, file), listing.types, machines_max, *predictor);
+    auto one = read_one(env, beside(path, file), listing.types, machines_max, *predictor);
     if (!one) return std::move(one).error().with_context(listing.place(line));
     listing.files.emplace(file, std::move(*one));
     return {};
@@ -101,4 +111,4 @@ void name_apart(const std::vector<std::string*>& ids) {
     }
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::service

@@ -1,4 +1,4 @@
-#include "cli/horizon_report.h"
+#include "service/horizon_report.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "plan/choice.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 using plan::horizon::Mode;
 using plan::horizon::Outlook;
@@ -49,7 +49,7 @@ struct Picture {
   bool same(const Picture& other) const { return machines == other.machines && jobs == other.jobs; }
 };
 
-Picture picture_of(const HorizonRun& run, int period) {
+Picture picture_of(const PlannedHorizon& run, int period) {
   const Problem& problem = run.problem;
   Picture picture;
   std::map<std::size_t, int> gpus;
@@ -82,7 +82,7 @@ Json table_json(const Table& table) {
 
 }  // namespace
 
-Table period_table(const HorizonRun& run) {
+Table period_table(const PlannedHorizon& run) {
   const Problem& problem = run.problem;
   Table table({{"from_s", "from", CellFormat::kSeconds},
                {"to_s", "to", CellFormat::kSeconds},
@@ -112,7 +112,7 @@ Table period_table(const HorizonRun& run) {
   return table;
 }
 
-Table task_table(const HorizonRun& run) {
+Table task_table(const PlannedHorizon& run) {
   const Problem& problem = run.problem;
   Table table({{"job", "job"},
                {"submit_s", "submitted", CellFormat::kSeconds},
@@ -138,7 +138,7 @@ Table task_table(const HorizonRun& run) {
   return table;
 }
 
-Table forecast_table(const HorizonRun& run) {
+Table forecast_table(const PlannedHorizon& run) {
   Table table({{"job", "expected job"},
                {"per_h", "per hour", CellFormat::kNumber},
                {"mean", "come on average", CellFormat::kNumber},
@@ -151,7 +151,7 @@ Table forecast_table(const HorizonRun& run) {
   return table;
 }
 
-Table machine_table(const HorizonRun& run) {
+Table machine_table(const PlannedHorizon& run) {
   const Problem& problem = run.problem;
   Table table({{"from_s", "from", CellFormat::kSeconds},
                {"vm", "VM type"},
@@ -168,7 +168,7 @@ Table machine_table(const HorizonRun& run) {
   return table;
 }
 
-Table type_table(const HorizonRun& run) {
+Table type_table(const PlannedHorizon& run) {
   const Problem& problem = run.problem;
   Table table({{"vm", "VM type"},
                {"machine_h", "machine hours on average", CellFormat::kNumber},
@@ -202,7 +202,7 @@ std::string_view basis_text(plan::horizon::CostBasis basis) {
   return "";
 }
 
-Json outlook_json(const HorizonRun& run) {
+Json outlook_json(const PlannedHorizon& run) {
   const Outlook& outlook = *run.outlook;
   Json budgets = Json::object();
   for (std::size_t b = 0; b < run.problem.budgets.size(); ++b)
@@ -220,7 +220,7 @@ Json outlook_json(const HorizonRun& run) {
           {"machines", table_json(machine_table(run))}};
 }
 
-std::string outlook_text(const HorizonRun& run) {
+std::string outlook_text(const PlannedHorizon& run) {
   const Outlook& outlook = *run.outlook;
   std::string text = fmt::format(
       "\nin {} scenarios (seed {}), decided anew at every period: {} on average, 80 % between {} and {} (machines {}, "
@@ -240,7 +240,7 @@ std::string outlook_text(const HorizonRun& run) {
 }
 
 // What was used of money, energy and carbon, as far as it is known.
-std::string utilisation_text(const HorizonRun& run) {
+std::string utilisation_text(const PlannedHorizon& run) {
   std::string text = fmt::format("rent {}", dollars(run.rent_usd));
   if (run.kwh) text += fmt::format(", {} kWh", format_number(*run.kwh, 4));
   if (run.kgco2) text += fmt::format(", {} kg CO2", format_number(*run.kgco2, 4));
@@ -249,7 +249,7 @@ std::string utilisation_text(const HorizonRun& run) {
 
 }  // namespace
 
-std::string horizon_json(const HorizonRun& run) {
+std::string to_json(const PlannedHorizon& run) {
   const plan::horizon::CostSplit& cost = run.report.cost;
   Json json = {{"cost", basis_text(run.basis)},
                {"objective_usd", run.report.total_usd()},
@@ -276,7 +276,7 @@ std::string horizon_json(const HorizonRun& run) {
   return json.dump() + "\n";
 }
 
-std::string horizon_text(const HorizonRun& run) {
+std::string to_text(const PlannedHorizon& run) {
   const plan::horizon::CostSplit& cost = run.report.cost;
   const Problem& problem = run.problem;
   std::string text;
@@ -300,13 +300,12 @@ std::string horizon_text(const HorizonRun& run) {
   return text;
 }
 
-Result<Table> horizon_explanation(const HorizonRun& run, const std::string& id) {
+Result<Table> explain(const PlannedHorizon& run, const std::string& id) {
   const Problem& problem = run.problem;
   std::vector<std::string> ids;
   for (const Task& task : problem.tasks) ids.push_back(task.id);
   const auto found = std::find(ids.begin(), ids.end(), id);
-  if (found == ids.end())
-    return Error::not_found(fmt::format("--explain: no job {}{}", quote(id), did_you_mean(id, ids)));
+  if (found == ids.end()) return Error::not_found(fmt::format("no job {}{}", quote(id), did_you_mean(id, ids)));
   const auto index = static_cast<std::size_t>(found - ids.begin());
   const Task& task = problem.tasks[index];
   Table table({{"choice", "choice"},
@@ -331,4 +330,4 @@ Result<Table> horizon_explanation(const HorizonRun& run, const std::string& id) 
   return table;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::service

@@ -3,12 +3,22 @@
 
 #include <map>
 
-#include "cli/command.h"
 #include "plan/job_list.h"
 #include "plan/job_times.h"
+#include "service/offers.h"
 #include "workload/job_spec.h"
 
-namespace orrery::cli {
+namespace orrery::service {
+
+struct ListingFields {
+  CatalogFields catalog;
+  int nodes = 0;  // most machines rented at the same time
+  bool spot = false;
+  std::string predictor;
+
+  friend bool operator==(const ListingFields&, const ListingFields&) = default;
+};
+const Fields<ListingFields>& listing_fields();
 
 // A job file, predicted once however often it is listed.
 struct ListedFile {
@@ -39,9 +49,10 @@ struct Listing {
 
 // Reads the list, the offers and all job files, and predicts them on at most this many machines each. Errors name the
 // line of the list.
-Result<Listing> load_listing(Context& context, const std::string& path, const OptionValues& options, int machines_max);
+Result<Listing> load_listing(env::Env env, const std::string& path, const ListingFields& fields, int machines_max,
+                             const FieldNames& names);
 
 // Ids of several jobs of a name get a number.
 void name_apart(const std::vector<std::string*>& ids);
 
-}  // namespace orrery::cli
+}  // namespace orrery::service

@@ -1,4 +1,4 @@
-#include "cli/plan_jobs.h"
+#include "service/plan_jobs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,42 +6,19 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "cli/listed_jobs.h"
-#include "cli/plan_horizon.h"
-#include "cli/planners.h"
 #include "env/clock.h"
-#include "env/files.h"
-#include "plan/milp_policy.h"
-#include "service/offers.h"
-#include "service/predictors.h"
-#include "simulate/rent_report.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 using plan::Job;
 using plan::Market;
-using simulate::RentRun;
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What was planned, and for which jobs.
-struct Planned {
-  Market market;
-  plan::MarketJobs jobs;  // by submission
-  RentRun run;
-  double bound_usd = 0;
-  PredictedTimes predicted;
-  plan::MilpPolicyStats stats;
-  Seconds time;
-
-  double total_usd() const { return run.bill.total_usd(); }
-  double gap() const { return total_usd() > 0 ? std::max(0.0, 1 - bound_usd / total_usd()) : 0; }
-};
-
 // What only a schedule over a horizon has.
-Status check_without_horizon(const Listing& listing) {
+Status check_without_horizon(const Listing& listing, const FieldNames& names) {
   const plan::JobList& list = listing.list;
   const bool budget = std::isfinite(list.limits.budget_usd) || std::isfinite(list.limits.budget_kgco2);
   const bool running = std::any_of(list.jobs.begin(), list.jobs.end(),
@@ -51,7 +28,7 @@ Status check_without_horizon(const Listing& listing) {
                      : running                 ? "running: where jobs are already counts within a horizon"
                                                : nullptr;
   if (what == nullptr) return {};
-  return Error::invalid(fmt::format("{}: {}; give --horizon", listing.path, what));
+  return Error::invalid(fmt::format("{}: {}; give {}", listing.path, what, names("horizon")));
 }
 
 plan::MarketJobs jobs_of(const Listing& listing) {
@@ -86,31 +63,36 @@ std::vector<plan::VmType> useful_types(const Listing& listing, const plan::Marke
   return useful;
 }
 
-Result<Planned> make_planned(Context& context, const std::string& path, const OptionValues& options) {
-  const Seconds start = context.env.clock.monotonic();
-  ORRERY_TRY(const Listing listing, load_listing(context, path, options, 1));
-  ORRERY_TRY_VOID(check_without_horizon(listing));
-  Planned planned;
+}  // namespace
+
+Result<PlannedJobs> plan_over_time(env::Env env, const std::string& list, const ListingFields& fields, Seconds replan,
+                                   const PlannerFields& planner, const FieldNames& names) {
+  const Seconds start = env.clock.monotonic();
+  ORRERY_TRY(const Listing listing, load_listing(env, list, fields, 1, names));
+  ORRERY_TRY_VOID(check_without_horizon(listing, names));
+  PlannedJobs planned;
   planned.jobs = jobs_of(listing);
   planned.predicted = listing.predicted();
   planned.bound_usd = plan::alone_bound_usd(listing.types, planned.jobs);
-  planned.market = {static_cast<int>(options.integer("nodes")), useful_types(listing, planned.jobs)};
+  planned.market = {fields.nodes, useful_types(listing, planned.jobs)};
   planned.market.quotas = plan::quotas_on(listing.list.limits, planned.market.vm_types);
   plan::MilpPolicyOptions how;
-  how.horizon_s = options.duration("replan").value();
-  how.planner = planner_options(context, options);
+  how.horizon_s = replan.value();
+  how.planner = planner_options(env, planner);
   how.planner.limit = std::min(how.planner.limit, Seconds(10));
   const auto policy = [&](const Market& market, const plan::MarketJobs& jobs) {
-    return plan::make_milp_policy(how, market, jobs, context.env, &planned.stats);
+    return plan::make_milp_policy(how, market, jobs, env, &planned.stats);
   };
   const schedule::TimeNs lost = schedule::from_seconds(listing.list.switch_time.value());
   const simulate::Costs switching{.resume_ns = lost, .move_ns = lost};
   ORRERY_TRY(planned.run, simulate::simulate_rent(planned.market, {planned.jobs, planned.jobs}, policy, switching));
-  planned.time = context.env.clock.monotonic() - start;
+  planned.time = env.clock.monotonic() - start;
   return planned;
 }
 
-Table job_table(const Planned& planned) {
+namespace {
+
+Table job_table(const PlannedJobs& planned) {
   Table table({{"job", "job"},
                {"submit_s", "submitted", CellFormat::kSeconds},
                {"start_s", "starts", CellFormat::kSeconds},
@@ -131,7 +113,7 @@ Table job_table(const Planned& planned) {
   return table;
 }
 
-Table machine_table(const Planned& planned) {
+Table machine_table(const PlannedJobs& planned) {
   Table table({{"vm", "machine"},
                {"from_s", "rented from", CellFormat::kSeconds},
                {"to_s", "to", CellFormat::kSeconds},
@@ -149,7 +131,9 @@ Table machine_table(const Planned& planned) {
   return table;
 }
 
-std::string as_json(const Planned& planned) {
+}  // namespace
+
+std::string to_json(const PlannedJobs& planned) {
   const simulate::RentBill& bill = planned.run.bill;
   Json json = {{"objective_usd", planned.total_usd()},
                {"bound_usd", planned.bound_usd},
@@ -168,7 +152,7 @@ std::string as_json(const Planned& planned) {
   return json.dump() + "\n";
 }
 
-std::string as_text(const Planned& planned) {
+std::string to_text(const PlannedJobs& planned) {
   const simulate::RentBill& bill = planned.run.bill;
   const auto dollars = [](double usd) { return format_dollars(Dollars(usd)); };
   return fmt::format(
@@ -183,13 +167,16 @@ std::string as_text(const Planned& planned) {
       machine_table(planned).to_text(), job_table(planned).to_text());
 }
 
-// What every machine would cost one job that has it alone from its submission on, and where the job was.
-Result<Table> explanation(const Planned& planned, const std::string& id) {
+std::string to_gantt(const PlannedJobs& planned) {
+  return simulate::rent_gantt_svg(planned.market, planned.jobs, planned.run.run);
+}
+
+Result<Table> explain(const PlannedJobs& planned, const std::string& id) {
   const auto job = std::find_if(planned.jobs.begin(), planned.jobs.end(), [&](const Job& one) { return one.id == id; });
   if (job == planned.jobs.end()) {
     std::vector<std::string> ids;
     for (const Job& one : planned.jobs) ids.push_back(one.id);
-    return Error::not_found(fmt::format("--explain: no job {}{}", quote(id), did_you_mean(id, ids)));
+    return Error::not_found(fmt::format("no job {}{}", quote(id), did_you_mean(id, ids)));
   }
   const schedule::JobIndex index(job - planned.jobs.begin());
   const auto machines = plan::machines_of(planned.market);
@@ -220,32 +207,4 @@ Result<Table> explanation(const Planned& planned, const std::string& id) {
   return table;
 }
 
-}  // namespace
-
-std::vector<OptionRecord> plan_jobs_options() {
-  return join(join(service::catalog_fields().records(),
-                   {integer_option("nodes", 4, "most machines rented at the same time").bounds(1, 1000),
-                    duration_option("replan", "30m", "plan again after this long without an event").bounds(1, 1e7),
-                    flag_option("spot", "rent at spot prices; predicted times include the expected interruptions"),
-                    service::predictor_option(),
-                    text_option("gantt", "", "draw which job runs on which machine over time as SVG").in("FILE")}),
-              plan_horizon_options());
-}
-
-Status plan_jobs(Context& context, const std::string& path, const OptionValues& options) {
-  if (options.given("horizon")) return plan_horizon(context, path, options);
-  ORRERY_TRY(const Planned planned, make_planned(context, path, options));
-  if (!options.text("explain").empty()) {
-    ORRERY_TRY(const Table table, explanation(planned, options.text("explain")));
-    context.print(options.flag("json") ? table.to_json() + "\n" : table.to_text());
-    return {};
-  }
-  context.print(options.flag("json") ? as_json(planned) : as_text(planned));
-  if (options.text("gantt").empty()) return {};
-  const std::string svg = simulate::rent_gantt_svg(planned.market, planned.jobs, planned.run.run);
-  ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("gantt"), svg));
-  if (!options.flag("json")) context.print(fmt::format("\nwrote {}\n", options.text("gantt")));
-  return {};
-}
-
-}  // namespace orrery::cli
+}  // namespace orrery::service

@@ -2,14 +2,14 @@
 // A schedule over a horizon as a report, for people and for programs.
 
 #include "base/table.h"
-#include "cli/listed_jobs.h"
 #include "plan/horizon/planner.h"
 #include "plan/horizon/play.h"
 #include "plan/horizon/tariffs.h"
+#include "service/listed_jobs.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
-struct HorizonRun {
+struct PlannedHorizon {
   plan::horizon::Problem problem;
   plan::horizon::CostBasis basis{};
   std::optional<double> certainty;  // with which deadlines must be kept
@@ -25,20 +25,20 @@ struct HorizonRun {
 };
 
 // One row for every segment of periods in which the same machines hold the same jobs.
-Table period_table(const HorizonRun& run);
-Table task_table(const HorizonRun& run);
-Table forecast_table(const HorizonRun& run);
+Table period_table(const PlannedHorizon& run);
+Table task_table(const PlannedHorizon& run);
+Table forecast_table(const PlannedHorizon& run);
 // Machines over the scenarios: by period, and by VM type.
-Table machine_table(const HorizonRun& run);
-Table type_table(const HorizonRun& run);
+Table machine_table(const PlannedHorizon& run);
+Table type_table(const PlannedHorizon& run);
 
-std::string horizon_json(const HorizonRun& run);
-std::string horizon_text(const HorizonRun& run);
+std::string to_json(const PlannedHorizon& run);
+std::string to_text(const PlannedHorizon& run);
 
 // One row for each machine, at most 60; a job stays in its row as long as its machine can be the same.
-std::string horizon_gantt(const HorizonRun& run);
+std::string to_gantt(const PlannedHorizon& run);
 
 // What every mode would cost one job that starts as soon as it can.
-Result<Table> horizon_explanation(const HorizonRun& run, const std::string& id);
+Result<Table> explain(const PlannedHorizon& run, const std::string& id);
 
-}  // namespace orrery::cli
+}  // namespace orrery::service
