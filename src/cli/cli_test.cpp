@@ -201,8 +201,8 @@ TEST(CliTest, ResourcesOfAGraphDefNeedWeightsSharesAndTwelveMaxima) {
   EXPECT_NE(error(" --predictor w --frequencies f").find("w"), std::string::npos);
   EXPECT_EQ(
       error(" --predictor m"),
-      "orrery predict: m: a model of jobs, which does not predict resources; orrery distributed predict --predictor "
-      "FILE reads it\n");
+      "orrery predict: m: a model of jobs, which does not predict resources; orrery profile --workers N --predict "
+      "--predictor FILE reads it\n");
 }
 
 TEST(CliTest, AModelFileOfAnotherKindIsNamed) {

@@ -28,10 +28,8 @@ constexpr CommandEntry kCommands[] = {
     {kDescribe, "offers", "machines for rent and their prices", offers_command},
     {kDescribe, "cluster show", "machines of a cluster file", cluster_show_command},
 
-    {kMeasure, "profile", "train for a few steps and trace every operator", profile_command},
-    {kMeasure, "distributed", "the same in several processes, with their network", distributed_command},
-    {kMeasure, "distributed predict", "", distributed_predict_command},
-    {kMeasure, "distributed role", "", distributed_role_command},
+    {kMeasure, "profile", "train a few steps: every operator, or several workers", profile_command},
+    {kHidden, "profile role", "", profile_role_command},
     {kMeasure, "sample", "utilisation of the machine while a command runs", sample_command},
     {kMeasure, "bursts", "bursts and idle times in samples", bursts_command},
     {kMeasure, "trace show", "execution traces: list, sum up, compare, convert", trace_show_command},

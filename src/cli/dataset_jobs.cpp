@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/dataset_commands.h"
 #include "profile/jobs/build_jobs.h"
+#include "service/profile_workers.h"
 
 namespace orrery::cli {
 
@@ -19,7 +20,7 @@ namespace {
 constexpr Seconds kJobTimeMax(120);
 
 // Every process with a network of its own.
-Result<profile::LaunchReport> run_job(env::Env env, const std::string& program, const Job& job) {
+Result<profile::LaunchReport> run_job(env::Env env, const Job& job) {
   profile::LaunchOptions launch;
   launch.form = job.form;
   launch.servers = job.servers;
@@ -27,18 +28,17 @@ Result<profile::LaunchReport> run_job(env::Env env, const std::string& program, 
   launch.isolate = true;
   launch.rate = job.rate;
   launch.time_max = kJobTimeMax;
-  const bool is_ring = job.form == profile::DistributedForm::kAllReduce;
-  launch.argv = {program, "distributed", "role", job.model};
-  for (const auto& [name, value] :
-       std::map<std::string, std::string>{{"--form", is_ring ? "allreduce" : "ps"},
-                                          {"--mode", job.is_async ? "async" : "sync"},
-                                          {"--servers", std::to_string(std::max(1, job.servers))},
-                                          {"--workers", std::to_string(job.workers)},
-                                          {"--steps", std::to_string(job.steps)},
-                                          {"--batch", std::to_string(job.batch)}}) {
-    launch.argv.push_back(name);
-    launch.argv.push_back(value);
-  }
+  service::WorkersQuestion question;
+  ORRERY_TRY(question.trained, service::trained_fields().defaults());
+  ORRERY_TRY(question.exchange, service::exchange_fields().defaults());
+  question.trained.model = job.model;
+  question.trained.batch = job.batch;
+  question.workers = job.workers;
+  question.exchange.form.give(job.form);
+  question.exchange.mode.give(job.is_async ? profile::UpdateMode::kAsync : profile::UpdateMode::kSync);
+  question.exchange.servers.give(std::max(1, job.servers));
+  question.exchange.steps.give(static_cast<int>(job.steps));
+  ORRERY_TRY(launch.argv, service::process_command(env, question));
   return profile::launch(env, launch);
 }
 
@@ -50,11 +50,9 @@ Status run_build(Context& context, const Arguments& arguments) {
   how.seed = static_cast<std::uint64_t>(options.integer("seed"));
   Progress progress("measuring", options.integer("count"), progress_options(context.env, "jobs"));
   progress.begin();
-  ORRERY_TRY(const std::string program, profile::own_program(context.env.files));
   ORRERY_TRY(const profile::Workbench models, workbench(context.env));
   ORRERY_TRY(const std::string library, profile::library_name(models));
-  const profile::JobBench bench{library, [&](const Job& job) { return run_job(context.env, program, job); },
-                                models.speed_probe};
+  const profile::JobBench bench{library, [&](const Job& job) { return run_job(context.env, job); }, models.speed_probe};
   ORRERY_TRY(const profile::JobsReport built,
              profile::build_jobs(context.env, arguments.words[0], how, bench,
                                  [&](std::size_t jobs) { advance_to(progress, jobs); }));

@@ -9,10 +9,10 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/predict_resources.h"
-#include "cli/traces.h"
 #include "service/explain.h"
 #include "service/predict_plot.h"
 #include "service/prediction_table.h"
+#include "service/traces.h"
 
 namespace orrery::cli {
 
@@ -125,9 +125,9 @@ Status write_files(Context& context, const Runs& runs, const OptionValues& optio
     return Error::invalid("--timeline and --trace show one run; give one model, device, count and batch");
   }
   if (!options.text("trace").empty()) {
-    ORRERY_TRY(const std::string form, trace_form(options.text("trace")));
+    ORRERY_TRY(const service::TraceForm form, service::trace_form(options.text("trace")));
     const trace::TraceFile file{{"1"}, {service::predicted_trace(runs[0])}};
-    ORRERY_TRY_VOID(context.write_file(options.text("trace"), write_trace_as(file, form), options));
+    ORRERY_TRY_VOID(context.write_file(options.text("trace"), service::write_trace(file, form), options));
   }
   if (!options.text("timeline").empty()) {
     ORRERY_TRY_VOID(context.write_file(options.text("timeline"), service::plot_timeline(runs[0]), options));

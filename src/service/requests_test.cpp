@@ -6,10 +6,13 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/yaml_options.h"
+#include "service/bursts.h"
 #include "service/choose.h"
 #include "service/memory.h"
 #include "service/plan.h"
 #include "service/predict.h"
+#include "service/profile.h"
+#include "service/traces.h"
 #include "service/whatif.h"
 
 namespace orrery::service {
@@ -21,7 +24,13 @@ const std::vector<std::pair<std::string, std::vector<OptionRecord>>>& all_reques
       {"memory", memory_fields().records()},
       {"whatif", whatif_fields().records()},
       {"choose", choose_fields().records()},
-      {"plan", plan_fields().records()}};
+      {"plan", plan_fields().records()},
+      {"profile", profile_fields().records()},
+      {"trace show", trace_show_fields().records()},
+      {"trace summary", trace_summary_fields().records()},
+      {"trace compare", trace_compare_fields().records()},
+      {"trace convert", trace_convert_fields().records()},
+      {"bursts", bursts_fields().records()}};
   return kAll;
 }
 
@@ -36,7 +45,7 @@ std::string random_value(const OptionRecord& record) {
     case OptionType::kNumber:
       return fmt::format("{}", low + (high - low) * *rc::gen::inRange(0, 1001) / 1000.0);
     case OptionType::kDuration:
-      return fmt::format("{}s", std::ceil(low) + *rc::gen::inRange(0, 1000));
+      return fmt::format("{}s", std::min(high, std::ceil(low) + *rc::gen::inRange(0, 1000)));
     case OptionType::kSize:
       return fmt::format("{}MiB", *rc::gen::inRange(1, 1000));
     case OptionType::kChoice:

@@ -1,4 +1,4 @@
-#include "cli/trace_plot.h"
+#include "service/trace_plot.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 #include "base/plot/plots.h"
 #include "base/text.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 namespace {
 
@@ -58,4 +58,4 @@ std::string plot_traces(const std::string& name_a, const ExecutionTrace& a, cons
   return plot::gantt_plot(figure);
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::service

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include "cli/commands.h"
-#include "cli/traces.h"
+#include "service/traces.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 using trace::IterationSummary;
 
@@ -82,39 +81,29 @@ void add_streams(Table& table, const std::string& path, const IterationSummary& 
   }
 }
 
-Status run_trace_summary(Context& context, const Arguments& arguments) {
-  const OptionValues& options = arguments.options;
-  const bool several = arguments.words.size() > 1;
-  const bool by_stream = options.flag("streams");
-  Table table = by_stream ? stream_table(several) : Table(summary_columns(several));
-  std::vector<std::pair<std::string, trace::EventLog>> logs;
-  for (const std::string& path : arguments.words) {
-    ORRERY_TRY(LoadedTrace loaded, load_trace(context, path));
-    for (const IterationSummary& s : loaded.summaries) {
-      if (by_stream) add_streams(table, path, s);
-      if (!by_stream) table.add(summary_row(path, s, loaded.rule));
-    }
-    loaded.log.events.clear();
-    logs.emplace_back(path, std::move(loaded.log));
-  }
-  ORRERY_TRY_VOID(context.print_table(table, options));
-  for (const auto& [path, log] : logs) print_warnings(context, path, log, options);
-  return {};
-}
-
 }  // namespace
 
-Command trace_summary_command() {
-  return {
-      "trace summary",
-      "FILE…",
-      1,
-      64,
-      "show where the time of every iteration of an execution trace went",
-      join({flag_option("streams", "one row per stream of the device instead of one per iteration")}, table_options()),
-      {"orrery trace summary trace.json.gz", "orrery trace summary rank0.json rank1.json --json",
-       "orrery trace summary trace.json --streams"},
-      run_trace_summary};
+const Fields<TraceSummaryRequest>& trace_summary_fields() {
+  using T = TraceSummaryRequest;
+  static const auto kFields =
+      Fields<T>()
+          .add(&T::files, trace_option("files").list(64))
+          .add(&T::streams, flag_option("streams", "one row per stream of the device instead of one per iteration"));
+  return kFields;
 }
 
-}  // namespace orrery::cli
+Result<TraceAnswer> summarise_traces(env::Env env, const TraceSummaryRequest& request) {
+  const bool several = request.files.size() > 1;
+  TraceAnswer answer{request.streams ? stream_table(several) : Table(summary_columns(several)), {}, {}};
+  for (const std::string& path : request.files) {
+    ORRERY_TRY(const LoadedTrace loaded, load_trace(env, path));
+    for (const IterationSummary& s : loaded.summaries) {
+      if (request.streams) add_streams(answer.table, path, s);
+      if (!request.streams) answer.table.add(summary_row(path, s, loaded.rule));
+    }
+    for (std::string& line : warning_lines(path, loaded.log)) answer.warnings.push_back(std::move(line));
+  }
+  return answer;
+}
+
+}  // namespace orrery::service
