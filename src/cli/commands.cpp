@@ -19,9 +19,8 @@ constexpr CommandEntry kCommands[] = {
     {kPredict, "estimate-steps", "how many steps it needs, from the losses so far", estimate_steps_command},
 
     {kDescribe, "models", "the models of the zoo", models_command},
-    {kDescribe, "model show", "size, parameters and operators of a model", model_show_command},
+    {kDescribe, "model show", "size and operators of a model, nodes of a GraphDef", model_show_command},
     {kDescribe, "model export", "", model_export_command},
-    {kDescribe, "graphdef show", "nodes of a TensorFlow 1.x GraphDef", graphdef_show_command},
     {kDescribe, "job check", "job files: check one, or print their schema", job_check_command},
     {kDescribe, "job schema", "", job_schema_command},
     {kDescribe, "devices", "GPUs and CPUs, and their peaks", devices_command},

@@ -28,7 +28,6 @@ Command fit_command();
 Command estimate_steps_command();
 Command observe_command();
 Command regress_command();
-Command graphdef_show_command();
 Command trace_show_command();
 Command trace_summary_command();
 Command trace_compare_command();

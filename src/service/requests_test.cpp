@@ -8,10 +8,12 @@
 #include "base/yaml_options.h"
 #include "service/bursts.h"
 #include "service/choose.h"
+#include "service/graphdef_nodes.h"
 #include "service/memory.h"
 #include "service/plan.h"
 #include "service/predict.h"
 #include "service/profile.h"
+#include "service/sample.h"
 #include "service/traces.h"
 #include "service/whatif.h"
 
@@ -30,7 +32,9 @@ const std::vector<std::pair<std::string, std::vector<OptionRecord>>>& all_reques
       {"trace summary", trace_summary_fields().records()},
       {"trace compare", trace_compare_fields().records()},
       {"trace convert", trace_convert_fields().records()},
-      {"bursts", bursts_fields().records()}};
+      {"bursts", bursts_fields().records()},
+      {"sample", sample_fields().records()},
+      {"nodes of a GraphDef", nodes_fields().records()}};
   return kAll;
 }
 

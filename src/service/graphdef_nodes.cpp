@@ -1,26 +1,37 @@
-#include "workload/import/graphdef/graphdef.h"
+#include "service/graphdef_nodes.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "cli/commands.h"
 #include "env/files.h"
 #include "predict/driple/op_frequencies.h"
 #include "workload/import/graphdef/file.h"
 #include "workload/import/graphdef/phases.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 using workload::GraphDef;
 using workload::GraphDefFacts;
 
-namespace {
+const Fields<NodesRequest>& nodes_fields() {
+  using N = NodesRequest;
+  static const auto kFields =
+      Fields<N>()
+          .add(&N::model,
+               text_option("model", "", "model of the zoo, model file or job file").in("MODEL").required().word())
+          .add(&N::node_device,
+               text_option("node-device", "GPU", "with --nodes: only consider nodes whose device contains this text")
+                   .in("TEXT"))
+          .add(&N::frequencies, text_option("frequencies", "",
+                                            "with --nodes: CSV of operators and their shares; sums them over the "
+                                            "largest component")
+                                    .in("FILE"));
+  return kFields;
+}
 
-struct TypeSum {
-  double sum = 0;                                        // over the largest part
-  std::map<std::string, std::size_t> without_frequency;  // of all nodes of the device
-};
+namespace {
 
 TypeSum sum_of_types(const GraphDefFacts& facts, const predict::OpFrequencies& frequencies) {
   TypeSum result;
@@ -37,15 +48,6 @@ TypeSum sum_of_types(const GraphDefFacts& facts, const predict::OpFrequencies& f
 std::string printed(const std::string& text) {
   return is_printable(text) ? text : "(not text)";
 }
-
-// The parts of a training step.
-struct StepFacts {
-  std::map<std::string, std::size_t> phases;
-  std::vector<std::string> optimizers;
-  std::size_t variables = 0;
-  std::int64_t parameters = 0;
-  std::map<std::string, std::size_t> devices;  // nodes of each; "": not placed
-};
 
 Result<StepFacts> step_facts(const GraphDef& graph) {
   using workload::GraphDefPhase;
@@ -83,7 +85,25 @@ std::string step_text(const StepFacts& facts) {
   return text;
 }
 
-std::string facts_json(const GraphDefFacts& facts, const StepFacts& step, const std::optional<TypeSum>& types) {
+}  // namespace
+
+Result<NodesAnswer> count_nodes(env::Env env, const NodesRequest& request) {
+  const std::string& path = request.model;
+  auto graph = workload::read_graphdef(env.files, path);
+  if (!graph) return std::move(graph).error().with_context(path);
+  auto facts = workload::graphdef_facts(*graph, request.node_device);
+  if (!facts) return std::move(facts).error().with_context(path);
+  auto step = step_facts(*graph);
+  if (!step) return std::move(step).error().with_context(path);
+  NodesAnswer answer{request.node_device, std::move(*facts), std::move(*step), std::nullopt};
+  if (request.frequencies.empty()) return answer;
+  ORRERY_TRY(const auto frequencies, predict::OpFrequencies::read(env.files, request.frequencies));
+  answer.types = sum_of_types(answer.facts, frequencies);
+  return answer;
+}
+
+std::string nodes_json(const NodesAnswer& answer) {
+  const auto& [device, facts, step, types] = answer;
   nlohmann::ordered_json json;
   json["nodes_total"] = facts.nodes_total;
   json["device_nodes"] = facts.device_nodes;
@@ -104,51 +124,19 @@ std::string facts_json(const GraphDefFacts& facts, const StepFacts& step, const 
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-Status run_graphdef_show(Context& context, const Arguments& arguments) {
-  const OptionValues& options = arguments.options;
-  const std::string& path = arguments.words[0];
-  auto graph = workload::read_graphdef(context.env.files, path);
-  if (!graph) return std::move(graph).error().with_context(path);
-  auto facts = workload::graphdef_facts(*graph, options.text("device"));
-  if (!facts) return std::move(facts).error().with_context(path);
-  auto step = step_facts(*graph);
-  if (!step) return std::move(step).error().with_context(path);
-  std::optional<TypeSum> types;
-  if (!options.text("frequencies").empty()) {
-    ORRERY_TRY(const auto frequencies, predict::OpFrequencies::read(context.env.files, options.text("frequencies")));
-    types = sum_of_types(*facts, frequencies);
-  }
-  if (options.flag("json")) {
-    context.print(facts_json(*facts, *step, types));
-    return {};
-  }
-  context.print(
-      fmt::format("{} nodes, {} on {}, {} references between them\n"
-                  "largest connected part: {} nodes, {} edges, {} elements in first outputs\n",
-                  facts->nodes_total, facts->device_nodes, options.text("device"), facts->device_references,
-                  facts->component_nodes, facts->component_edges, format_whole(facts->component_tensor_size)));
-  context.print(step_text(*step) + "\n");
+std::string nodes_text(const NodesAnswer& answer) {
+  const auto& [device, facts, step, types] = answer;
+  std::string text = fmt::format(
+      "{} nodes, {} on {}, {} references between them\n"
+      "largest connected part: {} nodes, {} edges, {} elements in first outputs\n",
+      facts.nodes_total, facts.device_nodes, device, facts.device_references, facts.component_nodes,
+      facts.component_edges, format_whole(facts.component_tensor_size));
+  text += step_text(step) + "\n";
   std::vector<std::pair<std::size_t, std::string>> by_count;
-  for (const auto& [op, count] : facts->device_ops) by_count.emplace_back(count, op);
+  for (const auto& [op, count] : facts.device_ops) by_count.emplace_back(count, op);
   std::sort(by_count.rbegin(), by_count.rend());
-  for (const auto& [count, op] : by_count) context.print(fmt::format("{:>8}  {}\n", count, printed(op)));
-  return {};
+  for (const auto& [count, op] : by_count) text += fmt::format("{:>8}  {}\n", count, printed(op));
+  return text;
 }
 
-}  // namespace
-
-Command graphdef_show_command() {
-  return {"graphdef show",
-          "FILE",
-          1,
-          1,
-          "count the nodes of a TensorFlow 1.x GraphDef (text or binary)",
-          {text_option("device", "GPU", "only consider nodes whose device contains this text").in("TEXT"),
-           text_option("frequencies", "", "CSV of operators and their shares; sums them over the largest component")
-               .in("FILE"),
-           flag_option("json", "print JSON")},
-          {"orrery graphdef show graph.pbtxt", "orrery graphdef show graph.pbtxt --device CPU --json"},
-          run_graphdef_show};
-}
-
-}  // namespace orrery::cli
+}  // namespace orrery::service
