@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/fit_forms.h"
-#include "cli/network_options.h"
 #include "env/files.h"
 #include "env/terminal.h"
 #include "predict/jobs/job_utilisation_model.h"
@@ -13,6 +12,7 @@
 #include "predict/readers/gpu_iterations.h"
 #include "predict/readers/operator_folder.h"
 #include "profile/jobs/job_file.h"
+#include "service/network_fields.h"
 #include "service/predictors.h"
 
 namespace orrery::cli {
@@ -210,7 +210,9 @@ Command fit_command() {
           1,
           "learn a model of times or of resources from measurements, and write it into a file that `orrery predict "
           "--predictor FILE` reads",
-          join(join(fit_options(), join(sequence_records(), resource_records())), table_options()),
+          join(join(fit_options(),
+                    join(service::sequence_fields().records(), service::resource_network_fields().records())),
+               table_options()),
           {"orrery fit cpu.dataset --out cpu.model", "orrery fit jobs.dataset --out jobs.model",
            "orrery fit ../shared/data/ets_traces --device T4 --out t4.model",
            "orrery fit ../shared/data/neusight --out operators.model",

@@ -5,7 +5,6 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/fit_forms.h"
-#include "cli/network_options.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/terminal.h"
@@ -14,6 +13,7 @@
 #include "predict/readers/resource_examples.h"
 #include "predict/regression/run_facts.h"
 #include "profile/jobs/job_file.h"
+#include "service/network_fields.h"
 
 namespace orrery::cli {
 
@@ -128,7 +128,7 @@ Result<predict::ResourceSet> read_resource_set(Context& context, const Arguments
 Status fit_ets_form(Context& context, const Arguments& arguments) {
   constexpr std::uint64_t kOwnSteps = 2000;
   const OptionValues& options = arguments.options;
-  predict::SequenceOptions form = sequence_options(options);
+  ORRERY_TRY(predict::SequenceOptions form, service::sequence_fields().read(options));
   form.seed = static_cast<std::uint64_t>(options.integer("seed"));
   form.threads = 1;  // a recurrence is many small products: several threads would only wait for each other
   ORRERY_TRY_VOID(predict::validate(form));
@@ -167,7 +167,7 @@ Status fit_driple_form(Context& context, const Arguments& arguments) {
   constexpr std::uint64_t kOwnSteps = 3000;
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const predict::ResourceSet set, read_resource_set(context, arguments));
-  predict::ResourceNetworkOptions form = resource_options(options);
+  ORRERY_TRY(predict::ResourceNetworkOptions form, service::resource_network_fields().read(options));
   form.seed = static_cast<std::uint64_t>(options.integer("seed"));
   form.threads = 1;  // batches of small graphs: several threads would only wait for each other
   std::optional<Progress> progress;

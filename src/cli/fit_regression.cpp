@@ -3,10 +3,10 @@
 
 #include "base/table.h"
 #include "base/text.h"
-#include "cli/campaigns.h"
 #include "cli/fit_forms.h"
 #include "env/files.h"
 #include "predict/regression/regression_model.h"
+#include "service/regress.h"
 
 namespace orrery::cli {
 
@@ -35,7 +35,7 @@ Result<predict::TableFacts> table_facts(const std::string& target, const OptionV
 
 Status fit_regression_form(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
-  ORRERY_TRY(const ReadCampaign read, read_campaign(context.env.files, arguments.words[0]));
+  ORRERY_TRY(const service::ReadCampaign read, service::read_campaign(context.env.files, arguments.words[0]));
   ORRERY_TRY(const predict::TableFacts facts, table_facts(read.campaign.target, options));
   std::optional<Progress> progress;
   auto fitted = predict::fit_regression(read.campaign, read.data, facts, [&](std::size_t done, std::size_t all) {

@@ -10,10 +10,14 @@
 #include "service/choose.h"
 #include "service/graphdef_nodes.h"
 #include "service/memory.h"
+#include "service/observe.h"
 #include "service/plan.h"
 #include "service/predict.h"
 #include "service/profile.h"
+#include "service/regress.h"
+#include "service/resources.h"
 #include "service/sample.h"
+#include "service/steps.h"
 #include "service/traces.h"
 #include "service/whatif.h"
 
@@ -34,7 +38,11 @@ const std::vector<std::pair<std::string, std::vector<OptionRecord>>>& all_reques
       {"trace convert", trace_convert_fields().records()},
       {"bursts", bursts_fields().records()},
       {"sample", sample_fields().records()},
-      {"nodes of a GraphDef", nodes_fields().records()}};
+      {"nodes of a GraphDef", nodes_fields().records()},
+      {"estimate-steps", estimate_steps_fields().records()},
+      {"observe", observe_fields().records()},
+      {"regress", regress_fields().records()},
+      {"predict --resources", resources_fields().records()}};
   return kAll;
 }
 
