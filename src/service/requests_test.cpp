@@ -8,6 +8,7 @@
 #include "base/yaml_options.h"
 #include "service/bursts.h"
 #include "service/choose.h"
+#include "service/fit.h"
 #include "service/graphdef_nodes.h"
 #include "service/memory.h"
 #include "service/observe.h"
@@ -42,7 +43,8 @@ const std::vector<std::pair<std::string, std::vector<OptionRecord>>>& all_reques
       {"estimate-steps", estimate_steps_fields().records()},
       {"observe", observe_fields().records()},
       {"regress", regress_fields().records()},
-      {"predict --resources", resources_fields().records()}};
+      {"predict --resources", resources_fields().records()},
+      {"fit", fit_fields().records()}};
   return kAll;
 }
 

@@ -1,21 +1,16 @@
 #include <algorithm>
 #include <fmt/format.h>
-#include <optional>
 
-#include "base/table.h"
 #include "base/text.h"
-#include "cli/fit_forms.h"
 #include "env/clock.h"
-#include "env/files.h"
-#include "env/terminal.h"
 #include "predict/neural/ets_network_model.h"
 #include "predict/readers/gpu_iterations.h"
 #include "predict/readers/resource_examples.h"
 #include "predict/regression/run_facts.h"
 #include "profile/jobs/job_file.h"
-#include "service/network_fields.h"
+#include "service/fit_forms.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 namespace {
 
@@ -25,69 +20,65 @@ struct NetworkTraining {
   predict::TrainingWatch watch{};
 };
 
-// Counts steps on `progress`, which must outlive the training. With --keep the checkpoint is DIR/`name`.training.
-Result<NetworkTraining> network_training(Context& context, const OptionValues& options, std::uint64_t own_steps,
-                                         const std::string& name, std::optional<Progress>& progress) {
+// Steps are reported to `watch`, which must outlive the training. The checkpoint that is kept is DIR/`name`.training.
+Result<NetworkTraining> network_training(env::Env env, const FitRequest& request, std::uint64_t own_steps,
+                                         const std::string& name, Watch& watch) {
   NetworkTraining training;
-  const auto given = static_cast<std::uint64_t>(options.integer("steps"));
-  training.steps = given > 0 ? given : own_steps;
-  training.watch.now_s = [clock = &context.env.clock] { return clock->monotonic().value(); };
-  if (options.has("time-limit")) training.watch.seconds_max = options.duration("time-limit").value();
-  progress.emplace("training", static_cast<std::int64_t>(training.steps), progress_options(context.env, "steps"));
-  progress->begin();
-  training.watch.progress = [&progress](std::uint64_t done) {
-    progress->advance(static_cast<std::int64_t>(done) - progress->done());
-  };
-  if (options.text("keep").empty()) return training;
-  ORRERY_TRY_VOID(context.env.files.make_directory(options.text("keep")));
-  training.watch.files = &context.env.files;
-  training.watch.checkpoint = fmt::format("{}/{}.training", options.text("keep"), name);
+  training.steps = request.steps > 0 ? request.steps : own_steps;
+  training.watch.now_s = [clock = &env.clock] { return clock->monotonic().value(); };
+  if (request.time_limit) training.watch.seconds_max = request.time_limit->value();
+  watch.begin("training", static_cast<std::int64_t>(training.steps), "steps");
+  training.watch.progress = [&watch](std::uint64_t done) { watch.at(static_cast<std::int64_t>(done)); };
+  if (request.keep.empty()) return training;
+  ORRERY_TRY_VOID(env.files.make_directory(request.keep));
+  training.watch.files = &env.files;
+  training.watch.checkpoint = fmt::format("{}/{}.training", request.keep, name);
   return training;
 }
 
 // A training that is over needs no checkpoint; one that ran out of time goes on from it.
-Status drop_checkpoint(Context& context, const NetworkTraining& training, std::uint64_t steps) {
+Status drop_checkpoint(env::Env env, const NetworkTraining& training, std::uint64_t steps, Watch& watch) {
   const std::string& path = training.watch.checkpoint;
   if (path.empty()) return {};
   if (steps < training.steps) {
-    context.env.terminal.write_error(
-        fmt::format("{} of {} steps; the same command goes on from {}\n", steps, training.steps, path));
+    watch.note(fmt::format("{} of {} steps; the same command goes on from {}", steps, training.steps, path));
     return {};
   }
-  return context.env.files.exists(path) ? context.env.files.remove(path) : Status{};
+  return env.files.exists(path) ? env.files.remove(path) : Status{};
 }
 
-void say_skipped(Context& context, const std::vector<std::string>& skipped) {
+void say_skipped(Watch& watch, const std::vector<std::string>& skipped) {
   constexpr std::size_t kMost = 20;
   for (std::size_t i = 0; i < std::min(kMost, skipped.size()); ++i) {
-    context.env.terminal.write_error("skipped " + skipped[i] + "\n");
+    watch.note("skipped " + skipped[i]);
   }
   if (skipped.size() > kMost) {
-    context.env.terminal.write_error(fmt::format("skipped {} more\n", skipped.size() - kMost));
+    watch.note(fmt::format("skipped {} more", skipped.size() - kMost));
   }
 }
 
-Result<predict::EtsLessons> read_ets_lessons(Context& context, const Arguments& arguments) {
-  const std::string& source = arguments.words[0];
-  env::Files& files = context.env.files;
+Result<predict::EtsLessons> read_ets_lessons(env::Env env, const FitRequest& request) {
+  const std::string& source = request.source;
+  env::Files& files = env.files;
   if (!is_trace_folder(files, source)) {
     ORRERY_TRY(const profile::Dataset dataset, profile::read_dataset(files, source));
     return predict::ets_lessons(dataset);
   }
-  ORRERY_TRY_VOID(check_device(arguments.options));
-  return predict::gpu_ets_lessons(files, source, arguments.options.text("device"));
+  ORRERY_TRY_VOID(check_device(request));
+  return predict::gpu_ets_lessons(files, source, request.device);
 }
 
 // "form=allreduce,workers=2,rate=50000000": jobs with these values only.
-Result<std::function<bool(const profile::Job&)>> job_filter(const std::vector<std::string>& parts) {
+Result<std::function<bool(const profile::Job&)>> job_filter(const FitRequest& request) {
+  const std::vector<std::string>& parts = request.setting;
+  const std::string option = request.names("setting");
   auto parsed = predict::parse_facts(parts);
-  if (!parsed) return std::move(parsed).error().with_context("--setting");
+  if (!parsed) return std::move(parsed).error().with_context(option);
   for (const auto& [name, value] : *parsed) {
     const std::vector<std::string> known = {"form", "mode", "servers", "workers", "rate"};
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return Error::invalid(
-          fmt::format("--setting: unknown field {}{}; there are form, mode, servers, workers and rate", quote(name),
-                      did_you_mean(name, known)));
+      return Error::invalid(fmt::format("{}: unknown field {}{}; there are form, mode, servers, workers and rate",
+                                        option, quote(name), did_you_mean(name, known)));
     }
   }
   return std::function<bool(const profile::Job&)>([wanted = std::move(*parsed)](const profile::Job& job) {
@@ -102,20 +93,19 @@ Result<std::function<bool(const profile::Job&)>> job_filter(const std::vector<st
   });
 }
 
-Result<predict::ResourceSet> read_resource_set(Context& context, const Arguments& arguments) {
-  const std::string& source = arguments.words[0];
-  const OptionValues& options = arguments.options;
-  env::Files& files = context.env.files;
+Result<predict::ResourceSet> read_resource_set(env::Env env, const FitRequest& request) {
+  const std::string& source = request.source;
+  env::Files& files = env.files;
   std::optional<predict::OpFrequencies> frequencies;
-  if (!options.text("frequencies").empty()) {
-    ORRERY_TRY(frequencies, predict::OpFrequencies::read(files, options.text("frequencies")));
+  if (!request.frequencies.empty()) {
+    ORRERY_TRY(frequencies, predict::OpFrequencies::read(files, request.frequencies));
   }
   if (files.exists(source + "/" + predict::kLayerRunFiles[0])) {
     return predict::read_layer_set(files, source, frequencies);
   }
   if (profile::is_job_set(files, source)) {
     ORRERY_TRY(const profile::JobSet jobs, profile::read_jobs(files, source));
-    ORRERY_TRY(const auto is_wanted, job_filter(options.texts("setting")));
+    ORRERY_TRY(const auto is_wanted, job_filter(request));
     return predict::job_resource_set(jobs, is_wanted, frequencies);
   }
   constexpr Bytes kTableMax = mebibytes(256);
@@ -125,25 +115,22 @@ Result<predict::ResourceSet> read_resource_set(Context& context, const Arguments
 
 }  // namespace
 
-Status fit_ets_form(Context& context, const Arguments& arguments) {
+Result<FitAnswer> fit_ets_form(env::Env env, const FitRequest& request, Watch& watch) {
   constexpr std::uint64_t kOwnSteps = 2000;
-  const OptionValues& options = arguments.options;
-  ORRERY_TRY(predict::SequenceOptions form, service::sequence_fields().read(options));
-  form.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  predict::SequenceOptions form = request.sequence;
+  form.seed = request.seed;
   form.threads = 1;  // a recurrence is many small products: several threads would only wait for each other
   ORRERY_TRY_VOID(predict::validate(form));
-  ORRERY_TRY(const predict::EtsLessons lessons, read_ets_lessons(context, arguments));
-  say_skipped(context, lessons.skipped);
-  std::optional<Progress> progress;
-  ORRERY_TRY(const NetworkTraining training,
-             network_training(context, options, kOwnSteps, lessons.machine.device, progress));
+  ORRERY_TRY(const predict::EtsLessons lessons, read_ets_lessons(env, request));
+  say_skipped(watch, lessons.skipped);
+  ORRERY_TRY(const NetworkTraining training, network_training(env, request, kOwnSteps, lessons.machine.device, watch));
   form.steps = training.steps;
   auto fitted = predict::fit_ets_network(lessons, form, training.watch);
-  if (!fitted) return std::move(fitted).error().with_context(arguments.words[0]);
-  progress->finish();
+  if (!fitted) return std::move(fitted).error().with_context(request.source);
+  watch.finish();
   const std::string bytes = predict::to_bytes(*fitted);
-  ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("out"), bytes));
-  ORRERY_TRY_VOID(drop_checkpoint(context, training, fitted->weights.training.steps));
+  ORRERY_TRY_VOID(env.files.write_atomically(request.out, bytes));
+  ORRERY_TRY_VOID(drop_checkpoint(env, training, fitted->weights.training.steps, watch));
   Table table({{"model", "model"},
                {"iterations", "iterations", CellFormat::kInteger},
                {"device", "device"},
@@ -156,29 +143,27 @@ Status fit_ets_form(Context& context, const Arguments& arguments) {
                {"high", "to", CellFormat::kNumber},
                {"bytes", "size", CellFormat::kBytes}});
   const predict::Interval interval = fitted->intervals.interval(1, "");
-  table.add({options.text("out"), static_cast<std::int64_t>(fitted->weights.traces), fitted->machine.device,
+  table.add({request.out, static_cast<std::int64_t>(fitted->weights.traces), fitted->machine.device,
              fitted->machine.name, static_cast<std::int64_t>(fitted->weights.training.steps),
              fitted->weights.training.seconds, static_cast<std::int64_t>(fitted->left_out), fitted->error, interval.low,
              interval.high, static_cast<double>(bytes.size())});
-  return context.print_table(table, options);
+  return FitAnswer{std::move(table), {}};
 }
 
-Status fit_driple_form(Context& context, const Arguments& arguments) {
+Result<FitAnswer> fit_driple_form(env::Env env, const FitRequest& request, Watch& watch) {
   constexpr std::uint64_t kOwnSteps = 3000;
-  const OptionValues& options = arguments.options;
-  ORRERY_TRY(const predict::ResourceSet set, read_resource_set(context, arguments));
-  ORRERY_TRY(predict::ResourceNetworkOptions form, service::resource_network_fields().read(options));
-  form.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  ORRERY_TRY(const predict::ResourceSet set, read_resource_set(env, request));
+  predict::ResourceNetworkOptions form = request.network;
+  form.seed = request.seed;
   form.threads = 1;  // batches of small graphs: several threads would only wait for each other
-  std::optional<Progress> progress;
-  ORRERY_TRY(const NetworkTraining training, network_training(context, options, kOwnSteps, "driple", progress));
+  ORRERY_TRY(const NetworkTraining training, network_training(env, request, kOwnSteps, "driple", watch));
   form.steps = training.steps;
   auto fitted = predict::fit_resources(set, form, training.watch);
-  if (!fitted) return std::move(fitted).error().with_context(arguments.words[0]);
-  progress->finish();
+  if (!fitted) return std::move(fitted).error().with_context(request.source);
+  watch.finish();
   const std::string bytes = predict::to_bytes(*fitted);
-  ORRERY_TRY_VOID(context.env.files.write_atomically(options.text("out"), bytes));
-  ORRERY_TRY_VOID(drop_checkpoint(context, training, fitted->steps));
+  ORRERY_TRY_VOID(env.files.write_atomically(request.out, bytes));
+  ORRERY_TRY_VOID(drop_checkpoint(env, training, fitted->steps, watch));
   Table table({{"model", "model"},
                {"metric", "metric"},
                {"unit", "unit"},
@@ -191,11 +176,11 @@ Status fit_driple_form(Context& context, const Arguments& arguments) {
                {"bytes", "size", CellFormat::kBytes, false}});
   for (std::size_t i = 0; i < fitted->metrics.size(); ++i) {
     const predict::Interval interval = fitted->intervals.interval(1, fitted->metrics[i].name);
-    table.add({options.text("out"), fitted->metrics[i].name, fitted->metrics[i].unit, fitted->errors[i], interval.low,
+    table.add({request.out, fitted->metrics[i].name, fitted->metrics[i].unit, fitted->errors[i], interval.low,
                interval.high, static_cast<std::int64_t>(fitted->runs), static_cast<std::int64_t>(fitted->left_out),
                static_cast<std::int64_t>(fitted->steps), static_cast<double>(bytes.size())});
   }
-  return context.print_table(table, options);
+  return FitAnswer{std::move(table), {}};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::service
