@@ -8,6 +8,7 @@
 #include "base/yaml_options.h"
 #include "service/bursts.h"
 #include "service/choose.h"
+#include "service/dataset.h"
 #include "service/fit.h"
 #include "service/graphdef_nodes.h"
 #include "service/memory.h"
@@ -44,7 +45,10 @@ const std::vector<std::pair<std::string, std::vector<OptionRecord>>>& all_reques
       {"observe", observe_fields().records()},
       {"regress", regress_fields().records()},
       {"predict --resources", resources_fields().records()},
-      {"fit", fit_fields().records()}};
+      {"fit", fit_fields().records()},
+      {"dataset build", dataset_build_fields().records()},
+      {"dataset jobs", dataset_jobs_fields().records()},
+      {"dataset show", dataset_show_fields().records()}};
   return kAll;
 }
 

@@ -3,12 +3,10 @@
 
 #include "base/statistics.h"
 #include "base/text.h"
-#include "cli/commands.h"
-#include "cli/dataset_commands.h"
-#include "profile/jobs/build_jobs.h"
+#include "service/dataset.h"
 #include "service/profile_workers.h"
 
-namespace orrery::cli {
+namespace orrery::service {
 
 using profile::Job;
 using profile::JobSet;
@@ -28,9 +26,9 @@ Result<profile::LaunchReport> run_job(env::Env env, const Job& job) {
   launch.isolate = true;
   launch.rate = job.rate;
   launch.time_max = kJobTimeMax;
-  service::WorkersQuestion question;
-  ORRERY_TRY(question.trained, service::trained_fields().defaults());
-  ORRERY_TRY(question.exchange, service::exchange_fields().defaults());
+  WorkersQuestion question;
+  ORRERY_TRY(question.trained, trained_fields().defaults());
+  ORRERY_TRY(question.exchange, exchange_fields().defaults());
   question.trained.model = job.model;
   question.trained.batch = job.batch;
   question.workers = job.workers;
@@ -38,29 +36,33 @@ Result<profile::LaunchReport> run_job(env::Env env, const Job& job) {
   question.exchange.mode.give(job.is_async ? profile::UpdateMode::kAsync : profile::UpdateMode::kSync);
   question.exchange.servers.give(std::max(1, job.servers));
   question.exchange.steps.give(static_cast<int>(job.steps));
-  ORRERY_TRY(launch.argv, service::process_command(env, question));
+  ORRERY_TRY(launch.argv, process_command(env, question));
   return profile::launch(env, launch);
 }
 
-Status run_build(Context& context, const Arguments& arguments) {
-  const OptionValues& options = arguments.options;
+}  // namespace
+
+Result<profile::JobsReport> build_job_dataset(env::Env env, const DatasetJobsRequest& request, Watch& watch) {
   profile::JobsOptions how;
-  how.count = static_cast<std::size_t>(options.integer("count"));
-  if (options.has("time")) how.time_max = options.duration("time");
-  how.seed = static_cast<std::uint64_t>(options.integer("seed"));
-  Progress progress("measuring", options.integer("count"), progress_options(context.env, "jobs"));
-  progress.begin();
-  ORRERY_TRY(const profile::Workbench models, workbench(context.env));
+  how.count = request.count;
+  if (request.time) how.time_max = *request.time;
+  how.seed = request.seed;
+  watch.begin("measuring", static_cast<std::int64_t>(request.count), "jobs");
+  ORRERY_TRY(const profile::Workbench models, workbench(env));
   ORRERY_TRY(const std::string library, profile::library_name(models));
-  const profile::JobBench bench{library, [&](const Job& job) { return run_job(context.env, job); }, models.speed_probe};
-  ORRERY_TRY(const profile::JobsReport built,
-             profile::build_jobs(context.env, arguments.words[0], how, bench,
-                                 [&](std::size_t jobs) { advance_to(progress, jobs); }));
-  progress.finish();
-  context.print(fmt::format("{}: {} jobs, {} of them now\n", arguments.words[0], built.jobs, built.now));
-  for (const std::string& failure : built.failures) context.print(fmt::format("left out: {}\n", failure));
-  return {};
+  const profile::JobBench bench{library, [&](const Job& job) { return run_job(env, job); }, models.speed_probe};
+  std::optional<std::int64_t> earlier;
+  const auto report = [&](std::size_t jobs) {
+    const auto done = static_cast<std::int64_t>(jobs);
+    if (!earlier) earlier = done - 1;
+    watch.at(done, *earlier);
+  };
+  ORRERY_TRY(profile::JobsReport built, profile::build_jobs(env, request.file, how, bench, report));
+  watch.finish();
+  return built;
 }
+
+namespace {
 
 std::string setting_of(const Job& job) {
   if (job.form == profile::DistributedForm::kAllReduce) return fmt::format("ring of {}", job.workers);
@@ -81,7 +83,7 @@ std::string conditions_text(const JobSet& set) {
 
 }  // namespace
 
-Status show_jobs(Context& context, const JobSet& set, const OptionValues& options) {
+DatasetSummary show_jobs(const JobSet& set) {
   std::map<std::string, std::vector<const MeasuredJob*>> settings;
   for (const MeasuredJob& job : set.jobs) settings[setting_of(job.job)].push_back(&job);
   Table table({{"setting", "setting"},
@@ -109,26 +111,10 @@ Status show_jobs(Context& context, const JobSet& set, const OptionValues& option
                middle([](const MeasuredJob& job) { return job.of(Resource::kReceive).burst.value(); }),
                middle([](const MeasuredJob& job) { return job.of(Resource::kTransmit).burst.value(); })});
   }
-  if (for_people(options)) {
-    context.print(fmt::format("{} data-parallel jobs, medians by setting\nmeasured on {}, {}, seed {}\n",
-                              set.jobs.size(), set.header.machine, set.header.library, set.header.seed));
-    if (!set.jobs.empty()) context.print(conditions_text(set));
-    context.print("\n");
-  }
-  return context.print_table(table, options);
+  std::string text = fmt::format("{} data-parallel jobs, medians by setting\nmeasured on {}, {}, seed {}\n",
+                                 set.jobs.size(), set.header.machine, set.header.library, set.header.seed);
+  if (!set.jobs.empty()) text += conditions_text(set);
+  return {text + "\n", std::move(table)};
 }
 
-Command dataset_jobs_command() {
-  return {"dataset jobs",
-          "FILE",
-          1,
-          1,
-          "run random data-parallel jobs and record their processor, memory and network utilisation",
-          {integer_option("count", 240, "jobs that the file should hold").bounds(1, 1e6),
-           optional_duration("time", "stop after this time; running the same command again continues"),
-           integer_option("seed", 1, "seed of the jobs").bounds(0, 1e15)},
-          {"orrery dataset jobs jobs.dataset", "orrery dataset jobs jobs.dataset --count 400 --time 1h"},
-          run_build};
-}
-
-}  // namespace orrery::cli
+}  // namespace orrery::service
