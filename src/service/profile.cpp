@@ -38,7 +38,7 @@ const Fields<ProfileRequest>& profile_fields() {
           .add(&P::alone, alone_fields())
           .add(&P::workers,
                optional_integer("workers",
-                                "train data-parallel in so many processes, and measure what they use of processor, "
+                                "train data-parallel in this many processes, and measure what they use of processor, "
                                 "memory and network instead of operators")
                    .bounds(1, 64))
           .add(&P::exchange, exchange_fields())
