@@ -74,7 +74,7 @@ def find_role(launcher, wanted):
 
 class DistributedKillTest(unittest.TestCase):
     def start(self, *options):
-        command = [str(ORRERY), "distributed", "lenet", "--steps", "1000000", *options]
+        command = [str(ORRERY), "profile", "lenet", "--workers", "2", "--steps", "1000000", *options]
         job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(job.kill)
         return job

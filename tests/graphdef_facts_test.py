@@ -98,7 +98,7 @@ def main():
             file.write(text)
             file.flush()
             frequencies = folder / "official" / "node_frequency.csv"
-            command = [orrery, "graphdef", "show", file.name, "--json", "--frequencies", str(frequencies)]
+            command = [orrery, "model", "show", file.name, "--nodes", "--json", "--frequencies", str(frequencies)]
             ours = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
             prediction = check_prediction(orrery, file.name)
             check_resources(orrery, file.name, folder / "official")

@@ -4,9 +4,9 @@
 
 #include "base/random.h"
 #include "base/statistics.h"
-#include "cli/dataset_commands.h"
 #include "lab/commands/commands.h"
 #include "profile/dataset/build.h"
+#include "service/dataset.h"
 
 namespace orrery::lab {
 
@@ -46,7 +46,7 @@ Status run_check(Context& context, const Arguments& arguments) {
   Progress progress("measuring", visits * static_cast<std::int64_t>(chosen.size()),
                     progress_options(context.env, "visits"));
   progress.begin();
-  ORRERY_TRY(const profile::Workbench bench, workbench(context.env));
+  ORRERY_TRY(const profile::Workbench bench, service::workbench(context.env));
   std::vector<DatasetEntry> again(chosen.size());
   std::vector<std::vector<double>> slowness(chosen.size());
   for (std::int64_t round = 0; round < visits; ++round) {

@@ -3,12 +3,12 @@
 #include <optional>
 
 #include "cli/data_folder.h"
-#include "cli/network_options.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "lab/commands/commands.h"
 #include "lab/evaluate/suites.h"
 #include "lab/lab.h"
+#include "service/network_fields.h"
 
 namespace orrery::lab {
 
@@ -18,7 +18,7 @@ namespace {
 
 std::vector<OptionRecord> training_options() {
   return join(
-      join(sequence_records(), resource_records()),
+      join(service::sequence_fields().records(), service::resource_network_fields().records()),
       {integer_option("steps", 0,
                       "steps of each training of a network; 0: the number of the suite (for driple no training)")
            .bounds(0, 1e9),
@@ -47,6 +47,8 @@ Result<std::vector<std::string>> write_figures(Context& context, const SuiteRepo
 Status run_evaluate(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const Suite suite, find_suite(arguments.words[0]));
+  ORRERY_TRY(const predict::SequenceOptions sequence, service::sequence_fields().read(options));
+  ORRERY_TRY(const predict::ResourceNetworkOptions resource, service::resource_network_fields().read(options));
   std::optional<Progress> progress, fits;
   const SuiteInput input{
       .files = context.env.files,
@@ -57,8 +59,8 @@ Status run_evaluate(Context& context, const Arguments& arguments) {
       .seed = static_cast<std::uint64_t>(options.integer("seed")),
       .threads = static_cast<int>(options.integer("threads")),
       .baselines = options.flag("baselines"),
-      .training = {.sequence = sequence_options(options),
-                   .resource = resource_options(options),
+      .training = {.sequence = sequence,
+                   .resource = resource,
                    .steps = static_cast<std::uint64_t>(options.integer("steps")),
                    .seconds_max = options.has("time-limit") ? options.duration("time-limit").value()
                                                             : std::numeric_limits<double>::infinity(),

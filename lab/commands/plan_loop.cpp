@@ -5,12 +5,12 @@
 
 #include "base/plot/plots.h"
 #include "base/text.h"
-#include "cli/planners.h"
 #include "env/files.h"
 #include "lab/commands/commands.h"
 #include "lab/experiments/measured_kinds.h"
 #include "lab/experiments/rent_experiment.h"
 #include "lab/lab.h"
+#include "service/planners.h"
 #include "service/predictors.h"
 
 namespace orrery::lab {
@@ -124,6 +124,15 @@ std::string verdict(const std::vector<Setting>& settings) {
                      100 * least, 100 * most);
 }
 
+Fields<service::PlannerFields> planner_fields() {
+  return service::planner_fields("10s");
+}
+
+Result<plan::PlannerOptions> planner_options(Context& context, const OptionValues& options) {
+  ORRERY_TRY(const service::PlannerFields fields, planner_fields().read(options));
+  return service::planner_options(context.env, fields);
+}
+
 Result<std::vector<KindTimes>> kind_times(Context& context, const LoopOptions& how, const OptionValues& options) {
   const plan::Market market = published_market(how.nodes.front(), how.in_house);
   if (!options.text("measured").empty()) return measured_times(market, context.env.files, options.text("measured"));
@@ -146,7 +155,7 @@ Status run_loop(Context& context, const Arguments& arguments) {
   how.seed = static_cast<std::uint64_t>(options.integer("seed"));
   how.milp.horizon_s = options.duration("horizon").value();
   how.milp.tries = static_cast<int>(options.integer("tries"));
-  how.milp.planner = planner_options(context, options);
+  ORRERY_TRY(how.milp.planner, planner_options(context, options));
   ORRERY_TRY(const std::vector<KindTimes> times, kind_times(context, how, options));
   const std::size_t runs =
       how.nodes.size() * how.gaps_s.size() * static_cast<std::size_t>(how.instances) * kPolicies.size();
@@ -168,7 +177,7 @@ Status run_prototype(Context& context, const Arguments& arguments) {
   how.slack = options.number("slack");
   if (options.text("errors") == "predicted") how.errors = PrototypeErrors::kPredicted;
   how.milp.horizon_s = options.duration("horizon").value();
-  how.milp.planner = planner_options(context, options);
+  ORRERY_TRY(how.milp.planner, planner_options(context, options));
   ORRERY_TRY(const service::PredictorFields chosen, service::predictor_fields().read(options));
   ORRERY_TRY(const auto predictor, service::make_predictor(context.env, chosen, options.names()));
   Progress progress("renting", static_cast<std::int64_t>(how.seeds), progress_options(context.env, "seeds"));
@@ -220,7 +229,7 @@ Command plan_loop_command() {
                  integer_option("tries", 1000, "changes tried in each search for a good order").bounds(0, 1'000'000),
                  text_option("measured", "", "times of jobs from tables of measured runs, not predicted").in("DIR"),
                  service::predictor_option(), text_option("plot", "", "write an SVG picture of the costs").in("FILE")},
-                planner_option_records("10s")),
+                planner_fields().records()),
            table_options()),
       {"orrery-lab plan loop --nodes 2 --gap 30 --instances 1 --heuristic",
        "orrery-lab plan loop --nodes 2,5 --gap 30,45,6000 --plot loop.svg"},
@@ -240,7 +249,7 @@ Command plan_prototype_command() {
                                    "as wrong as predictions were on measured runs, or as their own intervals say"),
                      duration_option("horizon", "30m", "plan again after this long without an event").bounds(1, 1e7),
                      service::predictor_option()},
-                    planner_option_records("10s")),
+                    planner_fields().records()),
                table_options()),
           {"orrery-lab plan prototype --jobs 6 --seeds 2 --heuristic"},
           run_prototype};

@@ -178,8 +178,8 @@ TEST(CliTest, GraphDefsAreCountedAndPredictedInBothForms) {
   const auto file = workload::import::graphdef_lenet({});
   ASSERT_TRUE(sim.files.write_atomically("lenet.pb", file.binary()));
   ASSERT_TRUE(sim.files.write_atomically("lenet.pbtxt", file.text()));
-  const Outcome binary = run(split("graphdef show lenet.pb --json", ' '), sim.env());
-  EXPECT_EQ(binary.output, run(split("graphdef show lenet.pbtxt --json", ' '), sim.env()).output);
+  const Outcome binary = run(split("model show lenet.pb --nodes --json", ' '), sim.env());
+  EXPECT_EQ(binary.output, run(split("model show lenet.pbtxt --nodes --json", ' '), sim.env()).output);
   const auto facts = nlohmann::json::parse(binary.output);
   EXPECT_EQ(facts["optimizers"], nlohmann::json({"Momentum"}));
   EXPECT_EQ(facts["trained_parameters"], 61706);
@@ -201,8 +201,8 @@ TEST(CliTest, ResourcesOfAGraphDefNeedWeightsSharesAndTwelveMaxima) {
   EXPECT_NE(error(" --predictor w --frequencies f").find("w"), std::string::npos);
   EXPECT_EQ(
       error(" --predictor m"),
-      "orrery predict: m: a model of jobs, which does not predict resources; orrery distributed predict --predictor "
-      "FILE reads it\n");
+      "orrery predict: m: a model of jobs, which does not predict resources; orrery profile --workers N --predict "
+      "--predictor FILE reads it\n");
 }
 
 TEST(CliTest, AModelFileOfAnotherKindIsNamed) {

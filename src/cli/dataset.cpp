@@ -1,140 +1,68 @@
-#include <algorithm>
-#include <fmt/format.h>
-#include <map>
-#include <memory>
+#include "service/dataset.h"
 
-#include "base/statistics.h"
-#include "base/text.h"
+#include <fmt/format.h>
+
 #include "cli/commands.h"
-#include "cli/dataset_commands.h"
-#include "env/clock.h"
-#include "profile/dataset/build.h"
+#include "cli/terminal_watch.h"
 
 namespace orrery::cli {
 
-using profile::Dataset;
-using profile::DatasetEntry;
-
-Result<profile::Workbench> workbench(env::Env env) {
-  ORRERY_TRY(std::unique_ptr<profile::SpeedProbe> speed_probe, profile::make_speed_probe(env.clock));
-  return profile::Workbench{.make =
-                                [env](const workload::TrainingRun& run, const profile::ExecutorOptions& options) {
-                                  return profile::make_executor(run, options, env.clock);
-                                },
-                            .speed_probe = std::move(speed_probe)};
-}
-
-void advance_to(Progress& progress, std::size_t done) {
-  if (progress.done() == 0) progress.skip(static_cast<std::int64_t>(done) - 1);
-  progress.advance(1);
-}
-
 namespace {
 
-OptionRecord visits_option() {
-  return integer_option("visits", 3, "measurements of each configuration, minutes apart").bounds(1, 100);
+void print_failures(Context& context, const std::vector<std::string>& failures) {
+  for (const std::string& failure : failures) context.print(fmt::format("left out: {}\n", failure));
 }
 
 Status run_build(Context& context, const Arguments& arguments) {
-  const OptionValues& options = arguments.options;
-  profile::BuildOptions how;
-  how.count = static_cast<std::size_t>(options.integer("count"));
-  if (options.has("time")) how.time_max = options.duration("time");
-  how.seed = static_cast<std::uint64_t>(options.integer("seed"));
-  how.threads = static_cast<int>(options.integer("threads"));
-  how.visits = static_cast<std::size_t>(options.integer("visits"));
-  Progress progress("measuring", static_cast<std::int64_t>(how.count * how.visits),
-                    progress_options(context.env, "visits"));
-  progress.begin();
-  ORRERY_TRY(const profile::Workbench bench, workbench(context.env));
-  const auto report = [&](std::size_t visits) { advance_to(progress, visits); };
-  ORRERY_TRY(const profile::BuildReport built,
-             profile::build_dataset(context.env, arguments.words[0], how, bench, report));
-  context.print(fmt::format("{}: {} configurations, {} visits now, {} of all noisy\n", arguments.words[0],
-                            built.entries, built.visits, built.noisy));
-  for (const std::string& failure : built.failures) context.print(fmt::format("left out: {}\n", failure));
+  ORRERY_TRY(const service::DatasetBuildRequest request, service::dataset_build_fields().read(arguments.options));
+  TerminalWatch watch(context.env);
+  ORRERY_TRY(const profile::BuildReport built, service::build_dataset(context.env, request, watch));
+  context.print(fmt::format("{}: {} configurations, {} visits now, {} of all noisy\n", request.file, built.entries,
+                            built.visits, built.noisy));
+  print_failures(context, built.failures);
   return {};
 }
 
-struct FamilySummary {
-  std::int64_t entries = 0, noisy = 0, operators = 0;
-  std::vector<double> iterations_s;
-};
-
-Table family_table(const Dataset& dataset) {
-  std::map<std::string, FamilySummary> families;
-  for (const DatasetEntry& entry : dataset.entries) {
-    FamilySummary& family = families[entry.configuration.family];
-    ++family.entries;
-    family.noisy += entry.is_noisy() ? 1 : 0;
-    family.operators += static_cast<std::int64_t>(entry.operators.size());
-    family.iterations_s.push_back(entry.iteration().value());
-  }
-  Table table({{"family", "family"},
-               {"configurations", "configurations", CellFormat::kInteger},
-               {"noisy", "noisy", CellFormat::kInteger},
-               {"operators", "operators", CellFormat::kInteger},
-               {"iteration_low_s", "fastest", CellFormat::kSeconds},
-               {"iteration_median_s", "median", CellFormat::kSeconds},
-               {"iteration_high_s", "slowest", CellFormat::kSeconds}});
-  for (const auto& [name, family] : families) {
-    table.add({name, family.entries, family.noisy, family.operators, quantile(family.iterations_s, 0),
-               median(family.iterations_s), quantile(family.iterations_s, 1)});
-  }
-  return table;
+Status run_jobs(Context& context, const Arguments& arguments) {
+  ORRERY_TRY(const service::DatasetJobsRequest request, service::dataset_jobs_fields().read(arguments.options));
+  TerminalWatch watch(context.env);
+  ORRERY_TRY(const profile::JobsReport built, service::build_job_dataset(context.env, request, watch));
+  context.print(fmt::format("{}: {} jobs, {} of them now\n", request.file, built.jobs, built.now));
+  print_failures(context, built.failures);
+  return {};
 }
 
 Status run_show(Context& context, const Arguments& arguments) {
-  if (const auto jobs = profile::read_jobs(context.env.files, arguments.words[0])) {
-    return show_jobs(context, *jobs, arguments.options);
-  }
-  ORRERY_TRY(const Dataset dataset, profile::read_dataset(context.env.files, arguments.words[0]));
-  const Table table = family_table(dataset);
-  if (!for_people(arguments.options)) return context.print_table(table, arguments.options);
-  std::vector<double> spreads, conservation;
-  for (const DatasetEntry& entry : dataset.entries) {
-    Seconds total;
-    for (const auto& op : entry.operators) total += op.execution + op.gap;
-    spreads.push_back(entry.spread());
-    conservation.push_back(std::abs(total / entry.iteration() - 1));
-  }
-  context.print(fmt::format("{} configurations of {} families\nmeasured on {}, {}, {} threads, seed {}\n",
-                            dataset.entries.size(), table.rows(), dataset.header.machine, dataset.header.library,
-                            dataset.header.threads, dataset.header.seed));
-  if (!spreads.empty()) {
-    context.print(
-        fmt::format("median spread of visits {:.1f} %, of operators and gaps against the iteration {:.1f} %\n",
-                    100 * median(spreads), 100 * median(conservation)));
-  }
-  context.print("\n");
-  return context.print_table(table, arguments.options);
+  ORRERY_TRY(const service::DatasetShowRequest request, service::dataset_show_fields().read(arguments.options));
+  ORRERY_TRY(const service::DatasetSummary summary, service::show_dataset(context.env, request));
+  if (for_people(arguments.options)) context.print(summary.text);
+  return context.print_table(summary.table, arguments.options);
 }
 
 }  // namespace
 
 Command dataset_build_command() {
   return {"dataset build",
-          "FILE",
-          1,
-          1,
           "measure random training configurations of the zoo and collect them in one file",
-          {integer_option("count", 800, "configurations that the file should hold").bounds(1, 1e6),
-           optional_duration("time", "stop after this time; running the same command again continues"),
-           integer_option("seed", 1, "seed of the configurations").bounds(0, 1e15), visits_option(),
-           integer_option("threads", 1, "threads inside operators; one thread gives the least noise").bounds(1, 1024)},
+          service::dataset_build_fields().records(),
           {"orrery dataset build cpu.dataset", "orrery dataset build cpu.dataset --count 2000 --time 1h"},
           run_build};
 }
 
 Command dataset_show_command() {
   return {"dataset show",
-          "FILE",
-          1,
-          1,
           "summarise a data set by family or by setting",
-          table_options(),
+          join(service::dataset_show_fields().records(), table_options()),
           {"orrery dataset show cpu.dataset", "orrery dataset show cpu.dataset --json"},
           run_show};
+}
+
+Command dataset_jobs_command() {
+  return {"dataset jobs",
+          "run random data-parallel jobs and record their processor, memory and network utilisation",
+          service::dataset_jobs_fields().records(),
+          {"orrery dataset jobs jobs.dataset", "orrery dataset jobs jobs.dataset --count 400 --time 1h"},
+          run_jobs};
 }
 
 }  // namespace orrery::cli

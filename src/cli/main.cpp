@@ -35,6 +35,7 @@ std::string overview(const Program& program) {
   };
   std::vector<Line> lines;
   for (const CommandEntry& entry : program.commands) {
+    if (entry.group == kHidden) continue;
     if (!entry.brief.empty()) {
       lines.push_back({entry.group, std::string(entry.name), entry.brief});
       continue;
@@ -104,6 +105,7 @@ Outcome failure(const Program& program, const Error& error, std::string_view com
 Outcome unknown_command(const Program& program, const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const CommandEntry& entry : program.commands) {
+    if (entry.group == kHidden) continue;
     names.emplace_back(entry.name);
     // "orrery model" alone: the error says what can follow.
     if (entry.name.starts_with(words[0] + " ")) {
@@ -128,7 +130,7 @@ Outcome help_on(const Program& program, const std::vector<std::string>& words) {
   if (const auto command = find_command(program, words)) return {kDone, command_help(program.name, *command), ""};
   std::string text;
   for (const CommandEntry& entry : program.commands) {
-    if (words.size() > 1 || !entry.name.starts_with(words[0] + " ")) continue;
+    if (words.size() > 1 || entry.group == kHidden || !entry.name.starts_with(words[0] + " ")) continue;
     text += (text.empty() ? "" : "\n") + command_help(program.name, entry.make());
   }
   if (text.empty()) return unknown_command(program, words);
@@ -165,7 +167,9 @@ Outcome run(const Program& program, const std::vector<std::string>& words, env::
 
 std::vector<Command> make_commands(std::span<const CommandEntry> entries) {
   std::vector<Command> commands;
-  for (const CommandEntry& entry : entries) commands.push_back(entry.make());
+  for (const CommandEntry& entry : entries) {
+    if (entry.group != kHidden) commands.push_back(entry.make());
+  }
   return commands;
 }
 

@@ -20,6 +20,9 @@ struct Outcome {
       errors;  // for standard error; with --json one line: {"error": {"code", "message", "command", "exit_code"}}
 };
 
+// The group of commands that no list has: how the program starts processes of its own.
+inline constexpr std::string_view kHidden = "";
+
 // A command by its name; its records are made only when they are asked for.
 struct CommandEntry {
   std::string_view group;  // of the list of commands
@@ -35,7 +38,7 @@ struct Program {
   std::vector<std::string> examples;
 };
 
-// The records of all of them, for pages and completion.
+// The records of all that are not hidden, for pages and completion.
 std::vector<Command> make_commands(std::span<const CommandEntry> entries);
 
 // Runs one command line (without the program's name).

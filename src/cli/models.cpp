@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "env/files.h"
+#include "service/graphdef_nodes.h"
 #include "service/model_list.h"
 #include "workload/cost.h"
 #include "workload/import/graph_json.h"
@@ -125,8 +126,17 @@ std::string model_text(const std::string& name, const workload::ModelSpec* spec,
   return text + fmt::format("change with {}:NAME=VALUE,…\n{}\n", plain, help_text(parameters, ""));
 }
 
+Status show_nodes(Context& context, const OptionValues& options) {
+  if (!for_people(options) && !options.flag("json")) return Error::invalid("--nodes: printed as text or with --json");
+  ORRERY_TRY(const service::NodesRequest request, service::nodes_fields().read(options));
+  ORRERY_TRY(const service::NodesAnswer answer, service::count_nodes(context.env, request));
+  context.print(options.flag("json") ? service::nodes_json(answer) : service::nodes_text(answer));
+  return {};
+}
+
 Status run_model_show(Context& context, const Arguments& arguments) {
-  ORRERY_TRY(const service::NamedModel model, service::load_model(context.env, arguments.words[0]));
+  if (arguments.options.flag("nodes")) return show_nodes(context, arguments.options);
+  ORRERY_TRY(const service::NamedModel model, service::load_model(context.env, arguments.options.text("model")));
   const std::string& name = model.name;
   ORRERY_TRY(const TrainingGraph graph, model.graph.with_batch(arguments.options.integer("batch")));
   const auto parsed = workload::parse_model(name);
@@ -170,17 +180,18 @@ Command models_command() {
 }
 
 Command model_show_command() {
-  return {"model show",
-          "MODEL",
-          1,
-          1,
-          "show one model: its size, parameters and operators",
-          join({integer_option("batch", 1, "samples per step").bounds(1, 1 << 24),
-                flag_option("operators", "list the operators with their costs")},
-               table_options()),
-          {"orrery model show resnet50", "orrery model show resnet50:classes=10,input=64 --operators",
-           "orrery model show gpt2:layers=24,hidden=1024,heads=16 --json"},
-          run_model_show};
+  return {
+      "model show",
+      "show one model: its size, parameters and operators",
+      join(join(service::nodes_fields().records(),
+                {integer_option("batch", 1, "samples per step").bounds(1, 1 << 24),
+                 flag_option("operators", "list the operators with their costs"),
+                 flag_option("nodes", "count the nodes of a TensorFlow 1.x GraphDef, by phase, device and operator")}),
+           table_options()),
+      {"orrery model show resnet50", "orrery model show resnet50:classes=10,input=64 --operators",
+       "orrery model show gpt2:layers=24,hidden=1024,heads=16 --json", "orrery model show graph.pbtxt --nodes",
+       "orrery model show graph.pbtxt --nodes --node-device CPU --json"},
+      run_model_show};
 }
 
 Command model_export_command() {

@@ -8,11 +8,11 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/predict_resources.h"
-#include "cli/traces.h"
 #include "service/explain.h"
 #include "service/predict_plot.h"
 #include "service/prediction_table.h"
+#include "service/resources.h"
+#include "service/traces.h"
 
 namespace orrery::cli {
 
@@ -125,9 +125,9 @@ Status write_files(Context& context, const Runs& runs, const OptionValues& optio
     return Error::invalid("--timeline and --trace show one run; give one model, device, count and batch");
   }
   if (!options.text("trace").empty()) {
-    ORRERY_TRY(const std::string form, trace_form(options.text("trace")));
+    ORRERY_TRY(const service::TraceForm form, service::trace_form(options.text("trace")));
     const trace::TraceFile file{{"1"}, {service::predicted_trace(runs[0])}};
-    ORRERY_TRY_VOID(context.write_file(options.text("trace"), write_trace_as(file, form), options));
+    ORRERY_TRY_VOID(context.write_file(options.text("trace"), service::write_trace(file, form), options));
   }
   if (!options.text("timeline").empty()) {
     ORRERY_TRY_VOID(context.write_file(options.text("timeline"), service::plot_timeline(runs[0]), options));
@@ -136,9 +136,17 @@ Status write_files(Context& context, const Runs& runs, const OptionValues& optio
   return context.write_file(options.text("plot"), service::plot_predictions(runs), options);
 }
 
+Status show_resources(Context& context, const OptionValues& options) {
+  ORRERY_TRY(const service::ResourcesRequest request, service::resources_fields().read(options));
+  ORRERY_TRY(const service::ResourcesAnswer answer, service::predict_resources(context.env, request));
+  ORRERY_TRY_VOID(context.print_table(service::resources_table(answer), options));
+  if (for_people(options)) context.print(service::resources_text(answer));
+  return {};
+}
+
 Status run_predict(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
-  if (options.flag("resources")) return predict_resources(context, options);
+  if (options.flag("resources")) return show_resources(context, options);
   ORRERY_TRY(const service::PredictRequest request, service::predict_fields().read(options));
   ORRERY_TRY(const Runs runs, service::predict(context.env, request));
   if (for_people(options)) {
@@ -156,8 +164,11 @@ Status run_predict(Context& context, const Arguments& arguments) {
 Command predict_command() {
   return {"predict",
           "predict time, memory and cost of training, or the resources it uses",
-          join(join(join(service::predict_fields().records(), resource_question_options()),
-                    {flag_option("explain", "show where the time and the memory go"),
+          join(join(join(service::predict_fields().records(), service::weights_fields().records()),
+                    {flag_option("resources",
+                                 "predict bursts and idling of GPU, memory and network instead of times, by a network "
+                                 "that `orrery fit --form driple` made or that Driple published (--predictor FILE)"),
+                     flag_option("explain", "show where the time and the memory go"),
                      integer_option("top", 10, "operators that --explain lists").bounds(1, 100000),
                      text_option("plot", "", "draw the throughput as SVG").in("FILE"),
                      text_option("trace", "",

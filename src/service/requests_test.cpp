@@ -6,18 +6,30 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/yaml_options.h"
+#include "service/bursts.h"
 #include "service/choose.h"
 #include "service/clusters.h"
+#include "service/dataset.h"
 #include "service/devices.h"
+#include "service/fit.h"
+#include "service/graphdef_nodes.h"
 #include "service/job_check.h"
 #include "service/job_trace_requests.h"
 #include "service/memory.h"
 #include "service/model_list.h"
+#include "service/observe.h"
+#include "service/plan.h"
 #include "service/predict.h"
+#include "service/profile.h"
+#include "service/regress.h"
+#include "service/resources.h"
+#include "service/sample.h"
 #include "service/simulate.h"
 #include "service/simulate_compare.h"
 #include "service/simulate_estimate.h"
 #include "service/simulate_whatif.h"
+#include "service/steps.h"
+#include "service/traces.h"
 #include "service/whatif.h"
 
 namespace orrery::service {
@@ -57,6 +69,23 @@ const std::vector<AnyRequest>& all_requests() {
       any("job check", job_check_fields()),
       any("devices", devices_fields()),
       any("models", models_fields()),
+      any("plan", plan_fields()),
+      any("profile", profile_fields()),
+      any("trace show", trace_show_fields()),
+      any("trace summary", trace_summary_fields()),
+      any("trace compare", trace_compare_fields()),
+      any("trace convert", trace_convert_fields()),
+      any("bursts", bursts_fields()),
+      any("sample", sample_fields()),
+      any("nodes of a GraphDef", nodes_fields()),
+      any("estimate-steps", estimate_steps_fields()),
+      any("observe", observe_fields()),
+      any("regress", regress_fields()),
+      any("predict --resources", resources_fields()),
+      any("fit", fit_fields()),
+      any("dataset build", dataset_build_fields()),
+      any("dataset jobs", dataset_jobs_fields()),
+      any("dataset show", dataset_show_fields()),
   };
   return kAll;
 }
@@ -72,7 +101,7 @@ std::string random_value(const OptionRecord& record) {
     case OptionType::kNumber:
       return fmt::format("{}", low + (high - low) * *rc::gen::inRange(0, 1001) / 1000.0);
     case OptionType::kDuration:
-      return fmt::format("{}s", std::ceil(low) + *rc::gen::inRange(0, 1000));
+      return fmt::format("{}s", std::min(high, std::ceil(low) + *rc::gen::inRange(0, 1000)));
     case OptionType::kSize:
       return fmt::format("{}MiB", *rc::gen::inRange(1, 1000));
     case OptionType::kChoice:

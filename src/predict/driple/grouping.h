@@ -31,6 +31,8 @@ struct GroupingOptions {
   std::size_t batch = 32;
   std::uint64_t seed = 42;
   int sweeps_max = 100;
+
+  friend bool operator==(const GroupingOptions&, const GroupingOptions&) = default;
 };
 
 // How many groups the rule makes of v nodes: at least 1.

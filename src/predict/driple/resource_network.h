@@ -44,6 +44,8 @@ struct ResourceNetworkOptions {
   std::uint64_t check_every = 100;  // steps between validations
   std::uint64_t seed = 1;
   std::int32_t threads = 1;
+
+  friend bool operator==(const ResourceNetworkOptions&, const ResourceNetworkOptions&) = default;
 };
 
 struct ResourceNetworkReport {

@@ -38,6 +38,8 @@ struct SequenceOptions {
   std::uint64_t steps = 10000;
   std::uint64_t seed = 1;
   std::int32_t threads = 1;
+
+  friend bool operator==(const SequenceOptions&, const SequenceOptions&) = default;
 };
 
 Status validate(const SequenceOptions& options);

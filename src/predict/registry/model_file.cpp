@@ -23,7 +23,7 @@ constexpr KnownFile kFiles[] = {
     {"orrery-regression\n", {ModelKind::kRegression, "a regression of a table", "orrery predict --predictor FILE"}},
     {"orrery-resources\n",
      {ModelKind::kResources, "a network that predicts resources", "orrery predict --resources --predictor FILE"}},
-    {"orrery-uses\n", {ModelKind::kJobs, "a model of jobs", "orrery distributed predict --predictor FILE"}},
+    {"orrery-uses\n", {ModelKind::kJobs, "a model of jobs", "orrery profile --workers N --predict --predictor FILE"}},
     {"PK\x03\x04",
      {ModelKind::kWeights, "a file of PyTorch's",
       "orrery predict GRAPH --resources --predictor FILE --frequencies FILE"}},
