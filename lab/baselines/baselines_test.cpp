@@ -119,7 +119,7 @@ TEST(Habitat, ScalesConvolutionsByItsNetworkAndTheRestByWaves) {
   const LaunchTrace measured = trace_on("T4", 20);
   const auto scaled = [&](std::size_t row) {
     const LaunchedOperator& op = measured.operators[row];
-    const OperatorWork work = work_of(op, class_of(op.kind));
+    const LaunchWork work = work_of(op, class_of(op.kind));
     return wave_scaled_ms({measured.times[row].device, op.grid, 8, work.flops / work.bytes}, t4, target);
   };
   const double with_network = habitat.iteration(measured, target, Habitat::Kernels::kNetworks).value();

@@ -36,7 +36,7 @@ std::vector<float> row_of(const LaunchedOperator& op, const hardware::Device& de
   return row;
 }
 
-double wave_scaled(const LaunchedOperator& op, const OperatorWork& work, double microseconds,
+double wave_scaled(const LaunchedOperator& op, const LaunchWork& work, double microseconds,
                    const hardware::Device& from, const hardware::Device& to) {
   const double resident = std::clamp(kThreadsPerSm / std::max(op.block, 1.0), 1.0, kBlocksPerSmMax);
   return wave_scaled_ms({microseconds, op.grid, resident, work.flops / std::max(1.0, work.bytes)}, from, to);

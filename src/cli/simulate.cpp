@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/slurm_sweep.h"
+#include "cli/terminal_watch.h"
 #include "env/files.h"
 #include "simulate/job_story.h"
 #include "simulate/occupancy.h"
@@ -123,8 +124,8 @@ Status run_simulate(Context& context, const Arguments& arguments) {
   if (options.flag("slurm")) {
     ORRERY_TRY_VOID(run_on_slurm(context, request.trace, options, service::sweep_of(request, loaded)));
   }
-  ORRERY_TRY(const SimulateAnswer answer,
-             service::simulate(context.env, request, loaded, progress_options(context.env, "")));
+  TerminalWatch watch(context.env);
+  ORRERY_TRY(const SimulateAnswer answer, service::simulate(context.env, request, loaded, watch));
   const Status failure = service::failure_of(answer);
   if (!request.is_sweep() && answer.runs.empty()) return failure;
   print_heading(context, options, loaded);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/terminal_watch.h"
 
 namespace orrery::cli {
 
@@ -12,8 +13,8 @@ namespace {
 Status run_whatif(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   ORRERY_TRY(const service::SimulateWhatifRequest request, service::simulate_whatif_fields().read(options));
-  ORRERY_TRY(const service::SimulateWhatifAnswer answer,
-             service::simulate_whatif(context.env, request, progress_options(context.env, "")));
+  TerminalWatch watch(context.env);
+  ORRERY_TRY(const service::SimulateWhatifAnswer answer, service::simulate_whatif(context.env, request, watch));
   if (for_people(options)) {
     const simulate::JobTrace& job_trace = answer.file.job_trace;
     context.print(fmt::format("{} jobs of {} ({}) on {} under {}\n\n",

@@ -52,16 +52,14 @@ class Answers : public ::testing::Test {
     return fields.read(values);
   }
 
-  ProgressOptions silent() {
-    return {.now = [this] { return sim_.clock.monotonic(); }};
-  }
   Result<std::string> simulated(const SimulateRequest& request) {
     const env::Env env = sim_.env();
     ORRERY_TRY(const Simulation loaded, load_simulation(env, request));
-    ORRERY_TRY(const SimulateAnswer answer, simulate(env, request, loaded, silent()));
+    ORRERY_TRY(const SimulateAnswer answer, simulate(env, request, loaded, watch_));
     return simulate::to_table(answer.summaries).to_json();
   }
 
+  Watch watch_;
   env::SimEnv sim_;
 };
 
@@ -124,7 +122,7 @@ TEST_F(Answers, OfWhatChangesOfAClusterDo) {
       simulate_whatif_fields(), "jobs.csv --cluster 1x2 policy=first-fit mtbf=1h+prediction-error=0.5",
       R"({"trace": "jobs.csv", "cluster": "1x2", "change": ["policy=first-fit", "mtbf=1h+prediction-error=0.5"]})",
       [&](const SimulateWhatifRequest& request) -> Result<std::string> {
-        ORRERY_TRY(const SimulateWhatifAnswer answer, simulate_whatif(sim_.env(), request, silent()));
+        ORRERY_TRY(const SimulateWhatifAnswer answer, simulate_whatif(sim_.env(), request, watch_));
         return simulate_whatif_table(answer).to_json();
       });
 }

@@ -60,26 +60,25 @@ Status check_sweep(const SimulateRequest& request, const Simulation& loaded) {
   return {};
 }
 
-Result<SimulateAnswer> run_sweep(env::Env env, const SimulateRequest& request, const Simulation& loaded,
-                                 ProgressOptions shown) {
-  shown.unit = "runs";
+Result<SimulateAnswer> run_sweep(env::Env env, const SimulateRequest& request, const Simulation& loaded, Watch& watch) {
   const auto all = static_cast<std::int64_t>(request.policies.size()) * request.seeds;
-  Progress progress("simulating", all, std::move(shown));
+  watch.begin("simulating", all, "runs");
+  std::int64_t ended = 0;
   ORRERY_TRY(simulate::SweepResult sweep,
-             simulate::run_sweep(sweep_of(request, loaded), env.files, [&] { progress.advance(1); }));
-  progress.finish();
+             simulate::run_sweep(sweep_of(request, loaded), env.files, [&] { watch.at(++ended); }));
+  watch.finish();
   return SimulateAnswer{{}, std::move(sweep.rows), std::move(sweep.failures), sweep.kept};
 }
 
-SimulateAnswer run_once(const SimulateRequest& request, const Simulation& loaded, ProgressOptions shown) {
+SimulateAnswer run_once(const SimulateRequest& request, const Simulation& loaded, Watch& watch) {
   simulate::RunSetup setup = loaded.setups.with_seed(request.seed);
   setup.engine.keep_log = request.keep_log || loaded.explained;
   setup.engine.keep_holdings = request.keep_holdings;
-  shown.unit = "policies";
-  Progress progress("simulating", static_cast<std::int64_t>(request.policies.size()), std::move(shown));
+  watch.begin("simulating", static_cast<std::int64_t>(request.policies.size()), "policies");
+  std::int64_t ended = 0;
   std::vector<Result<RunResult>> results = simulate::run_policies(loaded.file.job_trace, setup, request.policies,
-                                                                  request.threads, [&] { progress.advance(1); });
-  progress.finish();
+                                                                  request.threads, [&] { watch.at(++ended); });
+  watch.finish();
   SimulateAnswer answer;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) {
@@ -128,10 +127,9 @@ simulate::SweepInput sweep_of(const SimulateRequest& request, const Simulation& 
           .file = request.sweep};
 }
 
-Result<SimulateAnswer> simulate(env::Env env, const SimulateRequest& request, const Simulation& loaded,
-                                ProgressOptions progress) {
-  if (request.is_sweep()) return run_sweep(env, request, loaded, std::move(progress));
-  return run_once(request, loaded, std::move(progress));
+Result<SimulateAnswer> simulate(env::Env env, const SimulateRequest& request, const Simulation& loaded, Watch& watch) {
+  if (request.is_sweep()) return run_sweep(env, request, loaded, watch);
+  return run_once(request, loaded, watch);
 }
 
 Status failure_of(const SimulateAnswer& answer) {

@@ -1,9 +1,9 @@
 #pragma once
 // Playing a job trace on a cluster under policies: one run of each, or a sweep over seeds.
 
-#include "base/progress.h"
 #include "service/job_traces.h"
 #include "service/simulate_setup.h"
+#include "service/watch.h"
 #include "simulate/sweep.h"
 
 namespace orrery::service {
@@ -46,9 +46,7 @@ struct SimulateAnswer {
   std::vector<simulate::SweepFailure> failures{};
   std::size_t kept = 0;  // of the summaries, from the file of the sweep
 };
-// `progress` says where progress is shown; its unit is ours.
-Result<SimulateAnswer> simulate(env::Env env, const SimulateRequest& request, const Simulation& loaded,
-                                ProgressOptions progress);
+Result<SimulateAnswer> simulate(env::Env env, const SimulateRequest& request, const Simulation& loaded, Watch& watch);
 
 // The runs of a request as a sweep, for callers that carry them out elsewhere. `loaded` is borrowed.
 simulate::SweepInput sweep_of(const SimulateRequest& request, const Simulation& loaded);

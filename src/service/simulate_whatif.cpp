@@ -103,11 +103,11 @@ Result<std::vector<Variant>> load_variants(const env::Env& env, const SimulateWh
   return variants;
 }
 
-void run_variants(const SimulateWhatifRequest& request, const simulate::JobTrace& job_trace, ProgressOptions shown,
+void run_variants(const SimulateWhatifRequest& request, const simulate::JobTrace& job_trace, Watch& watch,
                   std::vector<Variant>& variants) {
   const auto seeds = static_cast<std::size_t>(request.seeds);
-  shown.unit = "runs";
-  Progress progress("simulating", static_cast<std::int64_t>(variants.size() * seeds), std::move(shown));
+  watch.begin("simulating", static_cast<std::int64_t>(variants.size() * seeds), "runs");
+  std::int64_t ended = 0;
   std::mutex reporting;
   std::vector<Status> done(variants.size() * seeds);
   for (Variant& variant : variants) variant.summaries.resize(seeds);
@@ -122,9 +122,9 @@ void run_variants(const SimulateWhatifRequest& request, const simulate::JobTrace
       done[i] = std::move(run).error().with_context(variant.change);
     }
     const std::lock_guard lock(reporting);
-    progress.advance(1);
+    watch.at(++ended);
   });
-  progress.finish();
+  watch.finish();
   for (std::size_t i = 0; i < done.size(); ++i) {
     std::optional<Error>& failure = variants[i / seeds].failure;
     if (!done[i] && !failure) failure = std::move(done[i]).error();
@@ -145,11 +145,10 @@ std::int64_t left_over(const SimulateWhatifRow& row) {
 
 }  // namespace
 
-Result<SimulateWhatifAnswer> simulate_whatif(env::Env env, const SimulateWhatifRequest& request,
-                                             ProgressOptions progress) {
+Result<SimulateWhatifAnswer> simulate_whatif(env::Env env, const SimulateWhatifRequest& request, Watch& watch) {
   ORRERY_TRY(simulate::JobTraceFile file, load_job_trace(env, request.trace, request.read));
   ORRERY_TRY(std::vector<Variant> variants, load_variants(env, request, file.job_trace));
-  run_variants(request, file.job_trace, std::move(progress), variants);
+  run_variants(request, file.job_trace, watch, variants);
   if (variants.front().failure) return std::move(*variants.front().failure);
   SimulateWhatifAnswer answer{.file = std::move(file), .cluster = variants.front().cluster.text, .rows = {}};
   for (Variant& variant : variants) {

@@ -1,10 +1,10 @@
 #pragma once
 // What more GPUs, another policy, worse predictions or failures would do to the jobs of a trace.
 
-#include "base/progress.h"
 #include "base/table.h"
 #include "service/job_traces.h"
 #include "service/simulate_setup.h"
+#include "service/watch.h"
 #include "simulate/summary.h"
 
 namespace orrery::service {
@@ -39,9 +39,7 @@ struct SimulateWhatifAnswer {
   std::vector<Error> failures{};        // of those, each with its change
   bool has_price = false;
 };
-// `progress` says where progress is shown; its unit is ours.
-Result<SimulateWhatifAnswer> simulate_whatif(env::Env env, const SimulateWhatifRequest& request,
-                                             ProgressOptions progress);
+Result<SimulateWhatifAnswer> simulate_whatif(env::Env env, const SimulateWhatifRequest& request, Watch& watch);
 
 Table simulate_whatif_table(const SimulateWhatifAnswer& answer);
 // Success if every change has metrics.

@@ -6,7 +6,7 @@
 
 namespace orrery::service {
 
-// Called from the thread of the operation.
+// Called from threads of the operation, one at a time.
 class Watch {
  public:
   virtual ~Watch() = default;
