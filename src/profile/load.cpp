@@ -23,7 +23,9 @@ Result<Function> load(const char* name) {
 Result<void*> module_symbol(const char* name) {
   void* module = dlopen(kModule, RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
-    return Error::unsupported(fmt::format("cannot load {}, which runs models: {}", kModule, dlerror()));
+    const std::string why = dlerror();
+    const char* advice = why.find("libtorch") != why.npos ? "; install libtorch1.13 and libgloo0" : "";
+    return Error::unsupported(fmt::format("cannot load {}, which runs models: {}{}", kModule, why, advice));
   }
   void* symbol = dlsym(module, name);
   if (symbol == nullptr) return Error::internal(fmt::format("{} has no {}", kModule, name));
