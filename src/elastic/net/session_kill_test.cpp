@@ -14,6 +14,7 @@ namespace {
 constexpr int kWentOn = 0;  // saw the end of generation 1, and generation 2 works
 constexpr unsigned kHangSeconds = 300;
 constexpr std::size_t kCount = 30'000;
+constexpr Seconds kOpenMax{60};
 
 Status all_reduce_ones(Session& session, std::vector<float>& data, float expected) {
   std::fill(data.begin(), data.end(), 1.0f);
@@ -25,7 +26,7 @@ Status all_reduce_ones(Session& session, std::vector<float>& data, float expecte
 
 // Calls all-reduce until it fails. Exit codes other than kWentOn name the expectation that was not met.
 int live_through(Listeners& listeners, int self, const std::vector<int>& survivors, Algorithm algorithm,
-                 const Probe& probe) {
+                 const Probe& probe, Seconds open_max = kOpenMax) {
   ::alarm(kHangSeconds);
   listeners.keep_only(self);
   std::vector<float> data(kCount);
@@ -34,6 +35,7 @@ int live_through(Listeners& listeners, int self, const std::vector<int>& survivo
   options.probe = probe;
   options.mesh.rank = self;
   options.mesh.addresses = listeners.addresses;
+  options.mesh.open_max = open_max;
   {
     // A rank that dies while others still open the generation ends it for them before it has begun.
     auto session = Session::open(listeners.of(self), options);
@@ -45,6 +47,7 @@ int live_through(Listeners& listeners, int self, const std::vector<int>& survivo
   }
   options.probe = {};
   options.mesh.generation = 2;
+  options.mesh.open_max = kOpenMax;
   options.mesh.rank = static_cast<int>(std::find(survivors.begin(), survivors.end(), self) - survivors.begin());
   options.mesh.addresses.clear();
   for (const int worker : survivors) {
@@ -118,11 +121,18 @@ TEST(NetSessionKill, AtAnyMomentFromOutside) {
     const int victim = static_cast<int>(random.below(static_cast<std::uint64_t>(ranks)));
     const auto algorithm = static_cast<Algorithm>(random.below(kAlgorithms - 1));
     Listeners listeners(ranks);
+    const Shared<std::atomic<int>> begun;
     std::vector<ChildRank> children;
     for (int rank = 0; rank < ranks; ++rank) {
-      children.emplace_back([&] { return live_through(listeners, rank, all_but(ranks, victim), algorithm, {}); });
+      children.emplace_back([&] {
+        ++*begun.operator->();
+        // The others wait so long for a victim that is killed before it has opened its session.
+        constexpr Seconds kShort(2);
+        return live_through(listeners, rank, all_but(ranks, victim), algorithm, {}, kShort);
+      });
     }
     listeners.keep_only(-1);
+    ASSERT_TRUE(wait_until([&] { return *begun.operator->() == ranks; }));
     ::usleep(20'000 + static_cast<useconds_t>(random.below(30'000)));
     children[static_cast<std::size_t>(victim)].kill(SIGKILL);
     for (int rank = 0; rank < ranks; ++rank) {
