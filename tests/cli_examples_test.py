@@ -17,6 +17,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
 COLUMNS_MAX = 160
+HANG_S = 600
 BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 
 
@@ -54,7 +55,7 @@ class CliExamplesTest(unittest.TestCase):
                 capture_output=True,
                 text=True,
                 check=False,
-                timeout=60,
+                timeout=HANG_S,
             )
 
     def test_examples_of_the_documents(self):
@@ -71,7 +72,7 @@ class CliExamplesTest(unittest.TestCase):
 
     def test_the_demo(self):
         command = ["bash", str(ROOT / "examples" / "demo.sh"), str(ORRERY)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_S)
         self.assertEqual(result.returncode, 0, result.stderr)
         for line in result.stdout.splitlines():
             self.assertLessEqual(len(line), COLUMNS_MAX, line)

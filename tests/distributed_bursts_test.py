@@ -24,7 +24,7 @@ MODELS = {"mobilenet_v2": 3_504_872, "mobilenet_v3_small": 2_542_856, "mnasnet1_
 def run(model, folder):
     command = [ORRERY, "profile", model, "--form", "ps", "--servers", "1", "--workers", "2", "--mode", "sync"]
     command += ["--steps", "7", "--batch", "1", "--isolate", "--rate", "50MB/s", "--out", folder, "--json"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert result.returncode == 0, result.stderr
     return {row["process"]: row for row in json.loads(result.stdout)}
 

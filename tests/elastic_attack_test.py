@@ -18,7 +18,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from elastic_job import JobTest, processes_of, wait_for  # noqa: E402
+from elastic_job import HANG_S, JobTest, processes_of, wait_for  # noqa: E402
 
 ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
 PROGRAM = ORRERY.parent / "elastic_program"
@@ -44,9 +44,9 @@ def read(connection, size):
         data += more
     return data
 for _ in range(count):
-    connections.append(socket.create_connection(("127.0.0.1", port), 10))
+    connections.append(socket.create_connection(("127.0.0.1", port), {HANG_S}))
 for connection in connections if kind >= 0 else []:
-    connection.settimeout(10)
+    connection.settimeout({HANG_S})
     try:
         read(connection, {CHALLENGE_BYTES})
         connection.sendall(struct.pack("<QQHHII", {HANDSHAKE_MAGIC}, generation, 1, 2, 0, kind) + bytes(64))
@@ -107,7 +107,7 @@ class AttackTest(JobTest):
         self.addCleanup(process.kill)
 
         def listens():
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), HANG_S):
                 return True
             return False
 
@@ -209,7 +209,7 @@ class AttackTest(JobTest):
             shutil.copy(ORRERY, copy)
             copy.chmod(0o755)
         result = subprocess.run([copy, "run", "-n", "1", "--hosts", f"127.0.0.1:{port}", "--", *command], cwd="/",
-                                capture_output=True, text=True, check=False, timeout=60, user=user, group=user,
+                                capture_output=True, text=True, check=False, timeout=HANG_S, user=user, group=user,
                                 extra_groups=[])
         return result.returncode, result.stdout + result.stderr
 
@@ -231,8 +231,8 @@ class AttackTest(JobTest):
         script = f"""
 import hashlib, hmac, socket, struct
 def text(data): return struct.pack("<I", len(data)) + data
-connection = socket.create_connection(("127.0.0.1", {port}), 10)
-connection.settimeout(10)
+connection = socket.create_connection(("127.0.0.1", {port}), {HANG_S})
+connection.settimeout({HANG_S})
 def message():
     size = struct.unpack("<I", connection.recv(4, socket.MSG_WAITALL))[0]
     return connection.recv(size, socket.MSG_WAITALL)
@@ -248,7 +248,7 @@ print(message())
         said = {}
         for user in (NOBODY, 0):
             said[user] = subprocess.run(["/usr/bin/python3", "-c", script], capture_output=True, text=True, check=True,
-                                        user=user, group=user, extra_groups=[], cwd="/", timeout=60).stdout
+                                        user=user, group=user, extra_groups=[], cwd="/", timeout=HANG_S).stdout
         self.assertIn("serves only the user who started it", said[NOBODY])
         self.assertIn("127.0.0.1:", said[0])  # the port of a worker: this order is the right one
 
@@ -258,11 +258,11 @@ print(message())
         as_root = ["unshare", "-m", "sh", "-c", f'mount --bind {hosts} /etc/hosts && exec "$0" "$@"']
         for host in ("127.evil.example", "0.0.0.0"):
             result = subprocess.run([*as_root, ORRERY, "agent", "--listen", f"{host}:0"], capture_output=True, text=True,
-                                    check=False, timeout=20)
+                                    check=False, timeout=HANG_S)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn("is reached from other machines", result.stderr)
         result = subprocess.run([ORRERY, "run", "-n", "1", "--http", "0.0.0.0:0", "--", "true"], capture_output=True,
-                                text=True, check=False, timeout=60)
+                                text=True, check=False, timeout=HANG_S)
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn("--http-token-file", result.stderr)
 
@@ -280,12 +280,12 @@ print(message())
         port = free_port()
         job = self.train("-n", "2", "--http", str(port))
         ask = ("import http.client\n"
-               f"connection = http.client.HTTPConnection('127.0.0.1', {port}, timeout=10)\n"
+               f"connection = http.client.HTTPConnection('127.0.0.1', {port}, timeout={HANG_S})\n"
                "connection.request(*'{}'.split())\nprint(connection.getresponse().status)\n")
 
         def status(user, request):
             return int(subprocess.run(["/usr/bin/python3", "-c", ask.format(request)], capture_output=True, text=True,
-                                      check=True, user=user, group=user, extra_groups=[], cwd="/", timeout=60).stdout)
+                                      check=True, user=user, group=user, extra_groups=[], cwd="/", timeout=HANG_S).stdout)
 
         self.assertEqual(status(NOBODY, "POST /stop"), 403)
         self.assertEqual(status(NOBODY, "POST /resize?size=1"), 403)
@@ -306,7 +306,7 @@ print(message())
         before = used_s()
         time.sleep(2)
         self.assertLess(used_s() - before, 1, "the launcher looks without end at what it cannot accept")
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_S)
         connection.request("GET", "/job")
         self.assertEqual(connection.getresponse().status, 200)
         connection.close()

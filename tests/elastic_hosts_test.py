@@ -18,7 +18,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from elastic_job import is_alive, processes_of, wait_for  # noqa: E402
+from elastic_job import HANG_S, is_alive, processes_of, wait_for  # noqa: E402
 from network_namespaces import Network, run_or_skip  # noqa: E402
 
 ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -108,20 +108,20 @@ class HostsTest(unittest.TestCase):
     def furthest(self, workers):
         return max((max(self.committed(worker), default=0) for worker in workers), default=0)
 
-    def wait_for_steps(self, workers, more, seconds=20):
+    def wait_for_steps(self, workers, more):
         goal = self.furthest(workers) + more
-        self.assertTrue(wait_for(lambda: all(max(self.committed(worker), default=0) >= goal for worker in workers),
-                                 seconds), f"no progress to step {goal}\n{self.said()}")
+        self.assertTrue(wait_for(lambda: all(max(self.committed(worker), default=0) >= goal for worker in workers)),
+                        f"no progress to step {goal}\n{self.said()}")
 
     def wait_for_size(self, size):
         def has_size():
             resized = self.events("resized")
             return resized and resized[-1]["size"] == size
-        self.assertTrue(wait_for(has_size, 20), self.said())
+        self.assertTrue(wait_for(has_size), self.said())
 
     def wait_for_end_of(self, worker):
         pid = self.pid_of(worker)
-        self.assertTrue(wait_for(lambda: not is_alive(pid), 20), self.said())
+        self.assertTrue(wait_for(lambda: not is_alive(pid)), self.said())
 
     def expect_right_models(self):
         """The same model everywhere after the same step, and that of one process alone."""
@@ -148,7 +148,7 @@ class HostsTest(unittest.TestCase):
     def stop(self, workers):
         """Lets all stop at the same step, and checks everything."""
         self.job.send_signal(signal.SIGTERM)
-        self.assertEqual(self.job.wait(timeout=30), 0, self.said())
+        self.assertEqual(self.job.wait(timeout=HANG_S), 0, self.said())
         ends = re.findall(r"^\[(\d+)\] end (\d+) ", (self.folder / "output").read_text(), re.MULTILINE)
         last = str(self.furthest(workers))
         self.assertEqual(sorted(int(worker) for worker, step in ends if step == last), sorted(workers), self.said())
@@ -156,18 +156,18 @@ class HostsTest(unittest.TestCase):
 
     def test_output_exit_codes_and_secrets(self):
         self.run_job("-n", 3, hosts=2, command=["sh", "-c", "echo one; echo wrong >&2; printf two"])
-        self.assertEqual(self.job.wait(timeout=30), 0, self.said())
+        self.assertEqual(self.job.wait(timeout=HANG_S), 0, self.said())
         lines = (self.folder / "output").read_text().splitlines()
         self.assertEqual(sorted(lines), sorted(f"[{worker}] {text}" for worker in (1, 2, 3) for text in ("one", "two")))
         self.assertIn("[3] wrong\n", self.said())
         self.run_job("-n", 2, hosts=2, command=["sh", "-c", "exit 3"])
-        self.assertEqual(self.job.wait(timeout=30), 3, self.said())
+        self.assertEqual(self.job.wait(timeout=HANG_S), 3, self.said())
         self.run_job("-n", 2, hosts=2, command=["no-such-program"])
-        self.assertNotEqual(self.job.wait(timeout=30), 0)
+        self.assertNotEqual(self.job.wait(timeout=HANG_S), 0)
         self.assertIn("no-such-program", self.said())
         self.secret.write_text("guessed\n")
         self.run_job("-n", 2, hosts=2)
-        self.assertEqual(self.job.wait(timeout=30), 2)
+        self.assertEqual(self.job.wait(timeout=HANG_S), 2)
         self.assertIn("the secret is not the one of this agent", self.said())
 
     def test_workers_die_leave_and_join(self):
@@ -256,9 +256,9 @@ class HostsTest(unittest.TestCase):
 
         def steps():
             return max((len(path.read_text().splitlines()) for path in train_log.glob("*")), default=0)
-        self.assertTrue(wait_for(lambda: steps() >= 8, 60), self.said())
+        self.assertTrue(wait_for(lambda: steps() >= 8), self.said())
         os.kill(self.pid_of(2), signal.SIGKILL)
-        self.assertEqual(self.job.wait(timeout=60), 0, self.said())
+        self.assertEqual(self.job.wait(timeout=HANG_S), 0, self.said())
         models = re.findall(r"^\[\d+\] (model .*)", (self.folder / "output").read_text(), re.MULTILINE)
         self.assertEqual(models, [alone] * 2, self.said())
 
@@ -270,9 +270,9 @@ class HostsTest(unittest.TestCase):
         alone = subprocess.run([str(word) for word in (*words, alone_log, "changes")], capture_output=True, text=True, check=True)
         # Workers 1 and 4 share a host.
         self.run_job("-n", 4, "--elastic", "1:4", hosts=3, command=[*words, self.log, "changes"])
-        self.wait_for_steps([1, 2, 3, 4], 40, seconds=60)
+        self.wait_for_steps([1, 2, 3, 4], 40)
         os.kill(self.pid_of(2), signal.SIGKILL)
-        self.assertEqual(self.job.wait(timeout=60), 0, self.said())
+        self.assertEqual(self.job.wait(timeout=HANG_S), 0, self.said())
         ends = re.findall(r"^\[\d+\] (end .*)", (self.folder / "output").read_text(), re.MULTILINE)
         self.assertEqual(ends, [alone.stdout.strip()] * 3, self.said())
         # A policy changes it after 20 steps.
@@ -282,7 +282,7 @@ class HostsTest(unittest.TestCase):
         self.run_job("-n", 4, "--elastic", "1:4", hosts=3)  # workers 1 and 4 on host 0
         self.wait_for_steps([1, 2, 3, 4], 20)
         self.agents[0].send_signal(signal.SIGTERM)
-        self.assertEqual(self.agents[0].wait(timeout=20), 0, self.said())
+        self.assertEqual(self.agents[0].wait(timeout=HANG_S), 0, self.said())
         self.wait_for_size(2)
         self.assertEqual(self.events("died"), [], self.said())
         self.wait_for_steps([2, 3], 20)
@@ -292,7 +292,7 @@ class HostsTest(unittest.TestCase):
         self.run_job("-n", 3, "--elastic", "1:3", command=[PROGRAM, 600, STEP_US, self.log], hosts=3)
         self.wait_for_steps([1, 2, 3], 20)
         self.agents[0].kill()
-        self.assertEqual(self.job.wait(timeout=30), 0, self.said())
+        self.assertEqual(self.job.wait(timeout=HANG_S), 0, self.said())
         self.wait_for_end_of(1)
         self.assertEqual([max(self.committed(worker)) for worker in (1, 2, 3)], [600] * 3, self.said())
         self.expect_right_models()
@@ -305,7 +305,7 @@ class HostsTest(unittest.TestCase):
         self.job.kill()
         self.job.wait()
         os.kill(pids[1], signal.SIGKILL)
-        self.assertTrue(wait_for(lambda: not any(is_alive(pid) for pid in pids), 30), self.said())
+        self.assertTrue(wait_for(lambda: not any(is_alive(pid) for pid in pids)), self.said())
         self.assertEqual(self.furthest([1, 3]), 1500)
         self.expect_right_models()
 

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -54,12 +55,12 @@ class TrainTest(JobTest):
         self.assertGreater(float(alone.stdout.splitlines()[1].split()[1]), 90)  # per cent; 10 without learning
 
         job = self.start("-n", 2, "--elastic", "1:3", "--standby", 1, command=[*COMMAND, "--log", log])
-        self.assertTrue(wait_for(lambda: log.exists() and len(self.steps_of(log)) >= 20, 60), job.events())
+        self.assertTrue(wait_for(lambda: log.exists() and len(self.steps_of(log)) >= 20), job.events())
         os.kill(job.pid_of(1), signal.SIGKILL)
-        self.assertTrue(wait_for(lambda: job.events("resized"), 30))
+        self.assertTrue(wait_for(lambda: job.events("resized")))
         result = job.call("resize", "--local", job.name, 3)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(job.wait(120), 0, job.said)
+        self.assertEqual(job.wait(), 0, job.said)
         models = {line[1] for line in job.printed_lines(r"\[\d+\] (model .*)")}
         self.assertEqual(models, {model})
         self.assertEqual(len(job.printed_lines(r"\[\d+\] accuracy .*")), 1)
@@ -90,7 +91,7 @@ class TrainTest(JobTest):
         self.assertRegex(alone.stderr, rf"after step \d+: batch {2 * batch}")
 
         job = self.start("-n", 2, "--elastic", "1:3", "--standby", 1, command=[*adapting, "--log", log])
-        self.assertEqual(job.wait(120), 0, job.said)
+        self.assertEqual(job.wait(), 0, job.said)
         models = {line[1] for line in job.printed_lines(r"\[\d+\] (model .*)")}
         self.assertEqual(models, {alone.stdout.splitlines()[0]})
         together = self.steps_of(log)
@@ -104,7 +105,7 @@ class TrainTest(JobTest):
         """Under `orrery run`: the steps that were committed, and the job."""
         log = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         job = self.start("-n", workers, command=[*TRAIN, *MICRO_BATCHES, "--steps", steps, *options, "--log", log])
-        self.assertEqual(job.wait(120), 0, job.said)
+        self.assertEqual(job.wait(), 0, job.said)
         steps = self.steps_of(log)
         for step, lines in steps.items():
             self.assertEqual(len({line["model"] for line in lines}), 1, f"models after step {step} differ")
@@ -154,9 +155,9 @@ class TrainTest(JobTest):
                 job = self.start("-n", 3, "--elastic", "1:3",
                                  command=[*TRAIN, *MICRO_BATCHES, "--steps", ROUNDS, "--period", 4, "--log", log, "--strategy",
                                           *options])
-                self.assertTrue(wait_for(lambda: len(self.steps_of(log)) >= 5, 60), job.events())
+                self.assertTrue(wait_for(lambda: len(self.steps_of(log)) >= 5), job.events())
                 os.kill(job.pid_of(killed), signal.SIGKILL)
-                self.assertEqual(job.wait(120), 0, job.said)
+                self.assertEqual(job.wait(), 0, job.said)
                 steps = self.steps_of(log)
                 self.assertEqual(len(steps[ROUNDS]), 2)
                 self.expect_each_sample_once(steps, epochs=2)
@@ -168,9 +169,9 @@ class TrainTest(JobTest):
         job = self.start("-n", 4, "--elastic", "1:4",
                          command=[*TRAIN, *MICRO_BATCHES, "--steps", 60, "--pace", "15ms", "--log", log])
         for done, worker in ((5, 1), (15, 3), (25, 2)):
-            self.assertTrue(wait_for(lambda: log.exists() and len(self.steps_of(log)) >= done, 60), job.events())
+            self.assertTrue(wait_for(lambda: log.exists() and len(self.steps_of(log)) >= done), job.events())
             self.assertEqual(job.call("stop", "--local", job.name, "--worker", worker).returncode, 0)
-        self.assertEqual(job.wait(120), 0, job.said)
+        self.assertEqual(job.wait(), 0, job.said)
         steps = self.steps_of(log)
         self.assertEqual(len(steps[60]), 1)
         self.assertEqual({step: line["repeats"] for step, lines in steps.items() for line in lines if line["repeats"]},
@@ -187,18 +188,22 @@ class TrainTest(JobTest):
         alone = subprocess.run([str(word) for word in [*TRAIN, *MICRO_BATCHES, "--steps", 40]], capture_output=True, text=True,
                                check=True)
         options = ["--pace", "20ms", "--slow", "2:3"]
-        even, _ = self.train(*options, workers=2, steps=40)
+        even, _ = self.train(*options, workers=2, steps=5)
         uneven, job = self.train(*options, "--policy", "uneven:1.3", workers=2, steps=40)
         self.assertEqual({line[1] for line in job.printed_lines(r"\[\d+\] (model .*)")}, {alone.stdout.splitlines()[0]})
-        # Six micro-batches of 20 or 60 ms: three each take 180 ms, five and one 100 ms.
-        taken = [steps[40][0]["time_s"] - steps[20][0]["time_s"] for steps in (even, uneven)]
-        self.assertLess(taken[1], 0.85 * taken[0])
+        # Six micro-batches of 20 or 60 ms: three each take 180 ms, five and one 100 ms, four and two 120 ms. What else a
+        # busy machine does adds to both times, so now and then a step may be more even.
+        self.assertEqual({line["own_samples"] for lines in even.values() for line in lines}, {3 * MICRO_BATCH})
+        of_the_slow_one = [uneven[step][1]["own_samples"] for step in range(21, 41)]  # lines are in the order of workers
+        self.assertLessEqual(statistics.median(of_the_slow_one), 2 * MICRO_BATCH, of_the_slow_one)
+        for step, lines in uneven.items():
+            self.assertEqual(sum(line["own_samples"] for line in lines), lines[0]["end"] - lines[0]["begin"], step)
 
     def test_more_workers_are_asked_for_while_they_bring_more(self):
         log = pathlib.Path(self.folder) / "log"
         job = self.start("-n", 1, "--elastic", "1:3", "--standby", 1,
                          command=[*TRAIN, *MICRO_BATCHES, "--steps", 300, "--policy", "goodput:3:96", "--pace", "20ms", "--log", log])
-        self.assertEqual(job.wait(120), 0, job.said)
+        self.assertEqual(job.wait(), 0, job.said)
         self.assertEqual({line["workers"] for line in self.steps_of(log)[300]}, {3})
 
     def test_a_strategy_that_makes_no_sense_is_refused(self):

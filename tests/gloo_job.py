@@ -21,7 +21,7 @@ def start_gloo(ranks, *words):
     return processes
 
 
-def run_gloo(ranks, *words, timeout=120):
+def run_gloo(ranks, *words, timeout=600):
     """What each rank printed. An error if one fails."""
     processes = start_gloo(ranks, *words)
     try:

@@ -109,7 +109,7 @@ def best(solver, program, path):
     """The objective that a COIN-OR program finds; nothing if it finds none."""
     path.write_text(program.mps())
     command = [solver, str(path), "-presolve" if solver == "clp" else "-preprocess", "off", "-solve", "-quit"]
-    text = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    text = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
     if "errors on input" in text:
         sys.exit(f"{solver} cannot read the program:\n{text}")
     found = re.search(r"Optimal objective\s+(\S+)" if solver == "clp" else r"Objective value:\s+(\S+)", text)

@@ -46,12 +46,12 @@ Result<bool> round(net::Session& session, std::vector<float>& data, bool wants_m
 
 int main(int argc, char** argv) {
   if (argc < 5) return say("usage: net_rank RANK SECONDS EPOCH ADDRESS:PORT...", 2);
-  ::alarm(60);
+  ::alarm(300);
   env::RealClock clock;
   net::SessionOptions options;
   options.mesh.rank = std::atoi(argv[1]);
   options.mesh.generation = static_cast<std::uint64_t>(std::atoi(argv[3]));
-  options.mesh.open_max = Seconds(20);
+  options.mesh.open_max = Seconds(120);
   options.mesh.ranks_here = 64;
   for (int i = 4; i < argc; ++i) options.mesh.addresses.push_back(parse(argv[i]));
   auto listener =

@@ -36,7 +36,7 @@ class Network:
     """Hosts: namespaces of sleeping processes, joined by a bridge in one more."""
 
     def __init__(self, hosts):
-        self.holders = [subprocess.Popen(["unshare", "--net", "sleep", "600"]) for _ in range(hosts + 1)]
+        self.holders = [subprocess.Popen(["unshare", "--net", "sleep", "infinity"]) for _ in range(hosts + 1)]
         self.hosts = hosts
         self.hub = self.holders[hosts].pid
         own = pathlib.Path("/proc/self/ns/net").stat().st_ino

@@ -17,7 +17,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
-from elastic_job import JobTest, wait_for  # noqa: E402
+from elastic_job import HANG_S, JobTest, wait_for  # noqa: E402
 from gloo_job import run_gloo, start_gloo  # noqa: E402
 
 ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -26,7 +26,7 @@ AFTER_DEATH = ROOT / "tests" / "ddp_after_death.py"
 TRAINING = ROOT / "examples" / "python" / "ddp.py"
 SKIPPED = 77
 FOREVER = 1_000_000_000
-GLOO_GIVES_UP_S = 20  # or is taken to hang
+GLOO_GIVES_UP_S = 20  # or is taken to hang; either is right
 
 os.environ["PYTHONPATH"] = str(ROOT / "python")
 os.environ["ORRERY_LIBRARY"] = str(ORRERY.parent / "liborrery_elastic.so.1")
@@ -159,7 +159,7 @@ class DdpTest(JobTest):
     def test_every_collective_after_a_death_is_exact_or_names_it(self):
         for victim in (0, 1):
             job = self.script(3, AFTER_DEATH, victim)
-            job.wait(120)
+            job.wait()
             lines = self.lines_by_worker(job)
             for rank in (one for one in range(3) if one != victim):
                 printed = dict(line.split(": ", 1) for line in lines[rank + 1] if ": " in line)
@@ -173,7 +173,7 @@ class DdpTest(JobTest):
     def test_the_timeout_of_a_group_is_honoured(self):
         program = """
 import datetime, os, signal, time, torch, torch.distributed as dist, orrery.ddp
-dist.init_process_group("orrery", timeout=datetime.timedelta(seconds=1))
+dist.init_process_group("orrery", timeout=datetime.timedelta(seconds=10))
 dist.barrier()
 if dist.get_rank() == 1:
     os.kill(os.getpid(), signal.SIGSTOP)
@@ -186,7 +186,7 @@ os._exit(3)
 """
         job = self.start("-n", 2, command=[sys.executable, "-c", program])
         self.assertTrue(wait_for(lambda: job.text().count("CollectiveTimeout") == 2), job.text())
-        self.assertIn("has not ended within 1.00 s; rank 1 has not started it", job.text())
+        self.assertIn("has not ended within 10.0 s; rank 1 has not started it", job.text())
         self.assertIn("no collective works after this", job.text())
 
     def test_resizing_is_refused_at_once(self):
@@ -217,24 +217,24 @@ print(one.item(), *(os.environ[name] for name in ("RANK", "LOCAL_RANK", "WORLD_S
 """
         environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
         done = subprocess.run([ORRERY, "run", "-n", "2", "--quiet", "--", sys.executable, "-c", program], text=True,
-                              capture_output=True, check=False, timeout=60, env=environment)
+                              capture_output=True, check=False, timeout=HANG_S, env=environment)
         self.assertEqual(sorted(done.stdout.splitlines()), ["[1] 2.0 0 0 2 1", "[2] 2.0 1 1 2 1"], done.stderr)
 
     def test_the_library_is_found_beside_the_program(self):
         program = "import orrery; orrery.init(samples=8, batch=2); print(orrery.step())"
         environment = {name: value for name, value in os.environ.items() if name != "ORRERY_LIBRARY"}
         done = subprocess.run([ORRERY, "run", "-n", "2", "--quiet", "--", sys.executable, "-c", program], text=True,
-                              capture_output=True, check=False, timeout=60, env=environment)
+                              capture_output=True, check=False, timeout=HANG_S, env=environment)
         self.assertEqual(sorted(done.stdout.splitlines()), ["[1] 0", "[2] 0"], done.stderr)
         alone = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True, check=False,
-                               timeout=60, env=environment)
+                               timeout=HANG_S, env=environment)
         self.assertEqual(alone.returncode, 1)
         self.assertNotIn("OSError", alone.stderr)
         self.assertIn("set ORRERY_LIBRARY", alone.stderr)
 
     def test_alone_a_script_is_a_job_of_one(self):
         done = subprocess.run([sys.executable, "-m", "orrery.ddp", str(TRAINING), "20"], capture_output=True, text=True,
-                              check=False, timeout=60)
+                              check=False, timeout=HANG_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("rank 0 model", done.stdout)
 

@@ -16,7 +16,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
-from elastic_job import JobTest, wait_for  # noqa: E402
+from elastic_job import HANG_S, JobTest, wait_for  # noqa: E402
 
 ORRERY = pathlib.Path(sys.argv.pop(1)).resolve()
 PROGRAM, VALUES = ROOT / "tests" / "python_program.py", ROOT / "tests" / "python_values.py"
@@ -33,7 +33,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 
 def run(*words):
-    return subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, check=False, timeout=HANG_S)
 
 
 class PythonTest(JobTest):
@@ -215,8 +215,8 @@ class TorchTest(JobTest):
     @unittest.skipUnless(DATA.exists(), "Fashion-MNIST is not installed (Debian package dataset-fashion-mnist)")
     def test_the_gns_policy_adds_workers_while_it_trains(self):
         job = self.start("-n", 2, "--elastic", "1:4", "--standby", 1, command=[sys.executable, GNS, FOREVER])
-        self.assertTrue(wait_for(lambda: [e for e in job.events("resized") if e["size"] == 4], 60), job.events())
-        self.assertTrue(wait_for(lambda: self.step_of(job) > job.events("resized")[-1]["step"] + 150, 60), job.events())
+        self.assertTrue(wait_for(lambda: [e for e in job.events("resized") if e["size"] == 4]), job.events())
+        self.assertTrue(wait_for(lambda: self.step_of(job) > job.events("resized")[-1]["step"] + 150), job.events())
         job.process.send_signal(signal.SIGTERM)
         self.assertEqual(job.wait(), 0, job.said)
         lines = job.printed_lines(r"\[\d+\] step (\d+) workers (\d) loss ([\d.]+) noise ([\d.]+|nan)")

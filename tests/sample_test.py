@@ -19,11 +19,20 @@ def sampling(orrery, folder, *words):
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
+def catches(process, number):
+    status = pathlib.Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    mask = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:"))
+    return int(mask, 16) >> (number - 1) & 1
+
+
 def check_interrupt(orrery, folder, number, *words):
     running = sampling(orrery, folder, *words)
-    time.sleep(2)
+    while not catches(running.pid, number):
+        assert running.poll() is None, running.communicate()[1]
+        time.sleep(0.01)
+    time.sleep(2)  # a hundred periods, of which it needs three
     running.send_signal(number)
-    output, errors = running.communicate(timeout=60)
+    output, errors = running.communicate(timeout=600)
     assert running.returncode == 0, (running.returncode, errors)
     rows = {row["series"]: row for row in json.loads(output)}
     assert rows["cpu"]["values"] >= 3, rows

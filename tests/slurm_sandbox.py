@@ -10,7 +10,7 @@ import subprocess
 import time
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "sinfo", "munged", "munge")
-START_S = 60
+START_S = 300  # a test that skips because Slurm came too late would say nothing
 
 
 def program(name):
@@ -92,7 +92,7 @@ class Daemons:
         for _, process in reversed(self.running):
             process.terminate()
             try:
-                process.wait(20)
+                process.wait(120)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

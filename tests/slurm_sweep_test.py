@@ -20,7 +20,7 @@ SEEDS = 4
 def sweep(orrery, folder, environment, file, *more):
     command = [orrery, "simulate", "made.csv", "--cluster", "2x8", "--policy", POLICIES, "--prediction-error", "0.5",
                "--seeds", str(SEEDS), "--sweep", file, "--json", *more]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False)
 
 
 def rows(folder, file):

@@ -51,10 +51,10 @@ Status run_check(Context& context, const Arguments& arguments) {
   std::vector<std::vector<double>> slowness(chosen.size());
   for (std::int64_t round = 0; round < visits; ++round) {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-      ORRERY_TRY(const profile::Profile now,
-                 profile::visit(context.env, chosen[i]->configuration, dataset.header, bench));
-      ORRERY_TRY_VOID(add_visit(again[i], now));
-      slowness[i].push_back(now.slowness);
+      ORRERY_TRY(const profile::Visit now, profile::visit(context.env, chosen[i]->configuration, dataset.header, bench,
+                                                          profile::Others::kWaitedFor));
+      ORRERY_TRY_VOID(add_visit(again[i], now.profile));
+      slowness[i].push_back(now.profile.slowness);
       progress.advance(1);
     }
   }

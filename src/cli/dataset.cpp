@@ -13,12 +13,16 @@ void print_failures(Context& context, const std::vector<std::string>& failures) 
   for (const std::string& failure : failures) context.print(fmt::format("left out: {}\n", failure));
 }
 
+std::string disturbed_words(std::size_t count) {
+  return count == 0 ? "" : fmt::format(", {} of these beside other programs that used the processor", count);
+}
+
 Status run_build(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const service::DatasetBuildRequest request, service::dataset_build_fields().read(arguments.options));
   TerminalWatch watch(context.env);
   ORRERY_TRY(const profile::BuildReport built, service::build_dataset(context.env, request, watch));
-  context.print(fmt::format("{}: {} configurations, {} visits now, {} of all noisy\n", request.file, built.entries,
-                            built.visits, built.noisy));
+  context.print(fmt::format("{}: {} configurations, {} of all noisy, {} visits now{}\n", request.file, built.entries,
+                            built.noisy, built.visits, disturbed_words(built.disturbed)));
   print_failures(context, built.failures);
   return {};
 }
@@ -27,7 +31,8 @@ Status run_jobs(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const service::DatasetJobsRequest request, service::dataset_jobs_fields().read(arguments.options));
   TerminalWatch watch(context.env);
   ORRERY_TRY(const profile::JobsReport built, service::build_job_dataset(context.env, request, watch));
-  context.print(fmt::format("{}: {} jobs, {} of them now\n", request.file, built.jobs, built.now));
+  context.print(fmt::format("{}: {} jobs, {} of them now{}\n", request.file, built.jobs, built.now,
+                            disturbed_words(built.disturbed)));
   print_failures(context, built.failures);
   return {};
 }

@@ -196,6 +196,7 @@ class Journal {
         {"epoch", step.epoch},
         {"begin", step.begin},
         {"end", step.end},
+        {"own_samples", step.own_samples ? nlohmann::ordered_json(*step.own_samples) : nlohmann::ordered_json()},
         {"workers", step.workers},
         {"repeats", step.repeats},
         {"strategy", name_of(step.strategy)},

@@ -243,6 +243,7 @@ void Trainer::commit(const elastic::StepCommitted& step) {
                             .epoch = step_.before.cursor.epoch,
                             .begin = step_.micro_batches.begin * options_.micro_batch,
                             .end = step_.micro_batches.end * options_.micro_batch,
+                            .own_samples = own_samples_,
                             .ends_epoch = progress_.cursor.epoch != step_.before.cursor.epoch,
                             .ends_training = is_over(),
                             .workers = workers_,
@@ -321,6 +322,8 @@ Status Trainer::train(const TrainingGoal& goal, const AfterStep& after_step, ela
              .rate_scale = step_.rate_scale,
              .last_step_s = membership.generation == last_generation ? last_step_s_ : 0};
     step_.weights = weights(step_.micro_batches.size());
+    own_samples_.reset();
+    if (is_synchronous(strategy_)) own_samples_ = worker_->own_samples(step_.weights).size() * options_.micro_batch;
     last_generation = membership.generation;
     ++attempts_;
     ORRERY_TRY(const StepOutcome outcome, worker_->finish_step(rule_->compute(step_)));

@@ -28,6 +28,7 @@ struct TrainingGoal {
 struct TrainedStep {
   std::uint64_t generation = 0, step = 0;
   std::uint64_t epoch = 0, begin = 0, end = 0;  // positions of its samples in the epoch
+  std::optional<std::uint64_t> own_samples{};   // that this worker computed, in a synchronous step
   bool ends_epoch = false, ends_training = false;
   std::size_t workers = 0;
   std::uint64_t repeats = 0;  // how often this worker began it without success, because workers changed
@@ -105,7 +106,8 @@ class Trainer {
   std::vector<elastic::Ema> micro_batch_s_;
   std::uint64_t micro_batch_generation_ = 0;
   std::uint64_t attempts_ = 0;  // at it
-  TrainingWatch watch_{};       // as of the last committed step
+  std::optional<std::uint64_t> own_samples_{};
+  TrainingWatch watch_{};  // as of the last committed step
   Seconds last_commit_{0};
   double last_step_s_ = 0;  // from the commit before to the last one; 0: interrupted
   elastic::TrainingProgress progress_;

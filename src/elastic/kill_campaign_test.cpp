@@ -43,7 +43,7 @@ void kill(Job& job, std::map<int, ChildRank>& live, const std::vector<int>& vict
   // A commit that only dead workers knew may be repeated, so progress counts from where the survivors are.
   const int witness = live.begin()->first;
   const std::uint64_t before = job.score->steps[witness];
-  while (job.score->steps[witness] <= before && seconds_now() < begin + 30) ::usleep(50);
+  while (job.score->steps[witness] <= before && seconds_now() < begin + 120) ::usleep(50);
   ASSERT_GT(job.score->steps[witness], before);
   recoveries.seconds.push_back(seconds_now() - begin);
 }

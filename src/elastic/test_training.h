@@ -6,7 +6,6 @@
 
 #include <csignal>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include "base/random.h"
 #include "elastic/net/socket.h"
@@ -19,7 +18,7 @@ inline constexpr std::uint64_t kSamples = 1009;
 inline constexpr std::uint64_t kBatch = 24;
 inline constexpr std::uint64_t kDecideEvery = 25;  // steps
 inline constexpr std::size_t kParameters = 5000;
-inline constexpr unsigned kHangSeconds = 60;
+inline constexpr unsigned kHangSeconds = 300;
 inline constexpr std::uint64_t kTooManySteps = 100'000'000;
 
 using Model = std::vector<std::int64_t>;
@@ -87,28 +86,13 @@ struct Score {
   std::atomic<std::uint64_t> differences{0};
 };
 
-class SharedScore {
- public:
-  SharedScore() {
-    void* const memory = ::mmap(nullptr, sizeof(Score), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    score_ = new (memory) Score;
-  }
-  ~SharedScore() { ::munmap(score_, sizeof(Score)); }
-  SharedScore(const SharedScore&) = delete;
-  SharedScore& operator=(const SharedScore&) = delete;
-  Score* operator->() const { return score_; }
-
- private:
-  Score* score_;
-};
-
 // Worker i has the id 100 + i and slot i, on host i mod `hosts`. With several hosts, workers have addresses.
 struct Job {
   std::string name;
   int hosts;
   std::vector<std::shared_ptr<Segment>> segments;  // by host
   std::vector<env::FileDescriptor> reserved;       // ports, by slot
-  SharedScore score;
+  Shared<Score> score;
   Membership first;
   Seconds partition_timeout{30};
   Shape shape;
@@ -218,7 +202,7 @@ struct Job {
   }
 
   void wait_for_step(int slot, std::uint64_t step) const {
-    for (int i = 0; i < 30'000 && score->steps[slot] < step; ++i) ::usleep(1000);
+    wait_until([&] { return score->steps[slot] >= step; });
     ASSERT_GE(score->steps[slot], step);
   }
   std::uint64_t furthest() const {

@@ -52,7 +52,7 @@ TEST(WorkerHosts, SurvivorsOnOneHostContinue) {
 
 TEST(WorkerHosts, AMinorityCommitsNothingAndGivesUp) {
   Job job(3, 8, 3);
-  job.partition_timeout = Seconds(0.5);
+  job.partition_timeout = Seconds(3);  // a busy machine may keep a worker waiting for a while
   std::vector<ChildRank> children;
   for (int slot = 0; slot < 3; ++slot) children.push_back(job.found(slot));
   job.wait_for_step(2, 10);

@@ -12,7 +12,7 @@
 namespace orrery::env {
 namespace {
 
-constexpr Seconds kLong{20};
+constexpr Seconds kLong{120};
 constexpr Seconds kForever{std::numeric_limits<double>::infinity()};
 
 SimRun simulated_shell(const ProcessSpec& spec) {

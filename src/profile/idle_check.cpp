@@ -34,12 +34,13 @@ double OtherProcesses::cores() const {
   return elapsed > 0 ? (end.others - start_.others) / elapsed * end.cores : 0;
 }
 
-void wait_until_idle(env::Env env, Seconds wait_max) {
+bool wait_until_idle(env::Env env, Seconds wait_max) {
   const Seconds start = env.clock.monotonic();
   while (true) {
     const OtherProcesses others(env);
     env.clock.sleep(kMoment);
-    if (others.cores() < kIdleCores || env.clock.monotonic() - start > wait_max) return;
+    if (others.cores() < kIdleCores) return true;
+    if (env.clock.monotonic() - start > wait_max) return false;
     env.clock.sleep(kPause);
   }
 }

@@ -9,6 +9,9 @@ namespace orrery::profile {
 
 inline constexpr double kIdleCores = 0.15;  // others may use this much
 
+// What a series of measurements does about other processes that use the machine.
+enum class Others { kWaitedFor, kIgnored };
+
 // Counts from its construction on.
 class OtherProcesses {
  public:
@@ -28,7 +31,10 @@ class OtherProcesses {
   Ticks start_;
 };
 
-// Returns when others used less than kIdleCores for a moment, or after `wait_max`.
-void wait_until_idle(env::Env env, Seconds wait_max);
+inline constexpr Seconds kIdleWaitMax(600);  // then a measurement is made nevertheless
+
+// Returns true when others used less than kIdleCores for a moment, and false if they did not within `wait_max`. With a
+// wait_max of 0 it looks once.
+bool wait_until_idle(env::Env env, Seconds wait_max);
 
 }  // namespace orrery::profile

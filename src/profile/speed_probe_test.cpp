@@ -41,9 +41,9 @@ TEST(SpeedProbe, TheLibrarysPiecesTakeMilliseconds) {
   env::RealClock clock;
   auto speed_probe = make_speed_probe(clock);
   ASSERT_TRUE(speed_probe) << speed_probe.error().to_string();
-  for (const Seconds piece : quiet_reading(**speed_probe, clock, Seconds(0.2))) {
+  for (const Seconds piece : quiet_reading(**speed_probe, clock, Seconds(1))) {
     EXPECT_GT(piece.value(), 1e-5);
-    EXPECT_LT(piece.value(), 0.1);
+    EXPECT_LT(piece.value(), 1) << "a hundred times what it takes, and more";
   }
 }
 

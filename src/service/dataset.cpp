@@ -23,6 +23,10 @@ OptionRecord time_option() {
   return optional_duration("time", "stop after this time; running the same command again continues");
 }
 
+OptionRecord busy_option() {
+  return flag_option("busy", "measure although other programs use the processor, instead of waiting until they do not");
+}
+
 }  // namespace
 
 const Fields<DatasetBuildRequest>& dataset_build_fields() {
@@ -36,7 +40,8 @@ const Fields<DatasetBuildRequest>& dataset_build_fields() {
           .add(&D::visits,
                integer_option("visits", 3, "measurements of each configuration, minutes apart").bounds(1, 100))
           .add(&D::threads, integer_option("threads", 1, "threads inside operators; one thread gives the least noise")
-                                .bounds(1, 1024));
+                                .bounds(1, 1024))
+          .add(&D::busy, busy_option());
   return kFields;
 }
 
@@ -47,7 +52,8 @@ const Fields<DatasetJobsRequest>& dataset_jobs_fields() {
           .add(&D::file, file_option())
           .add(&D::count, integer_option("count", 240, "jobs that the file should hold").bounds(1, 1e6))
           .add(&D::time, time_option())
-          .add(&D::seed, integer_option("seed", 1, "seed of the jobs").bounds(0, 1e15));
+          .add(&D::seed, integer_option("seed", 1, "seed of the jobs").bounds(0, 1e15))
+          .add(&D::busy, busy_option());
   return kFields;
 }
 
@@ -72,6 +78,7 @@ Result<profile::BuildReport> build_dataset(env::Env env, const DatasetBuildReque
   how.seed = request.seed;
   how.threads = request.threads;
   how.visits = request.visits;
+  how.others = request.busy ? profile::Others::kIgnored : profile::Others::kWaitedFor;
   watch.begin("measuring", static_cast<std::int64_t>(how.count * how.visits), "visits");
   ORRERY_TRY(const profile::Workbench bench, workbench(env));
   std::optional<std::int64_t> earlier;

@@ -20,6 +20,7 @@ struct DatasetBuildRequest {
   std::uint64_t seed = 0;
   std::size_t visits = 0;  // of each configuration
   int threads = 0;
+  bool busy = false;  // measure although other programs use the processor
 
   friend bool operator==(const DatasetBuildRequest&, const DatasetBuildRequest&) = default;
 };
@@ -32,6 +33,7 @@ struct DatasetJobsRequest {
   std::size_t count = 0;  // jobs that the file should hold
   std::optional<Seconds> time;
   std::uint64_t seed = 0;
+  bool busy = false;  // measure although other programs use the processor
 
   friend bool operator==(const DatasetJobsRequest&, const DatasetJobsRequest&) = default;
 };

@@ -47,6 +47,7 @@ Result<profile::JobsReport> build_job_dataset(env::Env env, const DatasetJobsReq
   how.count = request.count;
   if (request.time) how.time_max = *request.time;
   how.seed = request.seed;
+  how.others = request.busy ? profile::Others::kIgnored : profile::Others::kWaitedFor;
   watch.begin("measuring", static_cast<std::int64_t>(request.count), "jobs");
   ORRERY_TRY(const profile::Workbench models, workbench(env));
   ORRERY_TRY(const std::string library, profile::library_name(models));

@@ -6,6 +6,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "elastic/test_child.h"
+
 namespace orrery::elastic {
 namespace {
 
@@ -29,7 +31,7 @@ pid_t sit_in_a_child(const Segment& segment, int slot) {
 }
 
 void wait_while(Segment& segment, int slot, Life life) {
-  for (int i = 0; i < 20000 && life_of(segment, slot) == life; ++i) ::usleep(1000);
+  wait_until([&] { return life_of(segment, slot) != life; });
 }
 
 TEST(SlotLease, BelongsToOneAtATime) {

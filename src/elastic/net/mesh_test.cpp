@@ -79,19 +79,26 @@ SessionOptions options_for(const Listeners& listeners, int rank, std::uint64_t g
   return options;
 }
 
+// Ends the opening of a session.
+std::function<Status()> until(const std::atomic<bool>& over) {
+  return [&] { return over ? Status(Error::unavailable("it was called off")) : Status(); };
+}
+
 // The handshake that a rank with these options sends, intercepted.
 Handshake overhear_handshake(const SessionOptions& like) {
   Listeners listeners(2);
   SessionOptions options = like;
   options.mesh.addresses = listeners.addresses;
   options.mesh.rank = 1;
-  options.mesh.open_max = Seconds(0.2);
+  std::atomic<bool> over = false;
+  options.mesh.meanwhile = until(over);
   std::thread rank_1([&] { EXPECT_FALSE(Session::open(listeners.of(1), options)); });
   std::vector<Listener::PendingConnection> pending;
   while (pending.empty()) {
     EXPECT_TRUE(listeners.of(0).attend(options.mesh.generation));
     pending = listeners.of(0).pending_of(options.mesh.generation);
   }
+  over = true;
   rank_1.join();
   return pending.front().handshake;
 }
@@ -164,7 +171,7 @@ TEST(NetMesh, ListenersThatDoNotKnowTheSecretAreNotBelieved) {
   Listeners listeners(2), other_job(1, "another job");
   SessionOptions options = options_for(listeners, 1, 5);
   options.mesh.addresses[0] = other_job.addresses[0];
-  options.mesh.open_max = Seconds(0.2);
+  options.mesh.open_max = Seconds(2);  // time enough for the other job's answer
   std::atomic<bool> over = false;
   std::thread stranger([&] {
     while (!over) EXPECT_TRUE(other_job.of(0).attend(5));
@@ -174,7 +181,7 @@ TEST(NetMesh, ListenersThatDoNotKnowTheSecretAreNotBelieved) {
   stranger.join();
   ASSERT_FALSE(session);
   EXPECT_EQ(session.error().message(),
-            "generation 5: rank 0 did not come within 0.2 s; at the address of rank 0 another job answers");
+            "generation 5: rank 0 did not come within 2 s; at the address of rank 0 another job answers");
 }
 
 TEST(Listener, ThoseThatHangUpOrNeverProveAnythingKeepNoRankOut) {
@@ -241,17 +248,19 @@ TEST(NetMesh, RanksWithOtherSettingsRefuseEachOther) {
   };
   for (const auto& change : changes) {
     Listeners listeners(2);
+    std::atomic<bool> over = false;
     std::thread rank_0([&] {
       SessionOptions options = options_for(listeners, 0, 1);
-      options.mesh.open_max = Seconds(0.2);
+      options.mesh.meanwhile = until(over);
       EXPECT_FALSE(Session::open(listeners.of(0), options));
     });
     SessionOptions options = options_for(listeners, 1, 1);
     change(options);
     const auto session = Session::open(listeners.of(1), options);
+    over = true;
+    rank_0.join();
     ASSERT_FALSE(session);
     EXPECT_EQ(session.error().message(), "rank 0 has other settings of the network");
-    rank_0.join();
   }
 }
 

@@ -48,7 +48,7 @@ struct Station {
 
 template <class Done>
 bool look_until(std::initializer_list<Station*> stations, const Done& done) {
-  for (int i = 0; i < 5000; ++i) {
+  for (int i = 0; i < 60'000; ++i) {
     for (Station* const station : stations) station->look();
     if (done()) return true;
     env::RealClock().sleep(Seconds(0.001));

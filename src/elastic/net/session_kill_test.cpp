@@ -5,14 +5,16 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "elastic/net/heartbeat.h"
 #include "elastic/net/test_crew.h"
 
 namespace orrery::elastic::net {
 namespace {
 
 constexpr int kWentOn = 0;  // saw the end of generation 1, and generation 2 works
-constexpr unsigned kHangSeconds = 60;
+constexpr unsigned kHangSeconds = 300;
 constexpr std::size_t kCount = 30'000;
+constexpr Seconds kOpenMax{60};
 
 Status all_reduce_ones(Session& session, std::vector<float>& data, float expected) {
   std::fill(data.begin(), data.end(), 1.0f);
@@ -24,7 +26,7 @@ Status all_reduce_ones(Session& session, std::vector<float>& data, float expecte
 
 // Calls all-reduce until it fails. Exit codes other than kWentOn name the expectation that was not met.
 int live_through(Listeners& listeners, int self, const std::vector<int>& survivors, Algorithm algorithm,
-                 const Probe& probe) {
+                 const Probe& probe, Seconds open_max = kOpenMax) {
   ::alarm(kHangSeconds);
   listeners.keep_only(self);
   std::vector<float> data(kCount);
@@ -33,6 +35,7 @@ int live_through(Listeners& listeners, int self, const std::vector<int>& survivo
   options.probe = probe;
   options.mesh.rank = self;
   options.mesh.addresses = listeners.addresses;
+  options.mesh.open_max = open_max;
   {
     // A rank that dies while others still open the generation ends it for them before it has begun.
     auto session = Session::open(listeners.of(self), options);
@@ -44,6 +47,7 @@ int live_through(Listeners& listeners, int self, const std::vector<int>& survivo
   }
   options.probe = {};
   options.mesh.generation = 2;
+  options.mesh.open_max = kOpenMax;
   options.mesh.rank = static_cast<int>(std::find(survivors.begin(), survivors.end(), self) - survivors.begin());
   options.mesh.addresses.clear();
   for (const int worker : survivors) {
@@ -117,11 +121,18 @@ TEST(NetSessionKill, AtAnyMomentFromOutside) {
     const int victim = static_cast<int>(random.below(static_cast<std::uint64_t>(ranks)));
     const auto algorithm = static_cast<Algorithm>(random.below(kAlgorithms - 1));
     Listeners listeners(ranks);
+    const Shared<std::atomic<int>> begun;
     std::vector<ChildRank> children;
     for (int rank = 0; rank < ranks; ++rank) {
-      children.emplace_back([&] { return live_through(listeners, rank, all_but(ranks, victim), algorithm, {}); });
+      children.emplace_back([&] {
+        ++*begun.operator->();
+        // The others wait so long for a victim that is killed before it has opened its session.
+        constexpr Seconds kShort(2);
+        return live_through(listeners, rank, all_but(ranks, victim), algorithm, {}, kShort);
+      });
     }
     listeners.keep_only(-1);
+    ASSERT_TRUE(wait_until([&] { return *begun.operator->() == ranks; }));
     ::usleep(20'000 + static_cast<useconds_t>(random.below(30'000)));
     children[static_cast<std::size_t>(victim)].kill(SIGKILL);
     for (int rank = 0; rank < ranks; ++rank) {
@@ -131,10 +142,18 @@ TEST(NetSessionKill, AtAnyMomentFromOutside) {
   }
 }
 
+// What the ranks of the next test tell each other.
+struct Watched {
+  std::atomic<int> rounds_of_1{0};
+  std::atomic<double> quiet_s[3] = {};  // rank 1, at the most, as each rank sees it
+  std::atomic<bool> over{false};
+};
+
 // A process that is stopped does not read and does not send, but its machine answers: it is waited for, for much longer
 // than any deadline, and quiet() names it.
 TEST(NetSessionKill, AStoppedProcessIsReportedAndWaitedFor) {
   Listeners listeners(3);
+  const Shared<Watched> watched;
   std::vector<ChildRank> children;
   for (int rank = 0; rank < 3; ++rank) {
     children.emplace_back([&] {
@@ -146,12 +165,11 @@ TEST(NetSessionKill, AStoppedProcessIsReportedAndWaitedFor) {
       auto session = Session::open(listeners.of(rank), options);
       if (!session) return 1;
       std::vector<float> data(kCount);
-      const Seconds begin = test_clock().monotonic();
-      double longest_quiet = 0;
+      std::atomic<double>& quiet_s = watched->quiet_s[rank];
       for (;;) {
         std::fill(data.begin(), data.end(), 1.0f);
-        // All ranks must do the same number; rank 0 says when it is over. The stop of 2.5 s is in the middle.
-        float go_on = rank == 0 && test_clock().monotonic() - begin < Seconds(3) ? 1.0f : 0.0f;
+        // All ranks must do the same number; rank 0 says when it is over.
+        float go_on = rank == 0 && !watched->over ? 1.0f : 0.0f;
         const auto first = (*session)->broadcast("go", {&go_on, 1, DataType::kF32}, 0);
         const auto ticket = (*session)->all_reduce("g", {data.data(), data.size(), DataType::kF32}, ReduceOp::kSum);
         if (!first || !ticket) return 2;
@@ -159,20 +177,22 @@ TEST(NetSessionKill, AStoppedProcessIsReportedAndWaitedFor) {
           const auto over = (*session)->poll(*ticket);
           if (!over) return 3;
           if (*over) break;
-          if (rank != 1) longest_quiet = std::max(longest_quiet, (*session)->quiet(1).value());
+          if (rank != 1) quiet_s = std::max(quiet_s.load(), (*session)->quiet(1).value());
           (*session)->rest(1000, Seconds(0.01));
         }
         if (!(*session)->wait(*ticket) || !(*session)->wait(*first)) return 4;
         if (data[0] != 3.0f) return 5;
-        if (go_on == 0.0f) break;
+        if (go_on == 0.0f) return 0;
+        if (rank == 1) ++watched->rounds_of_1;
       }
-      return rank == 1 || longest_quiet > 1.0 ? 0 : 6;
     });
   }
   listeners.keep_only(-1);
-  ::usleep(200'000);
+  ASSERT_TRUE(wait_until([&] { return watched->rounds_of_1 > 3; }));
   children[1].kill(SIGSTOP);
-  ::usleep(2'500'000);
+  const double long_s = 1.2 * Heartbeat::kDeadlineMax.value();
+  EXPECT_TRUE(wait_until([&] { return watched->quiet_s[0] > long_s && watched->quiet_s[2] > long_s; }));
+  watched->over = true;
   children[1].kill(SIGCONT);
   for (ChildRank& child : children) EXPECT_EQ(child.wait(), 0);
 }

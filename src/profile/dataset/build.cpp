@@ -6,14 +6,12 @@
 #include "base/text.h"
 #include "env/clock.h"
 #include "env/files.h"
-#include "profile/idle_check.h"
 #include "profile/line_log.h"
 
 namespace orrery::profile {
 
 namespace {
 
-constexpr Seconds kIdleWaitMax(600);
 constexpr Seconds kQuietTime(5);  // to find out what a quiet core reads
 constexpr ProfileOptions kRounds{.warmup = 2, .repetitions = 30, .time_max = Seconds(0.4)};
 
@@ -111,13 +109,13 @@ class Builder {
       ORRERY_TRY(const Configuration configuration, draw_configuration(options_.seed, number, options_.limits));
       if (store_.has(configuration)) continue;
       if (is_late()) return {};
-      const auto profile = visit(env_, configuration, store_.header(), bench_);
-      if (!profile) {
-        failures.push_back(configuration.key() + ": " + profile.error().to_string());
+      const auto made = visit(env_, configuration, store_.header(), bench_, options_.others);
+      if (!made) {
+        failures.push_back(configuration.key() + ": " + made.error().to_string());
         continue;
       }
-      ORRERY_TRY_VOID(store_.add(configuration, *profile));
-      count_visit();
+      ORRERY_TRY_VOID(store_.add(configuration, made->profile));
+      count(*made);
     }
     return {};
   }
@@ -127,9 +125,10 @@ class Builder {
       for (std::size_t i = 0; i < store_.entries().size(); ++i) {
         if (store_.entries()[i].visits.size() > round) continue;
         if (is_late()) return {};
-        ORRERY_TRY(const Profile profile, visit(env_, store_.entries()[i].configuration, store_.header(), bench_));
-        ORRERY_TRY_VOID(store_.add(i, profile));
-        count_visit();
+        const Configuration& configuration = store_.entries()[i].configuration;
+        ORRERY_TRY(const Visit made, visit(env_, configuration, store_.header(), bench_, options_.others));
+        ORRERY_TRY_VOID(store_.add(i, made.profile));
+        count(made);
       }
     }
     return {};
@@ -137,12 +136,14 @@ class Builder {
 
   std::vector<std::string> failures;
   std::size_t visits = 0;
+  std::size_t disturbed = 0;
 
  private:
   bool is_late() const { return options_.time_max > Seconds(0) && env_.clock.monotonic() - start_ > options_.time_max; }
 
-  void count_visit() {
+  void count(const Visit& made) {
     ++visits;
+    if (made.is_disturbed) ++disturbed;
     if (progress_) progress_(store_.visits());
   }
 
@@ -170,19 +171,21 @@ Result<std::string> library_name(const Workbench& bench) {
   return executor->library();
 }
 
-Result<Profile> visit(env::Env env, const Configuration& configuration, const DatasetHeader& header,
-                      const Workbench& bench) {
+Result<Visit> visit(env::Env env, const Configuration& configuration, const DatasetHeader& header,
+                    const Workbench& bench, Others others) {
   ORRERY_TRY(const workload::TrainingRun run, run_of(configuration));
   ExecutorOptions how;
   how.threads = header.threads;
   ORRERY_TRY(const auto executor, bench.make(run, how));
   ProfileHooks hooks;
   if (bench.speed_probe) hooks.slowness = [&] { return slowness(bench.speed_probe->read(), header.quiet); };
-  for (int attempt = 0;; ++attempt) {
-    wait_until_idle(env, kIdleWaitMax);
-    const OtherProcesses others(env);
+  const int attempts = others == Others::kIgnored ? 1 : 1 + kRetries;
+  for (int attempt = 1;; ++attempt) {
+    if (others == Others::kWaitedFor) wait_until_idle(env, kIdleWaitMax);
+    const OtherProcesses meanwhile(env);
     ORRERY_TRY(Profile profile, measure(run, *executor, kRounds, env.files, env.clock, hooks));
-    if (attempt == kRetries || others.cores() < kIdleCores) return profile;
+    const bool is_disturbed = meanwhile.cores() >= kIdleCores;
+    if (attempt == attempts || !is_disturbed) return Visit{std::move(profile), is_disturbed};
   }
 }
 
@@ -195,7 +198,10 @@ Result<BuildReport> build_dataset(env::Env env, const std::string& path, const B
   Builder builder(env, options, bench, store, progress);
   ORRERY_TRY_VOID(builder.draw_new());
   ORRERY_TRY_VOID(builder.visit_again());
-  BuildReport report{store.entries().size(), builder.visits, 0, std::move(builder.failures)};
+  BuildReport report{.entries = store.entries().size(),
+                     .visits = builder.visits,
+                     .disturbed = builder.disturbed,
+                     .failures = std::move(builder.failures)};
   for (const DatasetEntry& entry : store.entries()) report.noisy += entry.is_noisy() ? 1 : 0;
   ORRERY_TRY_VOID(store.finish());
   return report;

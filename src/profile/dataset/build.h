@@ -9,12 +9,13 @@
 //    of one configuration are minutes apart, so what disturbs one does not disturb the next.
 // 5. When all are visited, or time is up: pack the log into the file, atomically, and remove it.
 // A visit waits until other processes leave the machine alone (ten minutes at most) and is made again, kRetries times
-// at most, if they did not. It is appended to the log and synced, so that a kill loses at most the visit being made.
+// at most, if they did not; with Others::kIgnored it does neither. It is appended to the log and synced, so that a kill loses at most the visit being made.
 
 #include <functional>
 
 #include "env/env.h"
 #include "profile/dataset/dataset_file.h"
+#include "profile/idle_check.h"
 
 namespace orrery::profile {
 
@@ -26,13 +27,15 @@ struct BuildOptions {
   Seconds time_max;  // 0: no limit
   std::uint64_t seed = 1;
   int threads = 1;
+  Others others = Others::kWaitedFor;
   ConfigurationLimits limits;
 };
 
 struct BuildReport {
-  std::size_t entries = 0;  // in the file
-  std::size_t visits = 0;   // now
-  std::size_t noisy = 0;    // of the entries
+  std::size_t entries = 0;    // in the file
+  std::size_t visits = 0;     // now
+  std::size_t disturbed = 0;  // of these visits: other processes used the machine during them
+  std::size_t noisy = 0;      // of the entries
   std::vector<std::string> failures;
 };
 
@@ -46,9 +49,14 @@ struct Workbench {
 Result<BuildReport> build_dataset(env::Env env, const std::string& path, const BuildOptions& options,
                                   const Workbench& bench, const std::function<void(std::size_t)>& progress);
 
+struct Visit {
+  Profile profile;
+  bool is_disturbed = false;  // other processes used the machine during it
+};
+
 // One configuration, now, with the threads and the quiet core of `header`.
-Result<Profile> visit(env::Env env, const Configuration& configuration, const DatasetHeader& header,
-                      const Workbench& bench);
+Result<Visit> visit(env::Env env, const Configuration& configuration, const DatasetHeader& header,
+                    const Workbench& bench, Others others);
 
 // What runs the models.
 Result<std::string> library_name(const Workbench& bench);

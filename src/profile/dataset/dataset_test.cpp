@@ -2,6 +2,7 @@
 #include <rapidcheck/gtest.h>
 #include <set>
 
+#include "base/check.h"
 #include "base/gzip.h"
 #include "env/sim_env.h"
 #include "profile/dataset/build.h"
@@ -179,6 +180,47 @@ TEST(BuildDataset, AContinuedBuildMeasuresAgainstTheSameQuietCore) {
   EXPECT_DOUBLE_EQ(dataset->header.quiet[0].value(), 0.001);
   EXPECT_NEAR(dataset->entries[0].iteration().value(), 0.01, 1e-9);
   EXPECT_NEAR(dataset->entries[2].iteration().value(), 0.005, 1e-9);
+}
+
+// Another process uses one of two cores, whenever somebody looks.
+class BusyMachine {
+ public:
+  explicit BusyMachine(env::SimEnv& sim) : sim_(sim) { tell(); }
+
+ private:
+  void tell() {
+    const int ticks = static_cast<int>(std::lround(100 * sim_.clock.monotonic().value()));
+    const bool told = sim_.files
+                          .write_atomically("/proc/stat", fmt::format("cpu  {0} 0 0 {0} 0 0 0 0 0 0\n"
+                                                                      "cpu0 0 0 0 0 0 0 0 0 0 0\n"
+                                                                      "cpu1 0 0 0 0 0 0 0 0 0 0\n",
+                                                                      ticks))
+                          .has_value();
+    ORRERY_CHECK(told);
+    sim_.clock.at(sim_.clock.monotonic() + Seconds(0.05), [this] { tell(); });
+  }
+  env::SimEnv& sim_;
+};
+
+TEST(BuildDataset, OtherProcessesAreWaitedForUnlessTheyAreIgnored) {
+  const auto built = [](Others others) {
+    env::SimEnv env;
+    ORRERY_CHECK(env.files.make_directory("/proc").has_value());
+    const BusyMachine busy(env);
+    BuildOptions options;
+    options.count = options.visits = 1;
+    options.others = others;
+    const Workbench bench{.make = scripted().make,
+                          .speed_probe = std::make_shared<SteadySpeedProbe>(env.env().clock, 0.001)};
+    const auto report = build_dataset(env.env(), "cpu.dataset", options, bench, nullptr);
+    ORRERY_CHECK(report.has_value());
+    EXPECT_EQ(report->visits, 1U);
+    EXPECT_EQ(report->disturbed, 1U);
+    return env.clock.monotonic();
+  };
+  // Three attempts, before each of which it waits for ten minutes.
+  EXPECT_GT(built(Others::kWaitedFor), Seconds(1800));
+  EXPECT_LT(built(Others::kIgnored), Seconds(60));
 }
 
 TEST(BuildDataset, AKilledBuildLosesOnlyTheConfigurationBeingMeasured) {

@@ -10,6 +10,7 @@ namespace orrery::profile {
 namespace {
 
 constexpr double kRate = 0.5;
+constexpr Seconds kHang{120};  // a peer that has not come or said anything for so long
 
 TEST(Shards, CoverEverythingOnce) {
   std::size_t next = 0;
@@ -32,14 +33,14 @@ std::vector<std::vector<float>> exchange_constants(UpdateMode mode, std::uint32_
   for (std::uint32_t rank = 0; rank < workers; ++rank) {
     threads.emplace_back([&, rank] {
       const auto exchange =
-          *connect_to_servers(env.sockets, env.clock, {rank, workers, {listener->address()}, Seconds(20), Seconds(20)});
+          *connect_to_servers(env.sockets, env.clock, {rank, workers, {listener->address()}, kHang, kHang});
       EXPECT_TRUE(exchange->start(parameters[rank]));
       const std::vector<float> gradients(kParameters, static_cast<float>(rank + 1));
       for (int i = 0; i < steps; ++i) EXPECT_TRUE(exchange->step(gradients, parameters[rank]));
       EXPECT_TRUE(exchange->finish());
     });
   }
-  const auto report = serve(*listener, env.clock, {kParameters, workers, mode, kRate, Seconds(20), Seconds(20)});
+  const auto report = serve(*listener, env.clock, {kParameters, workers, mode, kRate, kHang, kHang});
   EXPECT_TRUE(report);
   EXPECT_EQ(report->updates, mode == UpdateMode::kSync ? steps : steps * static_cast<int>(workers));
   threads.clear();
@@ -70,11 +71,11 @@ TEST(ParameterServer, AWorkerThatLeavesEndsTheOthers) {
   Status second;
   {
     const std::jthread server([&] {
-      const auto report = serve(*listener, env.clock, {8, 2, UpdateMode::kSync, kRate, Seconds(60), Seconds(10)});
+      const auto report = serve(*listener, env.clock, {8, 2, UpdateMode::kSync, kRate, kHang, kHang});
       if (!report) served = report.error();
     });
     const auto join = [&](std::uint32_t rank) {
-      return *connect_to_servers(env.sockets, env.clock, {rank, 2, {listener->address()}, Seconds(60), Seconds(10)});
+      return *connect_to_servers(env.sockets, env.clock, {rank, 2, {listener->address()}, kHang, kHang});
     };
     const std::jthread stays([&] {
       std::vector<float> parameters(8);
@@ -95,17 +96,16 @@ TEST(ParameterServer, AWorkerThatLeavesEndsTheOthers) {
 TEST(ParameterServer, PeersOfOtherJobsAreDropped) {
   const env::Env env = env::make_real_env();
   const auto listener = *env.sockets.listen({"127.0.0.1", 0});
-  const auto stranger = *env.sockets.connect(listener->address(), Seconds(5));
-  ASSERT_TRUE(stranger->send("GET / HTTP/1.1\r\n\r\n", Seconds(5)));
+  const auto stranger = *env.sockets.connect(listener->address(), kHang);
+  ASSERT_TRUE(stranger->send("GET / HTTP/1.1\r\n\r\n", kHang));
   Status worked;
   const std::jthread worker([&] {
     std::vector<float> parameters(8);
-    const auto exchange =
-        *connect_to_servers(env.sockets, env.clock, {0, 1, {listener->address()}, Seconds(20), Seconds(10)});
+    const auto exchange = *connect_to_servers(env.sockets, env.clock, {0, 1, {listener->address()}, kHang, kHang});
     worked = exchange->start(parameters);
     if (worked) worked = exchange->finish();
   });
-  const auto report = serve(*listener, env.clock, {8, 1, UpdateMode::kSync, kRate, Seconds(20), Seconds(20)});
+  const auto report = serve(*listener, env.clock, {8, 1, UpdateMode::kSync, kRate, kHang, kHang});
   EXPECT_TRUE(report) << report.error().to_string();
 }
 

@@ -14,6 +14,7 @@ namespace orrery::profile {
 namespace {
 
 constexpr double kRate = 0.1;
+constexpr Seconds kHang{120};  // a peer that has not come or said anything for so long
 constexpr int kSteps = 3;
 
 workload::TrainingRun small_run() {
@@ -97,7 +98,7 @@ Trained train_workers(std::size_t workers, int steps, const MakeExchange& make_e
 Trained train_on_servers(std::size_t servers, std::size_t workers, UpdateMode mode, int steps) {
   const env::Env env = env::make_real_env();
   const std::size_t parameters = make_worker(0)->parameters()->size();
-  ServerExchangeOptions exchange{0, static_cast<std::uint32_t>(workers), {}, Seconds(10), Seconds(10)};
+  ServerExchangeOptions exchange{0, static_cast<std::uint32_t>(workers), {}, kHang, kHang};
   std::vector<std::unique_ptr<env::Listener>> listeners;
   for (std::size_t i = 0; i < servers; ++i) {
     listeners.push_back(*env.sockets.listen({"127.0.0.1", 0}));
@@ -107,8 +108,7 @@ Trained train_on_servers(std::size_t servers, std::size_t workers, UpdateMode mo
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < servers; ++i) {
     threads.emplace_back([&, i] {
-      const ServerOptions options{
-          shard_of(parameters, i, servers).size(), workers, mode, kRate, Seconds(10), Seconds(10)};
+      const ServerOptions options{shard_of(parameters, i, servers).size(), workers, mode, kRate, kHang, kHang};
       const auto report = serve(*listeners[i], env.clock, options);
       if (!report) outcomes[i] = report.error();
     });
@@ -158,7 +158,7 @@ TEST(AllReduce, IsTheSameAsOneProcess) {
     const auto folder = std::filesystem::temp_directory_path() / ("orrery-all-reduce-" + std::to_string(::getpid()));
     std::filesystem::create_directory(folder);
     const Trained result = train_workers(static_cast<std::size_t>(workers), kSteps, [&](std::uint32_t rank) {
-      return make_all_reduce({static_cast<int>(rank), workers, "127.0.0.1", folder.string(), kRate, Seconds(10)});
+      return make_all_reduce({static_cast<int>(rank), workers, "127.0.0.1", folder.string(), kRate, kHang});
     });
     std::filesystem::remove_all(folder);
     expect_all_ok(result);

@@ -5,14 +5,13 @@
 
 #include "env/clock.h"
 #include "profile/dataset/build.h"
-#include "profile/idle_check.h"
 #include "profile/line_log.h"
 
 namespace orrery::profile {
 
 namespace {
 
-constexpr Seconds kIdleWaitMax(600), kQuietTime(5), kReadTime(0.1);
+constexpr Seconds kQuietTime(5), kReadTime(0.1);
 
 std::string all_lines(const JobSet& set) {
   std::string lines = header_line(set.header);
@@ -46,7 +45,6 @@ double read_slowness(env::Env env, const JobBench& bench, const CoreReading& qui
 }
 
 Result<MeasuredJob> measure_job(env::Env env, const Job& job, const CoreReading& quiet, const JobBench& bench) {
-  wait_until_idle(env, kIdleWaitMax);
   const double before = read_slowness(env, bench, quiet);
   ORRERY_TRY(const LaunchReport report, bench.run(job));
   const double after = read_slowness(env, bench, quiet);
@@ -74,6 +72,7 @@ Result<JobsReport> build_jobs(env::Env env, const std::string& path, const JobsO
   for (std::uint64_t number = 0; set.jobs.size() < options.count && number < kMostNumbers && !is_late(); ++number) {
     ORRERY_TRY(const Job job, draw_job(options.seed, number));
     if (!keys.insert(job.key()).second) continue;
+    const bool idle = wait_until_idle(env, options.others == Others::kIgnored ? Seconds(0) : kIdleWaitMax);
     const auto measured = measure_job(env, job, set.header.quiet, bench);
     if (!measured) {
       report.failures.push_back(job.key() + ": " + measured.error().to_string());
@@ -82,6 +81,7 @@ Result<JobsReport> build_jobs(env::Env env, const std::string& path, const JobsO
     set.jobs.push_back(*measured);
     ORRERY_TRY_VOID(log.append(job_line(*measured)));
     ++report.now;
+    if (!idle) ++report.disturbed;
     if (progress) progress(set.jobs.size());
   }
   report.jobs = set.jobs.size();

@@ -106,12 +106,12 @@ TEST(Jobs, AJobWithoutANetworkOfItsOwnIsRefused) {
 
 class JobsFile : public testing::Test {
  protected:
-  Result<JobsReport> build(std::size_t count) {
+  Result<JobsReport> build(std::size_t count, Others others = Others::kWaitedFor) {
     const JobBench bench{"script", [&](const Job&) -> Result<LaunchReport> {
                            ++runs_;
                            return scripted_report(8);
                          }};
-    return build_jobs(sim_.env(), "jobs.dataset", {.count = count}, bench, {});
+    return build_jobs(sim_.env(), "jobs.dataset", {.count = count, .others = others}, bench, {});
   }
   env::SimEnv sim_;
   int runs_ = 0;
@@ -128,6 +128,26 @@ TEST_F(JobsFile, GoesOnWhereItStopped) {
   ASSERT_TRUE(set);
   EXPECT_EQ(set->jobs.size(), 5U);
   EXPECT_FALSE(sim_.env().files.exists("jobs.dataset.log"));
+}
+
+TEST_F(JobsFile, OtherProcessesAreWaitedForUnlessTheyAreIgnored) {
+  ASSERT_TRUE(sim_.files.make_directory("/proc"));
+  std::function<void()> tell = [&] {  // another process uses one of two cores
+    const int ticks = static_cast<int>(std::lround(100 * sim_.clock.monotonic().value()));
+    ASSERT_TRUE(sim_.files.write_atomically(
+        "/proc/stat",
+        fmt::format("cpu  {0} 0 0 {0} 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0 0 0\n", ticks)));
+    sim_.clock.at(sim_.clock.monotonic() + Seconds(0.05), tell);
+  };
+  tell();
+  const auto ignored = build(2, Others::kIgnored);
+  ASSERT_TRUE(ignored);
+  EXPECT_EQ(ignored->disturbed, 2U);
+  EXPECT_LT(sim_.clock.monotonic(), Seconds(60));
+  const auto waited = build(3);
+  ASSERT_TRUE(waited);
+  EXPECT_EQ(waited->disturbed, 1U);
+  EXPECT_GT(sim_.clock.monotonic(), Seconds(600)) << "then it measures nevertheless";
 }
 
 TEST_F(JobsFile, ALineThatWasBeingWrittenIsMeasuredAgain) {
