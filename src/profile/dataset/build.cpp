@@ -1,5 +1,6 @@
 #include "profile/dataset/build.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -13,7 +14,6 @@ namespace orrery::profile {
 
 namespace {
 
-constexpr Seconds kIdleWaitMax(600);
 constexpr Seconds kQuietTime(5);  // to find out what a quiet core reads
 constexpr ProfileOptions kRounds{.warmup = 2, .repetitions = 30, .time_max = Seconds(0.4)};
 
@@ -110,8 +110,8 @@ class Builder {
     for (std::uint64_t number = 0; store_.entries().size() < options_.count && number < kMostNumbers; ++number) {
       ORRERY_TRY(const Configuration configuration, draw_configuration(options_.seed, number, options_.limits));
       if (store_.has(configuration)) continue;
-      if (is_late()) return {};
-      const auto profile = visit(env_, configuration, store_.header(), bench_);
+      if (!has_time()) return {};
+      const auto profile = visit(env_, configuration, store_.header(), bench_, idle_wait_max());
       if (!profile) {
         failures.push_back(configuration.key() + ": " + profile.error().to_string());
         continue;
@@ -126,8 +126,9 @@ class Builder {
     for (std::size_t round = 1; round < options_.visits; ++round) {
       for (std::size_t i = 0; i < store_.entries().size(); ++i) {
         if (store_.entries()[i].visits.size() > round) continue;
-        if (is_late()) return {};
-        ORRERY_TRY(const Profile profile, visit(env_, store_.entries()[i].configuration, store_.header(), bench_));
+        if (!has_time()) return {};
+        ORRERY_TRY(const Profile profile,
+                   visit(env_, store_.entries()[i].configuration, store_.header(), bench_, idle_wait_max()));
         ORRERY_TRY_VOID(store_.add(i, profile));
         count_visit();
       }
@@ -139,7 +140,18 @@ class Builder {
   std::size_t visits = 0;
 
  private:
-  bool is_late() const { return options_.time_max > Seconds(0) && env_.clock.monotonic() - start_ > options_.time_max; }
+  bool has_limit() const { return options_.time_max > Seconds(0); }
+  Seconds remaining() const { return options_.time_max - (env_.clock.monotonic() - start_); }
+  Seconds idle_wait_max() const {
+    return has_limit() ? std::clamp(remaining(), Seconds(0), kIdleWaitMax) : kIdleWaitMax;
+  }
+
+  // Another visit can begin. With a limit the wait for an idle machine counts: a visit waits as long again at most.
+  bool has_time() const {
+    if (!has_limit()) return true;
+    if (remaining() > Seconds(0)) wait_until_idle(env_, idle_wait_max());
+    return remaining() > Seconds(0);
+  }
 
   void count_visit() {
     ++visits;
@@ -171,7 +183,7 @@ Result<std::string> library_name(const Workbench& bench) {
 }
 
 Result<Profile> visit(env::Env env, const Configuration& configuration, const DatasetHeader& header,
-                      const Workbench& bench) {
+                      const Workbench& bench, Seconds idle_wait_max) {
   ORRERY_TRY(const workload::TrainingRun run, run_of(configuration));
   ExecutorOptions how;
   how.threads = header.threads;
@@ -179,7 +191,7 @@ Result<Profile> visit(env::Env env, const Configuration& configuration, const Da
   ProfileHooks hooks;
   if (bench.speed_probe) hooks.slowness = [&] { return slowness(bench.speed_probe->read(), header.quiet); };
   for (int attempt = 0;; ++attempt) {
-    wait_until_idle(env, kIdleWaitMax);
+    wait_until_idle(env, idle_wait_max);
     const OtherProcesses others(env);
     ORRERY_TRY(Profile profile, measure(run, *executor, kRounds, env.files, env.clock, hooks));
     if (attempt == kRetries || others.cores() < kIdleCores) return profile;

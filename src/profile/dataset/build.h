@@ -19,11 +19,12 @@
 namespace orrery::profile {
 
 inline constexpr int kRetries = 2;
+inline constexpr Seconds kIdleWaitMax(600);
 
 struct BuildOptions {
   std::size_t count = 800;
   std::size_t visits = 3;
-  Seconds time_max;  // 0: no limit
+  Seconds time_max;  // 0: no limit; no visit begins later, also if the machine was never idle
   std::uint64_t seed = 1;
   int threads = 1;
   ConfigurationLimits limits;
@@ -48,7 +49,7 @@ Result<BuildReport> build_dataset(env::Env env, const std::string& path, const B
 
 // One configuration, now, with the threads and the quiet core of `header`.
 Result<Profile> visit(env::Env env, const Configuration& configuration, const DatasetHeader& header,
-                      const Workbench& bench);
+                      const Workbench& bench, Seconds idle_wait_max = kIdleWaitMax);
 
 // What runs the models.
 Result<std::string> library_name(const Workbench& bench);

@@ -1,5 +1,6 @@
 #include "profile/jobs/build_jobs.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -12,7 +13,7 @@ namespace orrery::profile {
 
 namespace {
 
-constexpr Seconds kIdleWaitMax(600), kQuietTime(5), kReadTime(0.1);
+constexpr Seconds kQuietTime(5), kReadTime(0.1);
 
 std::string all_lines(const JobSet& set) {
   std::string lines = header_line(set.header);
@@ -46,7 +47,6 @@ double read_slowness(env::Env env, const JobBench& bench, const CoreReading& qui
 }
 
 Result<MeasuredJob> measure_job(env::Env env, const Job& job, const CoreReading& quiet, const JobBench& bench) {
-  wait_until_idle(env, kIdleWaitMax);
   const double before = read_slowness(env, bench, quiet);
   ORRERY_TRY(const LaunchReport report, bench.run(job));
   const double after = read_slowness(env, bench, quiet);
@@ -68,12 +68,20 @@ Result<JobsReport> build_jobs(env::Env env, const std::string& path, const JobsO
 
   JobsReport report;
   const Seconds start = env.clock.monotonic();
-  const auto is_late = [&] {
-    return options.time_max > Seconds(0) && env.clock.monotonic() - start > options.time_max;
+  // Whether another job can begin, once the machine is idle.
+  const auto has_time = [&] {
+    if (options.time_max <= Seconds(0)) {
+      wait_until_idle(env, kIdleWaitMax);
+      return true;
+    }
+    const auto remaining = [&] { return options.time_max - (env.clock.monotonic() - start); };
+    if (remaining() > Seconds(0)) wait_until_idle(env, std::min(remaining(), kIdleWaitMax));
+    return remaining() > Seconds(0);
   };
-  for (std::uint64_t number = 0; set.jobs.size() < options.count && number < kMostNumbers && !is_late(); ++number) {
+  for (std::uint64_t number = 0; set.jobs.size() < options.count && number < kMostNumbers; ++number) {
     ORRERY_TRY(const Job job, draw_job(options.seed, number));
     if (!keys.insert(job.key()).second) continue;
+    if (!has_time()) break;
     const auto measured = measure_job(env, job, set.header.quiet, bench);
     if (!measured) {
       report.failures.push_back(job.key() + ": " + measured.error().to_string());
