@@ -49,10 +49,12 @@ Status run_check(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const profile::Workbench bench, service::workbench(context.env));
   std::vector<DatasetEntry> again(chosen.size());
   std::vector<std::vector<double>> slowness(chosen.size());
+  profile::MeasuringTime time(context.env, profile::Others::kWaitedFor, Seconds(0));
   for (std::int64_t round = 0; round < visits; ++round) {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-      ORRERY_TRY(const profile::Visit now, profile::visit(context.env, chosen[i]->configuration, dataset.header, bench,
-                                                          profile::Others::kWaitedFor));
+      time.may_begin();
+      ORRERY_TRY(const profile::Visit now,
+                 profile::visit(context.env, chosen[i]->configuration, dataset.header, bench, time));
       ORRERY_TRY_VOID(add_visit(again[i], now.profile));
       slowness[i].push_back(now.profile.slowness);
       progress.advance(1);

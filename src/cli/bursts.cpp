@@ -22,7 +22,7 @@ Command bursts_command() {
           "find the bursts and idle times in a series of samples",
           join(service::bursts_fields().records(), table_options()),
           {"orrery bursts gpu.csv --time Time --value Utilization",
-           "orrery bursts gpu.csv --from 60 --to 120 --iteration 0.54 --json"},
+           "orrery bursts gpu.csv --time Time --value Utilization --from 60 --to 120 --iteration 0.54 --json"},
           run_bursts};
 }
 

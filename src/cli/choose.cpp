@@ -58,7 +58,7 @@ Command choose_command() {
           {"orrery choose resnet50 --epochs 90 --dataset-size 1281167 --deadline 24h",
            "orrery choose gpt2 --steps 100000 --batch-per-gpu 4,8 --optimizer adamw --budget 500 --plot front.svg",
            "orrery choose bert_base --steps 20000 --spot --interruptions 0.2 --predictor auto,analytic",
-           "orrery choose llama_7b --batch 512 --nodes 2,4,8 --device H100 --precision bf16 --zero 3 --optimizer adamw",
+           "orrery choose llama_7b --batch 256 --nodes 2,4,8 --device H100 --precision bf16 --zero 3 --optimizer adamw",
            "orrery choose job.yaml --catalog prices.csv --all --json"},
           run_choose};
 }

@@ -185,7 +185,7 @@ Command predict_command() {
            "orrery predict resnet18 --device CPU --batch 8 --predictor cpu.model",
            "orrery predict resnet50 --device V100 --batch 128 --observed observed.jsonl",
            "orrery predict resnet18 --device T4 --batch 32 --predictor t4-ets.model",
-           "orrery predict resnet50 --device V100 --count 4 --predictor step.model --fact disk=384,threads=8",
+           "orrery predict resnet18:input=32 --device CPU --batch 8 --predictor step.model --fact width=1",
            "orrery predict resnet18 --batch 8 --resources --predictor resources.model",
            "orrery predict graph.pbtxt --resources --predictor pre-train.pkl --frequencies node_frequency.csv",
            "orrery predict resnet18 --device T4 --batch 32 --trace predicted.trace.json",

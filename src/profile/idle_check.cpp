@@ -1,5 +1,7 @@
 #include "profile/idle_check.h"
 
+#include <algorithm>
+
 #include "env/clock.h"
 #include "env/files.h"
 #include "profile/proc_text.h"
@@ -43,6 +45,25 @@ bool wait_until_idle(env::Env env, Seconds wait_max) {
     if (env.clock.monotonic() - start > wait_max) return false;
     env.clock.sleep(kPause);
   }
+}
+
+MeasuringTime::MeasuringTime(env::Env env, Others others, Seconds time_max)
+    : env_(env), others_(others), time_max_(time_max), start_(env.clock.monotonic()) {}
+
+bool MeasuringTime::has_ended() const {
+  return time_max_ > Seconds(0) && env_.clock.monotonic() - start_ >= time_max_;
+}
+
+Seconds MeasuringTime::idle_wait_max() const {
+  if (others_ == Others::kIgnored) return Seconds(0);
+  if (time_max_ <= Seconds(0)) return kIdleWaitMax;
+  return std::clamp(time_max_ - (env_.clock.monotonic() - start_), Seconds(0), kIdleWaitMax);
+}
+
+bool MeasuringTime::may_begin() {
+  if (has_ended()) return false;
+  idle_ = wait_until_idle(env_, idle_wait_max());
+  return !has_ended();
 }
 
 }  // namespace orrery::profile

@@ -37,4 +37,26 @@ inline constexpr Seconds kIdleWaitMax(600);  // then a measurement is made never
 // wait_max of 0 it looks once.
 bool wait_until_idle(env::Env env, Seconds wait_max);
 
+// The time that a series of measurements may take, from the construction on; waiting for an idle machine counts.
+class MeasuringTime {
+ public:
+  // `time_max` 0: no limit.
+  MeasuringTime(env::Env env, Others others, Seconds time_max);
+
+  // Waits for an idle machine unless others are ignored, then returns whether another measurement may begin.
+  bool may_begin();
+  bool ignores_others() const { return others_ == Others::kIgnored; }
+  bool found_idle() const { return idle_; }  // by the last may_begin()
+  Seconds idle_wait_max() const;             // what is left to wait; 0 if others are ignored
+
+ private:
+  bool has_ended() const;
+
+  env::Env env_;
+  Others others_;
+  Seconds time_max_;
+  Seconds start_;
+  bool idle_ = true;
+};
+
 }  // namespace orrery::profile

@@ -1,5 +1,6 @@
 #include "profile/dataset/build.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -108,8 +109,8 @@ class Builder {
     for (std::uint64_t number = 0; store_.entries().size() < options_.count && number < kMostNumbers; ++number) {
       ORRERY_TRY(const Configuration configuration, draw_configuration(options_.seed, number, options_.limits));
       if (store_.has(configuration)) continue;
-      if (is_late()) return {};
-      const auto made = visit(env_, configuration, store_.header(), bench_, options_.others);
+      if (!time_.may_begin()) return {};
+      const auto made = visit(env_, configuration, store_.header(), bench_, time_);
       if (!made) {
         failures.push_back(configuration.key() + ": " + made.error().to_string());
         continue;
@@ -124,9 +125,9 @@ class Builder {
     for (std::size_t round = 1; round < options_.visits; ++round) {
       for (std::size_t i = 0; i < store_.entries().size(); ++i) {
         if (store_.entries()[i].visits.size() > round) continue;
-        if (is_late()) return {};
+        if (!time_.may_begin()) return {};
         const Configuration& configuration = store_.entries()[i].configuration;
-        ORRERY_TRY(const Visit made, visit(env_, configuration, store_.header(), bench_, options_.others));
+        ORRERY_TRY(const Visit made, visit(env_, configuration, store_.header(), bench_, time_));
         ORRERY_TRY_VOID(store_.add(i, made.profile));
         count(made);
       }
@@ -139,8 +140,6 @@ class Builder {
   std::size_t disturbed = 0;
 
  private:
-  bool is_late() const { return options_.time_max > Seconds(0) && env_.clock.monotonic() - start_ > options_.time_max; }
-
   void count(const Visit& made) {
     ++visits;
     if (made.is_disturbed) ++disturbed;
@@ -152,7 +151,7 @@ class Builder {
   const Workbench& bench_;
   Store& store_;
   const std::function<void(std::size_t)>& progress_;
-  Seconds start_ = env_.clock.monotonic();
+  MeasuringTime time_{env_, options_.others, options_.time_max};
 };
 
 }  // namespace
@@ -172,16 +171,16 @@ Result<std::string> library_name(const Workbench& bench) {
 }
 
 Result<Visit> visit(env::Env env, const Configuration& configuration, const DatasetHeader& header,
-                    const Workbench& bench, Others others) {
+                    const Workbench& bench, const MeasuringTime& time) {
   ORRERY_TRY(const workload::TrainingRun run, run_of(configuration));
   ExecutorOptions how;
   how.threads = header.threads;
   ORRERY_TRY(const auto executor, bench.make(run, how));
   ProfileHooks hooks;
   if (bench.speed_probe) hooks.slowness = [&] { return slowness(bench.speed_probe->read(), header.quiet); };
-  const int attempts = others == Others::kIgnored ? 1 : 1 + kRetries;
+  const int attempts = time.ignores_others() ? 1 : 1 + kRetries;
   for (int attempt = 1;; ++attempt) {
-    if (others == Others::kWaitedFor) wait_until_idle(env, kIdleWaitMax);
+    if (attempt > 1) wait_until_idle(env, time.idle_wait_max());
     const OtherProcesses meanwhile(env);
     ORRERY_TRY(Profile profile, measure(run, *executor, kRounds, env.files, env.clock, hooks));
     const bool is_disturbed = meanwhile.cores() >= kIdleCores;

@@ -20,11 +20,12 @@
 namespace orrery::profile {
 
 inline constexpr int kRetries = 2;
+inline constexpr Seconds kIdleWaitMax(600);
 
 struct BuildOptions {
   std::size_t count = 800;
   std::size_t visits = 3;
-  Seconds time_max;  // 0: no limit
+  Seconds time_max;  // 0: no limit; no visit begins later, also if the machine was never idle
   std::uint64_t seed = 1;
   int threads = 1;
   Others others = Others::kWaitedFor;
@@ -54,9 +55,10 @@ struct Visit {
   bool is_disturbed = false;  // other processes used the machine during it
 };
 
-// One configuration, now, with the threads and the quiet core of `header`.
+// One configuration, now, with the threads and the quiet core of `header`. After time.may_begin(); what others disturbed
+// is tried again.
 Result<Visit> visit(env::Env env, const Configuration& configuration, const DatasetHeader& header,
-                    const Workbench& bench, Others others);
+                    const Workbench& bench, const MeasuringTime& time);
 
 // What runs the models.
 Result<std::string> library_name(const Workbench& bench);

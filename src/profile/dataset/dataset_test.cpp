@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <functional>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <set>
@@ -140,6 +142,26 @@ TEST(BuildDataset, WritesOneFileAndNoLog) {
   EXPECT_EQ(dataset->entries.size(), 5U);
   EXPECT_NEAR(dataset->entries[4].iteration().value(), 0.01, 1e-9);
   EXPECT_EQ(dataset->header.library, "script");
+}
+
+// Two cores, of which other processes keep one busy.
+TEST(BuildDataset, TheTimeLimitHoldsOnABusyMachine) {
+  env::SimEnv env;
+  const std::function<void()> work = [&] {
+    const int ticks = static_cast<int>(100 * env.clock.monotonic().value());
+    ASSERT_TRUE(env.files.write_atomically(
+        "/proc/stat",
+        fmt::format("cpu  {0} 0 0 {0} 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0 0 0\n", ticks)));
+    env.clock.at(env.clock.monotonic() + Seconds(0.1), work);
+  };
+  ASSERT_TRUE(env.files.make_directory("/proc/self"));
+  work();
+  BuildOptions options;
+  options.time_max = Seconds(5);
+  const auto report = build_dataset(env.env(), "cpu.dataset", options, scripted(), nullptr);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_EQ(report->visits, 0U);
+  EXPECT_LT(env.clock.monotonic(), Seconds(7));
 }
 
 TEST(BuildDataset, NothingIsMeasuredTwice) {

@@ -1,5 +1,6 @@
 #include "profile/jobs/build_jobs.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -65,14 +66,11 @@ Result<JobsReport> build_jobs(env::Env env, const std::string& path, const JobsO
   for (const MeasuredJob& job : set.jobs) keys.insert(job.job.key());
 
   JobsReport report;
-  const Seconds start = env.clock.monotonic();
-  const auto is_late = [&] {
-    return options.time_max > Seconds(0) && env.clock.monotonic() - start > options.time_max;
-  };
-  for (std::uint64_t number = 0; set.jobs.size() < options.count && number < kMostNumbers && !is_late(); ++number) {
+  MeasuringTime time(env, options.others, options.time_max);
+  for (std::uint64_t number = 0; set.jobs.size() < options.count && number < kMostNumbers; ++number) {
     ORRERY_TRY(const Job job, draw_job(options.seed, number));
     if (!keys.insert(job.key()).second) continue;
-    const bool idle = wait_until_idle(env, options.others == Others::kIgnored ? Seconds(0) : kIdleWaitMax);
+    if (!time.may_begin()) break;
     const auto measured = measure_job(env, job, set.header.quiet, bench);
     if (!measured) {
       report.failures.push_back(job.key() + ": " + measured.error().to_string());
@@ -81,7 +79,7 @@ Result<JobsReport> build_jobs(env::Env env, const std::string& path, const JobsO
     set.jobs.push_back(*measured);
     ORRERY_TRY_VOID(log.append(job_line(*measured)));
     ++report.now;
-    if (!idle) ++report.disturbed;
+    if (!time.found_idle()) ++report.disturbed;
     if (progress) progress(set.jobs.size());
   }
   report.jobs = set.jobs.size();
