@@ -20,7 +20,6 @@
 namespace orrery::profile {
 
 inline constexpr int kRetries = 2;
-inline constexpr Seconds kIdleWaitMax(600);
 
 struct BuildOptions {
   std::size_t count = 800;
