@@ -69,7 +69,7 @@ Result<BurstsAnswer> find_bursts(env::Env env, const BurstsRequest& request) {
   if (request.iteration) how.iteration = Seconds(*request.iteration);
   auto found = trace::find_bursts(series, how);
   if (!found) return std::move(found).error().with_context(request.file);
-  return BurstsAnswer{std::move(series), std::move(*found), request.iteration.has_value()};
+  return BurstsAnswer{std::move(series), *found, request.iteration.has_value()};
 }
 
 Table bursts_table(const BurstsAnswer& answer) {

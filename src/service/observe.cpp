@@ -70,7 +70,7 @@ Result<ObserveAnswer> observe(env::Env env, const ObserveRequest& request) {
       fmt::format("{}, batch {} per GPU, {} devices", point.model, point.run.graph.batch(), point.placement.devices),
       prediction.iteration.value.value(),
       request.measured->value(),
-      std::move(losses)};
+      losses};
   ORRERY_TRY_VOID(predict::append_observation(env.files, request.file, answer.last));
   all.push_back(answer.last);
   for (const predict::Observation& one : all) {
@@ -81,7 +81,7 @@ Result<ObserveAnswer> observe(env::Env env, const ObserveRequest& request) {
 }
 
 Table observe_table(const ObserveAnswer& answer) {
-  const auto& [last, runs, correction] = answer;
+  const predict::Observation& last = answer.last;
   Table table({{"device", "device"},
                {"predictor", "predictor"},
                {"predicted_s", "predicted", CellFormat::kSeconds},
@@ -93,9 +93,11 @@ Table observe_table(const ObserveAnswer& answer) {
                {"high", "interval high", CellFormat::kNumber},
                {"error_before", "mean error", CellFormat::kPercent},
                {"error_after", "corrected", CellFormat::kPercent}});
-  const auto of = [&](double predict::Correction::*field) { return correction ? Cell((*correction).*field) : Cell(); };
+  const auto of = [&](double predict::Correction::*field) {
+    return answer.correction ? Cell((*answer.correction).*field) : Cell();
+  };
   table.add({last.device, last.predictor, last.predicted, last.measured, last.predicted / last.measured - 1,
-             static_cast<std::int64_t>(runs), of(&predict::Correction::factor), of(&predict::Correction::low),
+             static_cast<std::int64_t>(answer.runs), of(&predict::Correction::factor), of(&predict::Correction::low),
              of(&predict::Correction::high), of(&predict::Correction::error_before),
              of(&predict::Correction::error_after)});
   return table;

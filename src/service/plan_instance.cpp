@@ -142,7 +142,7 @@ Result<Table> explain(const PlannedInstance& planned, const std::string& id) {
                {"total_usd", "together", CellFormat::kDollars},
                {"chosen", "chosen"}});
   const auto add = [&](const std::string& choice, double time, double rental) {
-    const double late = job->weight_usd_s * std::max(0.0, instance.now_s + time - job->due_s);
+    const double late = job->weight_usd_s * std::max(0.0, planned.instance.now_s + time - job->due_s);
     table.add({choice, time, rental, late, rental + late, choice == taken ? "yes" : ""});
   };
   for (std::size_t vm = 0; vm < instance.vm_types.size(); ++vm) {
