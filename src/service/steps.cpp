@@ -94,7 +94,7 @@ Result<StepsAnswer> estimate_steps(env::Env env, const StepsRequest& request) {
   StepsQuestion question = steps_question(losses, request.question);
   auto estimate = predict::estimate_steps(losses.points, question, request.seed);
   if (!estimate) return std::move(estimate).error().with_context(request.losses);
-  return StepsAnswer{std::move(losses), question, std::move(*estimate), request.steps_per_epoch, request.seed};
+  return StepsAnswer{std::move(losses), question, *estimate, request.steps_per_epoch, request.seed};
 }
 
 Table steps_table(const StepsAnswer& answer) {
