@@ -10,9 +10,9 @@
 namespace orrery::elastic {
 namespace {
 
-std::uint64_t runs() {
-  const char* const wanted = std::getenv("ORRERY_KILLS");
-  return wanted == nullptr ? 8 : std::strtoull(wanted, nullptr, 10);
+std::uint64_t variable(const char* name, std::uint64_t otherwise) {
+  const char* const wanted = std::getenv(name);
+  return wanted == nullptr ? otherwise : std::strtoull(wanted, nullptr, 10);
 }
 
 // From a kill to the next step that a survivor commits.
@@ -78,7 +78,8 @@ void run_one(std::uint64_t seed, bool on_several_hosts, Recoveries& recoveries) 
 
 void campaign(bool on_several_hosts, const char* what) {
   Recoveries recoveries;
-  for (std::uint64_t seed = 1; seed <= runs(); ++seed) {
+  const std::uint64_t first = variable("ORRERY_FIRST_SEED", 1), end = first + variable("ORRERY_KILLS", 8);
+  for (std::uint64_t seed = first; seed < end; ++seed) {
     run_one(seed, on_several_hosts, recoveries);
     ASSERT_FALSE(testing::Test::HasFailure()) << what << ", seed " << seed;
   }
