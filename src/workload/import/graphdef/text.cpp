@@ -153,15 +153,20 @@ class NodeReader {
 
   Status read_attribute(GraphDefNode& node) {
     GraphDefAttribute attribute;
+    bool is_shapes = false, is_kept = false;
     const auto read_part = [&](std::string_view field) -> Status {
-      if (field == "key") return read_text(reader_, attribute.name);
-      const bool is_kept = attribute.name == "_output_shapes" || is_kept_attribute(attribute.name);
-      return field == "value" && is_kept ? read_value(attribute) : reader_.skip_value();
+      if (field == "key") {
+        ORRERY_TRY_VOID(read_text(reader_, attribute.name));
+        is_shapes = attribute.name == "_output_shapes";
+        is_kept = !is_shapes && is_kept_attribute(attribute.name);
+        return {};
+      }
+      return field == "value" && (is_shapes || is_kept) ? read_value(attribute) : reader_.skip_value();
     };
     ORRERY_TRY_VOID(read_message(reader_, read_part));
-    if (attribute.name == "_output_shapes") {
+    if (is_shapes) {
       node.output_shapes = std::move(attribute.shapes);
-    } else if (is_kept_attribute(attribute.name)) {
+    } else if (is_kept) {
       ORRERY_TRY_VOID(count(attributes_, kGraphDefAttributesMax, "attributes"));
       node.attributes.push_back(std::move(attribute));
     }
