@@ -108,6 +108,7 @@ Status ClusterLedger::check_take(const Decision& decision) const {
 }
 
 void ClusterLedger::book(JobIndex job) {
+  if (progress(job).is_starting) return;
   const TimeNs executed = executed_ns(job), done = done_ns(job);
   JobProgress& p = changed(job);
   p.executed_ns = executed;
@@ -188,6 +189,21 @@ JobProgress& ClusterLedger::set_running(JobIndex job, const Allocation& allocati
   return p;
 }
 
+void ClusterLedger::await_start(JobIndex job) {
+  constexpr TimeNs kFar = kNever / 4;  // sums with it do not overflow
+  JobProgress& p = changed(job);
+  ORRERY_CHECK(p.state == JobState::kRunning);
+  p.is_starting = true;
+  p.since_ns = p.started_ns = now_ + kFar;
+}
+
+void ClusterLedger::begin_work(JobIndex job) {
+  JobProgress& p = changed(job);
+  ORRERY_CHECK(p.is_starting);
+  p.is_starting = false;
+  p.since_ns = p.started_ns = p.resumes_ns = now_;
+}
+
 void ClusterLedger::start(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes) {
   hold(job, allocation, +1);
   set_running(job, allocation, rate, resumes);
@@ -224,6 +240,7 @@ void ClusterLedger::suspend(JobIndex job) {
   ORRERY_CHECK(is_running(job));
   book(job);
   JobProgress& p = changed(job);
+  p.since_ns = now_;
   if (p.is_withheld) {
     for (const Slice& slice : p.allocation) give_back(slice);
     withheld_held_ -= gpus_in(p.allocation);
@@ -236,6 +253,7 @@ void ClusterLedger::suspend(JobIndex job) {
   p.partner = kNoJob;
   p.is_guest = false;
   p.interleaves = false;
+  p.is_starting = false;
   p.allocation.clear();
   p.rate = 0;
   p.state = JobState::kSuspended;

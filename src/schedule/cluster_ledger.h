@@ -33,6 +33,10 @@ class ClusterLedger : public ClusterView {
 
   // A waiting or suspended job takes `allocation`; it works from `resumes` on with `rate`.
   void start(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes);
+  // A job that has just started does nothing before begin_work(), and may not be suspended if there is a minimum run
+  // time.
+  void await_start(JobIndex job);
+  void begin_work(JobIndex job);
   // A running job releases its GPUs and keeps its work.
   void suspend(JobIndex job);
   // A running or waiting job is over.

@@ -14,7 +14,7 @@ std::vector<JobIndex> ClusterView::group_of(JobIndex job) const {
 
 TimeNs ClusterView::executed_ns(JobIndex job) const {
   const JobProgress& p = progress(job);
-  return p.state == JobState::kRunning ? p.executed_ns + (now_ - p.since_ns) : p.executed_ns;
+  return p.state == JobState::kRunning ? p.executed_ns + std::max<TimeNs>(0, now_ - p.since_ns) : p.executed_ns;
 }
 
 TimeNs ClusterView::done_ns(JobIndex job) const {

@@ -38,12 +38,13 @@ struct JobProgress {
   bool is_guest = false;      // not the first of the jobs that share GPUs; its GPUs are counted with the first
   bool is_withheld = false;   // runs on withheld GPUs, which MachineView does not count
   bool interleaves = false;   // the stages of those that share GPUs take turns (interleaving.h)
+  bool is_starting = false;   // has its GPUs in the view, and has not begun to work on them
   JobIndex partner = kNoJob;  // the next of the jobs that share its GPUs, around a ring; of two jobs the other
   Allocation allocation;
   double rate = 0;         // work per time while it runs
-  TimeNs since_ns = 0;     // when the values below were true
+  TimeNs since_ns = 0;     // when the values below were true; later than now while it is starting
   TimeNs started_ns = 0;   // when it got the GPUs it holds
-  TimeNs resumes_ns = 0;   // no work is done before: it restarts or is moved
+  TimeNs resumes_ns = 0;   // no work is done before: it restarts or is moved. Expected while it is starting
   TimeNs executed_ns = 0;  // time on GPUs
   TimeNs done_ns = 0;      // work
   TimeNs first_start_ns = kNever;

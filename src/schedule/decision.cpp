@@ -103,6 +103,12 @@ std::string to_string(const Reason& reason) {
     case Why::kInterleaved:
       return fmt::format("stages of {:.0f} jobs fit together: resources are in use for {:.0f} % of the time", a,
                          100 * b);
+    case Why::kStartFailed:
+      return fmt::format("it could not be started ({:.0f} failures in a row)", a);
+    case Why::kMoveFailed:
+      return fmt::format("it could not be moved ({:.0f} failures in a row)", a);
+    case Why::kGivenUp:
+      return fmt::format("given up after {:.0f} failures in a row", a);
     case Why::kCheapestPlan:
       return fmt::format("part of the cheapest plan: a machine at ${:.2f} an hour, ${:.2f} for all jobs", a, b);
   }

@@ -74,6 +74,9 @@ enum class Why : std::uint8_t {
   kShareDue,           // a: its share of time on the type, b: share / time received
   kShareUsed,          // others have had less of their share
   kInterleaved,        // a: jobs on the same GPUs, b: share of time for which their resources are in use
+  kStartFailed,        // a: failures in a row
+  kMoveFailed,         // the same
+  kGivenUp,            // the same
   kCheapestPlan,       // a: dollars per hour of the machine, b: what all jobs will cost from now on
 };
 

@@ -1,27 +1,19 @@
 #pragma once
-// The simulated cluster: plays a job trace against a policy, event by event.
+// The simulated cluster: plays a job trace against a policy, event by event. The dispatcher (schedule/dispatcher.h)
+// decides; here jobs work, end and lose machines.
 //
 // Order of events, total and the same every time: by time; at one instant jobs end first (by index), then machines come
-// back and fail, then jobs arrive (in order of submission), then the policy is called once. A policy that works in
-// rounds is called at multiples of its round only. O(log n) per event apart from what the policy does.
+// back and fail, then jobs arrive (in order of submission), then the dispatcher's step. A policy that works in rounds is
+// called at multiples of its round only. O(log n) per event apart from what the policy does.
 
-#include <functional>
-#include <optional>
-
-#include "schedule/cluster_ledger.h"
-#include "schedule/policy.h"
+#include "schedule/dispatcher.h"
 #include "simulate/job_trace.h"
 #include "simulate/speed_model.h"
 
 namespace orrery::simulate {
 
-// What changes cost. No work is done meanwhile, but GPUs are held.
-struct Costs {
-  TimeNs first_start_ns = 0;
-  TimeNs resume_ns = 0;      // start again after a suspension or failure
-  TimeNs move_ns = 0;        // migrate or resize
-  TimeNs checkpoint_ns = 0;  // a failure loses the work since the last multiple of this; 0: none is lost
-};
+using schedule::Costs;
+using schedule::LoggedDecision;
 
 struct Outage {
   TimeNs fails_ns = 0;
@@ -58,7 +50,7 @@ struct EngineOptions {
   // GPUs that each tenant's jobs may ask for at a time; 0: no limit. A job beyond it is not shown to the policy before
   // earlier ones of its tenant have ended; it comes in the order of submission.
   int tenant_quota = 0;
-  // A job that has waited this long gets the next free GPUs under any policy (aged_jobs.h); 0: never.
+  // A job that has waited this long gets the next free GPUs under any policy (schedule/aged_jobs.h); 0: never.
   TimeNs age_ns = 0;
   // No job is suspended before it has run this long (ClusterView::is_protected).
   TimeNs min_run_ns = 0;
@@ -83,12 +75,6 @@ struct JobOutcome {
   TimeNs executed_ns = 0;
   std::int32_t starts = 0;
   std::int32_t moves = 0;  // migrations and resizings
-};
-
-// A decision, or an eviction, which is none but belongs to what happened to a job; its allocation is what the job lost.
-struct LoggedDecision {
-  TimeNs at_ns = 0;
-  schedule::Decision decision;
 };
 
 // A job on one machine, from its start to its next change.
@@ -130,9 +116,7 @@ struct RunResult {
 // An error is a decision that cannot be carried out, or jobs left behind: when nothing else is to come, every job ends
 // that the machines which are up can run. A policy under which one does not has a defect, and its metrics, which would
 // be of fewer jobs than those of other policies, are not given.
-Result<RunResult> simulate(
-    const JobTrace& job_trace, const schedule::Machines& machines, const SpeedModel& speed,
-    const std::function<Result<std::unique_ptr<schedule::Policy>>(const schedule::ClusterView&)>& policy,
-    const EngineOptions& options = {});
+Result<RunResult> simulate(const JobTrace& job_trace, const schedule::Machines& machines, const SpeedModel& speed,
+                           const schedule::PolicyMaker& policy, const EngineOptions& options = {});
 
 }  // namespace orrery::simulate

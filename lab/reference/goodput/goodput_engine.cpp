@@ -34,23 +34,19 @@ struct Progress {
 class GoodputEngine : public schedule::GoodputModel {
  public:
   GoodputEngine(const GoodputJobs& jobs, const schedule::Machines& machines, const GoodputOptions& options)
-      : jobs_(jobs), options_(options), ledger_(machines), progress_(jobs.size()) {
+      : jobs_(jobs), options_(options), dispatcher_(machines, dispatch_options(options)), progress_(jobs.size()) {
     result_.jobs.resize(jobs.size());
-    for (const GoodputJob& job : jobs) {
-      ledger_.add({.submit_ns = schedule::from_seconds(job.submit_s), .gpus = job.gpus});
-    }
   }
 
-  const schedule::ClusterView& view() const { return ledger_; }
-
-  Result<GoodputResult> run(schedule::Policy& policy) {
+  Result<GoodputResult> run(const GoodputPolicy& policy) {
+    ORRERY_TRY_VOID(dispatcher_.set_policy([&](const schedule::ClusterView& view) { return policy(view, *this); }));
     for (int round = 1; unfinished() && round <= options_.rounds_max; ++round) {
       for (const JobIndex j : jobs_.indices()) {
-        if (ledger_.is_running(j)) ORRERY_TRY_VOID(advance(j));
+        if (is_running(j)) ORRERY_TRY_VOID(advance(j));
       }
       now_s_ += options_.round_s;
-      ledger_.advance_to(now_s_ * schedule::kSecondNs);
-      ORRERY_TRY_VOID(ask(policy));
+      dispatcher_.advance_to(now_s_ * schedule::kSecondNs);
+      ORRERY_TRY_VOID(ask());
     }
     if (unfinished()) return Error::infeasible(fmt::format("jobs left after {} rounds", options_.rounds_max));
     return std::move(result_);
@@ -107,6 +103,14 @@ class GoodputEngine : public schedule::GoodputModel {
     return time ? time->total_s(split.accumulations) : std::numeric_limits<double>::infinity();
   }
 
+  static schedule::DispatchOptions dispatch_options(const GoodputOptions& options) {
+    return {.round_ns = schedule::from_seconds(options.round_s), .is_strict = true};
+  }
+  bool is_running(JobIndex job) const {
+    const schedule::ClusterView& view = dispatcher_.view();
+    return job.place() < view.jobs() && view.is_running(job);
+  }
+
   bool unfinished() const { return ended_ < jobs_.size(); }
 
   Status advance(JobIndex j) {
@@ -144,36 +148,26 @@ class GoodputEngine : public schedule::GoodputModel {
     return {};
   }
 
-  Status ask(schedule::Policy& policy) {
+  Status ask() {
     for (const JobIndex job : jobs_.indices()) {
-      if (progress_[job].ended && ledger_.is_running(job)) {
-        ledger_.end(job);
-        ended_now_.push_back(job);
+      if (progress_[job].ended && is_running(job)) {
+        dispatcher_.end(job);
         ++ended_;
         result_.makespan_s = std::max(result_.makespan_s, result_.jobs[job].end_s);
       }
     }
     for (; arrived_.place() < jobs_.size() && jobs_[arrived_].submit_s <= static_cast<double>(now_s_); ++arrived_) {
-      arrived_now_.push_back(arrived_);
-      ledger_.admit(arrived_now_.back());
+      const GoodputJob& job = jobs_[arrived_];
+      dispatcher_.submit({.submit_ns = schedule::from_seconds(job.submit_s), .gpus = job.gpus});
     }
     if (arrived_.place() == ended_) return {};  // the policy hears of it with the next arrival
-    decisions_.clear();
-    policy.decide(ledger_, {.arrived = arrived_now_, .ended = ended_now_}, decisions_);
-    arrived_now_.clear();
-    ended_now_.clear();
-    for (const Decision& decision : decisions_) {
-      ORRERY_TRY_VOID(ledger_.check_release(decision));
+    ORRERY_TRY_VOID(dispatcher_.step());
+    dispatcher_.clear_changes();
+    for (const Decision& decision : dispatcher_.decided()) {
       result_.decision_hash =
           mix64(result_.decision_hash ^ static_cast<std::uint64_t>(now_s_) << 32 ^
                 std::uint64_t{decision.job.place()} << 8 ^ static_cast<std::uint64_t>(decision.action));
-      if (schedule::releases(decision.action)) ledger_.suspend(decision.job);
-    }
-    for (const Decision& decision : decisions_) {
-      if (!schedule::takes(decision.action)) continue;
-      ORRERY_TRY_VOID(ledger_.check_take(decision));
-      ledger_.start(decision.job, decision.allocation, 0, ledger_.now());
-      ORRERY_TRY_VOID(place(decision));
+      if (schedule::takes(decision.action)) ORRERY_TRY_VOID(place(decision));
     }
     return {};
   }
@@ -187,7 +181,7 @@ class GoodputEngine : public schedule::GoodputModel {
     p.delay_s = options_.rescale_s;
     p.goodput_epoch = -1;
     p.per_node = per_node;
-    if (ledger_.progress(decision.job).starts > 1) ++result_.jobs[j].restarts;
+    if (dispatcher_.view().progress(decision.job).starts > 1) ++result_.jobs[j].restarts;
     if (options_.adapts_batch) return {};
     p.split = jobs_[j].application->split(jobs_[j].batch, gpus, false);
     p.batch = gpus * p.split.per_gpu * (p.split.accumulations + 1);
@@ -198,14 +192,12 @@ class GoodputEngine : public schedule::GoodputModel {
 
   const GoodputJobs& jobs_;
   GoodputOptions options_;
-  schedule::ClusterLedger ledger_;
+  schedule::Dispatcher dispatcher_;
   IndexedVector<JobIndex, Progress> progress_;
   GoodputResult result_;
   std::int64_t now_s_ = 0;
   JobIndex arrived_{0};  // the first that has not
   std::size_t ended_ = 0;
-  std::vector<JobIndex> arrived_now_, ended_now_;
-  std::vector<Decision> decisions_;
   mutable std::map<std::tuple<const Application*, int, int>, double> goodputs_;  // by application, epoch and GPUs
   mutable std::map<std::pair<const Application*, int>, std::vector<double>> predicted_;  // by GPUs; below 0: not yet
 };
@@ -214,9 +206,7 @@ class GoodputEngine : public schedule::GoodputModel {
 
 Result<GoodputResult> simulate_goodput(const GoodputJobs& jobs, const schedule::Machines& machines,
                                        const GoodputPolicy& policy, const GoodputOptions& options) {
-  GoodputEngine engine(jobs, machines, options);
-  const std::unique_ptr<schedule::Policy> made = policy(engine.view(), engine);
-  return engine.run(*made);
+  return GoodputEngine(jobs, machines, options).run(policy);
 }
 
 }  // namespace orrery::lab

@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "lab/lab.h"
-#include "schedule/cluster_ledger.h"
+#include "schedule/dispatcher.h"
 #include "schedule/policies/pollux.h"
 #include "schedule/policy.h"
 #include "simulate/readers/application.h"

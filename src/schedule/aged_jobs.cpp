@@ -1,20 +1,15 @@
-#include "simulate/aged_jobs.h"
+#include "schedule/aged_jobs.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 
-namespace orrery::simulate {
+namespace orrery::schedule {
 
-using schedule::Allocation;
-using schedule::FreeGpus;
-using schedule::JobIndex;
-using schedule::Slice;
-
-AgedJobs::AgedJobs(schedule::ClusterLedger& ledger) : ledger_(ledger), placer_(schedule::make_consolidated_placer()) {
+AgedJobs::AgedJobs(ClusterLedger& ledger) : ledger_(ledger), placer_(make_consolidated_placer()) {
   gpus_of_type_.resize(static_cast<std::size_t>(ledger.types()));
-  for (const schedule::MachineView& machine : ledger.machines()) {
+  for (const MachineView& machine : ledger.machines()) {
     gpus_of_type_[static_cast<std::size_t>(machine.device)] += machine.gpus;
   }
 }
@@ -30,7 +25,12 @@ void AgedJobs::add_first(JobIndex job) {
   waiting_.push_front(job);
 }
 
-void AgedJobs::lose(schedule::MachineIndex machine) {
+bool AgedJobs::remove(JobIndex job) {
+  if (!waiting_.empty() && waiting_.front() == job) give_back();
+  return std::erase(waiting_, job) > 0;
+}
+
+void AgedJobs::lose(MachineIndex machine) {
   std::erase_if(kept_, [&](const Slice& slice) {
     if (slice.machine != machine) return false;
     ledger_.give_back(slice);
@@ -55,7 +55,7 @@ std::optional<AgedJobs::Ready> AgedJobs::next() {
     }
     free = free.of_type(ledger_, type_);
   }
-  const int missing = ledger_.facts(job).gpus - schedule::gpus_in(kept_);
+  const int missing = ledger_.facts(job).gpus - gpus_in(kept_);
   const int taken = std::min(missing, free.total());
   if (taken == 0) return std::nullopt;
   const auto more = placer_->place(ledger_, free, job, taken);
@@ -76,4 +76,4 @@ std::optional<AgedJobs::Ready> AgedJobs::next() {
   return Ready{job, std::exchange(kept_, {})};
 }
 
-}  // namespace orrery::simulate
+}  // namespace orrery::schedule

@@ -1,15 +1,15 @@
-#include "simulate/end_queue.h"
+#include "schedule/time_queue.h"
 
 #include <algorithm>
 
-namespace orrery::simulate {
+namespace orrery::schedule {
 
-void EndQueue::put(std::size_t place, const Entry& entry) {
+void TimeQueue::put(std::size_t place, const Entry& entry) {
   heap_[place] = entry;
   places_[entry.job] = static_cast<std::int32_t>(place);
 }
 
-void EndQueue::sift_up(std::size_t place) {
+void TimeQueue::sift_up(std::size_t place) {
   const Entry entry = heap_[place];
   while (place > 0) {
     const std::size_t parent = (place - 1) / 2;
@@ -20,7 +20,7 @@ void EndQueue::sift_up(std::size_t place) {
   put(place, entry);
 }
 
-void EndQueue::sift_down(std::size_t place) {
+void TimeQueue::sift_down(std::size_t place) {
   const Entry entry = heap_[place];
   while (true) {
     std::size_t child = 2 * place + 1;
@@ -33,7 +33,8 @@ void EndQueue::sift_down(std::size_t place) {
   put(place, entry);
 }
 
-void EndQueue::set(schedule::JobIndex job, schedule::TimeNs at_ns) {
+void TimeQueue::set(JobIndex job, TimeNs at_ns) {
+  if (job.place() >= places_.size()) places_.resize(std::max(job.place() + 1, 2 * places_.size()), kOut);
   const std::int32_t place = places_[job];
   if (place == kOut) {
     heap_.push_back({at_ns, job});
@@ -46,9 +47,9 @@ void EndQueue::set(schedule::JobIndex job, schedule::TimeNs at_ns) {
   sift_down(static_cast<std::size_t>(places_[job]));
 }
 
-void EndQueue::remove(schedule::JobIndex job) {
+void TimeQueue::remove(JobIndex job) {
+  if (!has(job)) return;
   const std::int32_t place = places_[job];
-  if (place == kOut) return;
   places_[job] = kOut;
   const Entry last = heap_.back();
   heap_.pop_back();
@@ -59,4 +60,4 @@ void EndQueue::remove(schedule::JobIndex job) {
   sift_down(static_cast<std::size_t>(places_[last.job]));
 }
 
-}  // namespace orrery::simulate
+}  // namespace orrery::schedule

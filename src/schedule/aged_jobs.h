@@ -14,23 +14,25 @@
 #include "schedule/cluster_ledger.h"
 #include "schedule/placement/placer.h"
 
-namespace orrery::simulate {
+namespace orrery::schedule {
 
 class AgedJobs {
  public:
   // The ledger is borrowed, with all its machines up and free.
-  explicit AgedJobs(schedule::ClusterLedger& ledger);
+  explicit AgedJobs(ClusterLedger& ledger);
 
   bool empty() const { return waiting_.empty(); }
-  void add(schedule::JobIndex job) { waiting_.push_back(job); }
+  void add(JobIndex job) { waiting_.push_back(job); }
   // A job that had started and lost its GPUs is before all others again.
-  void add_first(schedule::JobIndex job);
+  void add_first(JobIndex job);
+  // A job that shall not run any more; whether it was here. What was kept for it is given back.
+  bool remove(JobIndex job);
   // A machine is about to fail: the GPUs that were kept there are given back.
-  void lose(schedule::MachineIndex machine);
+  void lose(MachineIndex machine);
 
   struct Ready {
-    schedule::JobIndex job = schedule::kNoJob;
-    schedule::Allocation allocation{};  // withheld
+    JobIndex job = kNoJob;
+    Allocation allocation{};  // withheld
   };
   // Keeps free GPUs for the first job; returns the job when they are enough.
   std::optional<Ready> next();
@@ -38,12 +40,12 @@ class AgedJobs {
  private:
   void give_back();
 
-  schedule::ClusterLedger& ledger_;
-  std::unique_ptr<schedule::Placer> placer_;
-  std::deque<schedule::JobIndex> waiting_;
-  schedule::Allocation kept_;  // for the first
-  std::int32_t type_ = -1;     // of the devices it waits for; -1: not chosen, or any
+  ClusterLedger& ledger_;
+  std::unique_ptr<Placer> placer_;
+  std::deque<JobIndex> waiting_;
+  Allocation kept_;         // for the first
+  std::int32_t type_ = -1;  // of the devices it waits for; -1: not chosen, or any
   std::vector<int> gpus_of_type_;
 };
 
-}  // namespace orrery::simulate
+}  // namespace orrery::schedule

@@ -1,0 +1,41 @@
+#pragma once
+// When something is due for a job: a heap with one entry per job, which can be changed or taken out. Policies that
+// suspend a lot would leave behind millions of void entries otherwise.
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/job_time.h"
+
+namespace orrery::schedule {
+
+class TimeQueue {
+ public:
+  bool empty() const { return heap_.empty(); }
+  // The earliest; of equal ones the lower job. Precondition: not empty.
+  JobIndex job() const { return heap_.front().job; }
+  TimeNs at_ns() const { return heap_.front().at_ns; }
+
+  // Adds the job, or changes its time.
+  void set(JobIndex job, TimeNs at_ns);
+  // Takes it out; fine if it is not in.
+  void remove(JobIndex job);
+
+ private:
+  struct Entry {
+    TimeNs at_ns = 0;
+    JobIndex job{};
+    bool before(const Entry& other) const { return at_ns != other.at_ns ? at_ns < other.at_ns : job < other.job; }
+  };
+  static constexpr std::int32_t kOut = -1;
+
+  bool has(JobIndex job) const { return job.place() < places_.size() && places_[job] != kOut; }
+  void put(std::size_t place, const Entry& entry);
+  void sift_up(std::size_t place);
+  void sift_down(std::size_t place);
+
+  std::vector<Entry> heap_;
+  IndexedVector<JobIndex, std::int32_t> places_;
+};
+
+}  // namespace orrery::schedule
