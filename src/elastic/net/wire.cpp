@@ -4,7 +4,7 @@
 #include <cstring>
 #include <fmt/format.h>
 
-#include "elastic/net/crc32c.h"
+#include "base/crc32c.h"
 
 namespace orrery::elastic::net {
 

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <span>
 
-namespace orrery::elastic::net {
+namespace orrery {
 
 // Of `bytes` that follow those with the checksum `before`; 0 at the beginning.
 std::uint32_t crc32c(std::uint32_t before, std::span<const std::byte> bytes);
 // The same, without the instruction.
 std::uint32_t crc32c_portable(std::uint32_t before, std::span<const std::byte> bytes);
 
-}  // namespace orrery::elastic::net
+}  // namespace orrery

@@ -1,4 +1,4 @@
-#include "elastic/net/crc32c.h"
+#include "base/crc32c.h"
 
 #include <array>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <nmmintrin.h>
 #endif
 
-namespace orrery::elastic::net {
+namespace orrery {
 
 namespace {
 
@@ -54,4 +54,4 @@ std::uint32_t crc32c(std::uint32_t before, std::span<const std::byte> bytes) {
   return crc32c_portable(before, bytes);
 }
 
-}  // namespace orrery::elastic::net
+}  // namespace orrery
