@@ -55,6 +55,11 @@ void ClusterAdapter::hear(const schedule::Event& event) {
   std::sort(there_.begin(), there_.end());
 }
 
+void ClusterAdapter::exchange(schedule::PolicyState& state) {
+  state(there_);
+  state.expect_active(there_);
+}
+
 void add_running(Situation& situation, const schedule::Slice& held) {
   const auto found = std::find(situation.where.begin(), situation.where.end(), held.machine);
   const auto node = static_cast<std::size_t>(found - situation.where.begin());

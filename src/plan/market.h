@@ -43,6 +43,8 @@ class ClusterAdapter {
   virtual ~ClusterAdapter() = default;
 
   void hear(const schedule::Event& event);
+  void exchange(schedule::PolicyState& state);
+  void adopt(const schedule::ClusterView& view) { there_ = schedule::own_jobs(view); }
   // Starts what plans cannot; before look().
   virtual void start_first(const schedule::ClusterView&, std::vector<schedule::Decision>&) {}
   // Times are the remaining ones; constants are those of `how`.

@@ -70,6 +70,17 @@ class MilpPolicy final : public schedule::Policy {
     count(env_.clock.monotonic() - start);
   }
 
+  void exchange(schedule::PolicyState& state) override {
+    std::erase_if(listed_, [&](const auto& one) { return !schedule::is_live(state.view(), one.first); });
+    adapter_->exchange(state);
+    state(listed_, crowding_, anew_, seed_, wake_ns_);
+  }
+
+  void adopt(const schedule::ClusterView& view) override {
+    adapter_->adopt(view);
+    wake_ns_ = view.now();
+  }
+
  private:
   // The order found last time; jobs that have come since are appended.
   ListedOrder known_list(const Situation& now) const {
@@ -136,6 +147,7 @@ class MilpPolicy final : public schedule::Policy {
   struct Listed {
     double key = 0;
     double modest = 1;
+    void exchange(schedule::PolicyState& state) { state(key, modest); }
   };
   std::map<schedule::JobIndex, Listed> listed_;  // by the last search
   double crowding_ = 1;

@@ -36,6 +36,9 @@ class RentPolicy final : public schedule::Policy {
     carry_out(view, now, plan, decisions);
   }
 
+  void exchange(schedule::PolicyState& state) override { adapter_.exchange(state); }
+  void adopt(const schedule::ClusterView& view) override { adapter_.adopt(view); }
+
  private:
   std::vector<std::size_t> in_order(const schedule::ClusterView& view, const Situation& now) const {
     std::vector<std::pair<double, std::size_t>> order;

@@ -23,6 +23,8 @@ class AgedJobs {
 
   bool empty() const { return waiting_.empty(); }
   void add(JobIndex job) { waiting_.push_back(job); }
+  // The first goes first.
+  const std::deque<JobIndex>& waiting() const { return waiting_; }
   // A job that had started and lost its GPUs is before all others again.
   void add_first(JobIndex job);
   // A job that shall not run any more; whether it was here. What was kept for it is given back.

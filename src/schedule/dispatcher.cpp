@@ -29,6 +29,7 @@ Dispatcher::Dispatcher(const Machines& machines, DispatchOptions options)
 }
 
 Status Dispatcher::set_policy(const PolicyMaker& make) {
+  make_policy_ = make;
   ORRERY_TRY(policy_, make(ledger_));
   if (round_ns_ == 0) round_ns_ = policy_->round_ns();
   return {};
@@ -210,14 +211,21 @@ TimeNs Dispatcher::due_ns(bool expects_jobs) {
     const TimeNs wake = policy_->wake_at_ns();
     if (wake != kNever && !stalled_) next = std::min(next, std::max(wake, now));
   }
-  return next;
+  return std::min(next, retry_ns_);
 }
 
 Result<bool> Dispatcher::step() {
   if (options_.age_ns > 0) serve_aged();
   const TimeNs now = ledger_.now();
-  if (round_ns_ > 0 && now % round_ns_ != 0 && now < promised_round_ns_) return false;
+  if (round_ns_ > 0 && now % round_ns_ != 0 && now < promised_round_ns_ && now < retry_ns_) return false;
+  retry_ns_ = kNever;
   ORRERY_TRY_VOID(ask());
+  if (std::exchange(was_refused_, false)) {
+    // What it keeps does not agree with the view.
+    constexpr TimeNs kRetry = kSecondNs;
+    ORRERY_TRY_VOID(adopt());
+    retry_ns_ = now + kRetry;
+  }
   return true;
 }
 
@@ -327,7 +335,34 @@ Status Dispatcher::ask() {
 // A decision that cannot be carried out.
 Status Dispatcher::refuse(const Decision& decision, Error error) {
   if (options_.is_strict) return error;
+  was_refused_ = true;
   if (options_.keep_log) log_.push_back({ledger_.now(), decision, error.message()});
+  return {};
+}
+
+std::string Dispatcher::save_policy() {
+  return save(*policy_, ledger_);
+}
+
+Result<bool> Dispatcher::restart_policy(std::string_view bytes) {
+  policy_.reset();
+  ORRERY_TRY(policy_, make_policy_(ledger_));
+  if (restore(*policy_, bytes, ledger_)) return true;
+  ORRERY_TRY_VOID(adopt());
+  ORRERY_TRY_VOID(ask());
+  return false;
+}
+
+// A new policy that knows nothing but the view.
+Status Dispatcher::adopt() {
+  policy_.reset();
+  ORRERY_TRY(policy_, make_policy_(ledger_));
+  policy_->adopt(ledger_);
+  event_arrived_.clear();
+  event_ended_.clear();
+  event_evicted_.clear();
+  event_withdrawn_.assign(aged_.waiting().begin(), aged_.waiting().end());
+  machines_changed_ = true;
   return {};
 }
 

@@ -47,8 +47,8 @@ struct DispatchOptions {
   // How fast jobs of each class (JobFacts::speed_class) are on each type of device; empty: types do not differ.
   std::vector<std::vector<double>> speeds{};
   bool keep_log = false;
-  // A decision that cannot be carried out ends the run with an error. Otherwise it is logged with the error, and its job
-  // waits again.
+  // A decision that cannot be carried out ends the run with an error. Otherwise it is logged with the error and left out,
+  // and a new policy takes over.
   bool is_strict = false;
   // Changes take time and may fail: a job that starts does no work before started().
   bool awaits_starts = false;
@@ -126,6 +126,11 @@ class Dispatcher {
   // be submitted.
   TimeNs due_ns(bool expects_jobs);
 
+  // The state of the policy, and another policy that is restored from it. If it refuses the bytes, a third one adopts the
+  // cluster and is called at once; the answer is then false. Only after a step whose changes are taken.
+  std::string save_policy();
+  Result<bool> restart_policy(std::string_view bytes);
+
   // What the policy decided in the last step in which it was called.
   std::span<const Decision> decided() const { return decided_; }
   std::span<const Change> changes() const { return changes_; }
@@ -166,12 +171,14 @@ class Dispatcher {
 
   Status ask();
   Status refuse(const Decision& decision, Error error);
+  Status adopt();
   void let_go(const Decision& decision);
   void take(const Decision& decision);
   void record(const Decision& decision);
 
   DispatchOptions options_;
   ClusterLedger ledger_;
+  PolicyMaker make_policy_;
   std::unique_ptr<Policy> policy_;
   AgedJobs aged_;
   TimeQueue ages_;                                 // when waiting jobs will have waited too long, if that is limited
@@ -182,8 +189,10 @@ class Dispatcher {
   IndexedVector<JobIndex, TimeNs> first_starts_;   // of jobs whose first start costs more; may be shorter than jobs
   TimeNs round_ns_ = 0;
   TimeNs promised_round_ns_ = kNever;  // that due_ns() has named
+  TimeNs retry_ns_ = kNever;           // a decision could not be carried out
   std::int32_t active_ = 0, running_ = 0;
-  bool stalled_ = false;  // asked without an event, and nothing was decided
+  bool was_refused_ = false;  // a decision of this step
+  bool stalled_ = false;      // asked without an event, and nothing was decided
   bool machines_changed_ = false;
   std::vector<JobIndex> event_arrived_, event_ended_, event_evicted_, event_withdrawn_;
   std::vector<Decision> decided_;

@@ -11,15 +11,40 @@ constexpr double kMemorySlack = 1e-9;
 
 }  // namespace
 
+InterleavingTable::Content InterleavingTable::content_of(const JobFacts& facts) {
+  return {stages_of(facts), facts.stages != nullptr ? 0 : facts.gpu_memory_share};
+}
+
 InterleavingTable::Kind InterleavingTable::kind_of(const JobFacts& facts) {
-  const StageTimes stages = stages_of(facts);
-  const double memory = facts.stages != nullptr ? 0 : facts.gpu_memory_share;
-  const auto added = kinds_.emplace(std::pair(stages, memory), static_cast<Kind>(stages_.size()));
+  return kind_of(content_of(facts));
+}
+
+InterleavingTable::Kind InterleavingTable::kind_of(const Content& content) {
+  const auto added = kinds_.emplace(content, static_cast<Kind>(stages_.size()));
   if (added.second) {
-    stages_.push_back(stages);
-    memory_.push_back(memory);
+    stages_.push_back(content.first);
+    memory_.push_back(content.second);
   }
   return added.first->second;
+}
+
+void InterleavingTable::keep(std::span<const JobFacts> jobs) {
+  std::map<Kind, Content> kept;
+  for (const JobFacts& facts : jobs) {
+    const Content content = content_of(facts);
+    if (const auto known = kinds_.find(content); known != kinds_.end()) kept.emplace(known->second, content);
+  }
+  *this = {};
+  for (const auto& [kind, content] : kept) kind_of(content);
+}
+
+void InterleavingTable::exchange(PolicyState& state) {
+  std::vector<Content> contents;
+  for (std::size_t kind = 0; kind < stages_.size(); ++kind) contents.emplace_back(stages_[kind], memory_[kind]);
+  state(contents);
+  if (!state.is_reading()) return;
+  *this = {};
+  for (const Content& content : contents) kind_of(content);
 }
 
 bool InterleavingTable::fit(const Kinds& kinds) const {

@@ -5,10 +5,12 @@
 // do; other jobs declare the share of a GPU's memory that they need.
 
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "schedule/interleaving.h"
+#include "schedule/policy_state.h"
 
 namespace orrery::schedule {
 
@@ -18,6 +20,14 @@ class InterleavingTable {
   using Kinds = std::vector<Kind>;  // of the jobs in a group, in rising order
 
   Kind kind_of(const JobFacts& facts);
+  // Kinds have their numbers in the order in which they came, and groups are computed in the order of the numbers, so
+  // the numbers are kept also of kinds that no job has any more, as long as these are few.
+  bool has_many_kinds(std::size_t jobs) const { return stages_.size() > 2 * jobs + kFewKinds; }
+  // Forgets all kinds but those of `jobs`, which keep their order.
+  void keep(std::span<const JobFacts> jobs);
+  // The kinds; what is remembered of groups is computed again.
+  void exchange(PolicyState& state);
+
   const StageTimes& stages(Kind kind) const { return stages_[static_cast<std::size_t>(kind)]; }
 
   // At most kGroupMax of them, and memory for all.
@@ -44,12 +54,16 @@ class InterleavingTable {
     std::vector<Group> next{};  // with one more, by its kind; kUnknown: not computed yet
   };
   static constexpr Group kUnknown = -2;
+  static constexpr std::size_t kFewKinds = 32;
+  using Content = std::pair<StageTimes, double>;  // with the share of memory
+  static Content content_of(const JobFacts& facts);
+  Kind kind_of(const Content& content);
   Group group_of(const Kinds& kinds);
   std::vector<StageTimes> stages_of_all(const Kinds& kinds) const;
 
-  std::map<std::pair<StageTimes, double>, Kind> kinds_;  // with the share of memory
-  std::vector<StageTimes> stages_;                       // by kind
-  std::vector<double> memory_;                           // by kind
+  std::map<Content, Kind> kinds_;
+  std::vector<StageTimes> stages_;  // by kind
+  std::vector<double> memory_;      // by kind
   std::map<Kinds, Group> numbers_;
   std::vector<Known> groups_;
 };

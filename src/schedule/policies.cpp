@@ -118,10 +118,10 @@ TiresiasOptions tiresias_options(const PolicyInputs& inputs) {
   return options;
 }
 
-Result<GittinsIndex> gittins_index(const PolicyInputs& inputs) {
-  auto index = GittinsIndex::make(inputs.service_sample_gpu_s, inputs.las.limits_gpu_s.front());
-  if (!index) return std::move(index).error().with_context("gittins");
-  return index;
+Result<GittinsRanks> gittins_ranks(const PolicyInputs& inputs) {
+  auto ranks = GittinsRanks::make(inputs.service_sample_gpu_s, inputs.las.limits_gpu_s.front());
+  if (!ranks) return std::move(ranks).error().with_context("gittins");
+  return ranks;
 }
 
 Result<TypedOptions> complete(TypedOptions options, const PolicyInputs& inputs) {
@@ -133,7 +133,7 @@ Result<TypedOptions> complete(TypedOptions options, const PolicyInputs& inputs) 
     options.limits_gpu_s = inputs.las.limits_gpu_s;
   }
   if (options.rule == TypedRule::kGittins) {
-    ORRERY_TRY(options.index, gittins_index(inputs));
+    ORRERY_TRY(options.ranks, gittins_ranks(inputs));
   }
   return options;
 }
@@ -215,8 +215,8 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name, const PolicyI
   if (name == "las") return make_las(inputs.las, std::move(placer));
   if (name == "tiresias") return make_tiresias(tiresias_options(inputs), std::move(placer));
   if (name == "gittins") {
-    ORRERY_TRY(GittinsIndex index, gittins_index(inputs));
-    return make_gittins(inputs.las, std::move(index), std::move(placer));
+    ORRERY_TRY(GittinsRanks ranks, gittins_ranks(inputs));
+    return make_gittins(inputs.las, std::move(ranks), std::move(placer));
   }
   if (name == "optimus" || name == "optimus-ps" || name == "equal-share") {
     if (inputs.scaling == nullptr) return Error::invalid(fmt::format("{} needs a scaling model", name));

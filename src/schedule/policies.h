@@ -20,7 +20,7 @@ struct PolicyInputs {
   std::string placement = "consolidated";
   const ScalingModel* scaling = nullptr;       // for optimus; borrowed
   double young_factor = 1;                     // on the gains of young jobs, where scaling is learned while jobs run
-  std::vector<double> service_sample_gpu_s{};  // of past jobs, for gittins
+  std::vector<double> service_sample_gpu_s{};  // for gittins; empty: of the jobs that have ended
   LasOptions las{};
   GandivaOptions gandiva{};
   double round_s = 0;                 // of policies that work in rounds; 0: their own

@@ -5,6 +5,9 @@
 // incremental) and must be told of every event, in order. The same events give the same decisions. The decisions of one
 // call are carried out together, before the next event: first all jobs that are told to release GPUs (suspend, stop,
 // resize, migrate, unpack) do so, then GPUs are taken, in the order given.
+//
+// What a policy keeps is in the view or in its saved bytes (policy_state.h): one that is saved after a call and restored
+// in another process makes the same decisions. Without bytes a new policy adopts the jobs of the view.
 
 #include <memory>
 #include <span>
@@ -13,6 +16,7 @@
 
 #include "schedule/cluster_view.h"
 #include "schedule/decision.h"
+#include "schedule/policy_state.h"
 
 namespace orrery::schedule {
 
@@ -41,6 +45,18 @@ class Policy {
 
   // The shortest time between two calls; 0: at every event. Policies that reconsider everything work in rounds.
   virtual TimeNs round_ns() const { return 0; }
+
+  // Writes or reads what decide() keeps between calls, when the decisions of a call have been carried out. A policy that
+  // was just made reads; wake_at_ns() is then as it was. What is written belongs to live jobs only, so its size does
+  // not grow with the jobs that have ended.
+  virtual void exchange(PolicyState& state) = 0;
+  // Of what exchange() writes; another number whenever that changes.
+  virtual std::uint32_t state_format() const { return 1; }
+
+  // Takes over a cluster in use from the view alone: own_jobs() are known afterwards, as well as they can be. For a
+  // policy that was just made, when there are no bytes to restore or they are refused. The policy is then called at
+  // once, with an event that has machines_changed and, as withdrawn, the waiting jobs that are not its own.
+  virtual void adopt(const ClusterView& view) = 0;
 };
 
 }  // namespace orrery::schedule

@@ -57,6 +57,21 @@ int SizeHeaps::smallest() const {
   return std::numeric_limits<int>::max();
 }
 
+void SizeHeaps::exchange(PolicyState& state) {
+  std::vector<OrderKey> keys;
+  for (const Heap& heap : heaps_) keys.insert(keys.end(), heap.keys.begin(), heap.keys.end());
+  state(keys);
+  if (!state.is_reading()) return;
+  heaps_.clear();
+  count_ = 0;
+  std::vector<JobIndex> jobs;
+  for (const OrderKey& key : keys) {
+    jobs.push_back(key.job);
+    push(state.view().facts(key.job).gpus, key);
+  }
+  state.expect_waiting(jobs);
+}
+
 const OrderKey* SizeHeaps::first(int gpus_max) const {
   const OrderKey* best = nullptr;
   for (const Heap& heap : heaps_) {

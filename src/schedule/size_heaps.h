@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schedule/order_key.h"
+#include "schedule/policy_state.h"
 
 namespace orrery::schedule {
 
@@ -36,6 +37,9 @@ class SizeHeaps {
   const OrderKey* first(int gpus_max) const;
   // By increasing number of GPUs; some may be empty.
   const std::vector<Heap>& heaps() const { return heaps_; }
+
+  // The keys; the sizes of jobs are what they ask for. Refuses jobs that do not wait.
+  void exchange(PolicyState& state);
 
  private:
   std::size_t place_of(int gpus) const;

@@ -20,6 +20,7 @@ struct StageTimes {
   double iteration_s = 0;  // as measured, since stages may overlap or leave gaps; 0: nothing is known of the job
 
   auto operator<=>(const StageTimes&) const = default;
+  void exchange(auto& state) { state(load_s, storage_s, processors_s, gpu_s, network_s, iteration_s); }
 };
 
 constexpr bool is_known(const StageTimes& stages) {

@@ -135,6 +135,8 @@ class LargerBatch : public schedule::Policy {
     }
   }
   TimeNs wake_at_ns() const override { return 50 * kSecond; }
+  void exchange(schedule::PolicyState&) override {}
+  void adopt(const schedule::ClusterView&) override {}
 };
 
 TEST(Engine, ALargerBatchChangesTheRateFromThenOn) {

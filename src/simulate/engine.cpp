@@ -63,6 +63,7 @@ class Engine {
       ORRERY_TRY(const bool asked, dispatcher_.step());
       carry_out();
       if (asked) {
+        if (options_.restart_policy) ORRERY_TRY_VOID(restart());
         const int running = dispatcher_.running();
         use_.add({next, ledger_.held_gpus(), dispatcher_.active() - running, running, ledger_.stranded_gpus()});
       }
@@ -194,6 +195,21 @@ class Engine {
       }
     }
     dispatcher_.clear_changes();
+  }
+
+  Status restart() {
+    const std::string bytes = dispatcher_.save_policy();
+    const std::size_t jobs = schedule::own_jobs(ledger_).size();
+    constexpr std::ptrdiff_t kBytesPerJob = 200;
+    const auto more = static_cast<std::ptrdiff_t>(bytes.size()) - kBytesPerJob * static_cast<std::ptrdiff_t>(jobs);
+    if (more > result_.state_bytes) {
+      result_.state_bytes = more;
+      result_.state_jobs = jobs;
+    }
+    ORRERY_TRY(const bool is_restored, dispatcher_.restart_policy(options_.restart_policy(bytes)));
+    if (!is_restored) ++result_.states_refused;
+    carry_out();
+    return {};
   }
 
   void draw_straggler(JobIndex job) {

@@ -67,6 +67,9 @@ struct EngineOptions {
   bool keep_log = false;          // RunResult::log
   bool keep_holdings = false;     // RunResult::holdings
   bool check_invariants = false;  // after every event; slow
+  // For tests: after every call the policy is saved, and another one made, which is restored from what this makes of
+  // the bytes. If it refuses them, a third one adopts the cluster and is called at once.
+  std::function<std::string(std::string)> restart_policy{};
 };
 
 struct JobOutcome {
@@ -110,6 +113,11 @@ struct RunResult {
   std::int64_t events = 0;  // arrivals, ends and wake-ups
   std::int64_t decisions = 0;
   std::uint64_t decision_hash = 0;  // of every decision with its time, in order
+  // If EngineOptions::restart_policy is set: the most bytes of a saved state beyond those of live jobs, 200 each, how
+  // many live jobs it had, and how often bytes were refused.
+  std::ptrdiff_t state_bytes = 0;
+  std::size_t state_jobs = 0;
+  int states_refused = 0;
 };
 
 // `machines` as at the start, all GPUs free. `policy` makes the policy, which may look at the view while the run lasts.

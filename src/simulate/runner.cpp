@@ -16,20 +16,6 @@ namespace orrery::simulate {
 
 namespace {
 
-constexpr std::size_t kSampleMax = 1000;
-
-std::vector<double> service_sample(const JobTrace& job_trace) {
-  std::vector<double> all;
-  for (const TraceJob& job : job_trace.jobs) {
-    all.push_back(schedule::to_seconds(job.facts.work_ns) * job.facts.gpus);
-  }
-  std::sort(all.begin(), all.end());
-  if (all.size() <= kSampleMax) return all;
-  std::vector<double> sample;
-  for (std::size_t i = 0; i < kSampleMax; ++i) sample.push_back(all[i * (all.size() - 1) / (kSampleMax - 1)]);
-  return sample;
-}
-
 // What one GPU of each type costs in an hour, from the cheapest offer.
 Result<std::vector<double>> prices_of(const std::vector<std::string>& devices) {
   std::vector<double> prices;
@@ -77,7 +63,6 @@ Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, s
   if (setup.fitted_scaling) inputs.young_factor = setup.young_factor;
   inputs.gandiva = setup.gandiva;
   const bool is_elastic = schedule::needs_elastic_jobs(policy);
-  if (policy == "gittins") inputs.service_sample_gpu_s = service_sample(job_trace);
   EngineOptions engine = setup.engine;
   ORRERY_TRY(engine.speeds, speeds_on(job_trace, setup.devices));
   inputs.typed = !engine.speeds.empty();
@@ -92,7 +77,7 @@ Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, s
     ORRERY_TRY(inputs.type_prices, prices_of(setup.devices));
   }
   std::unique_ptr<schedule::ScalingModel> scaling, erred;
-  const auto make = [&](const schedule::ClusterView& view) {
+  const auto make_scaling = [&](const schedule::ClusterView& view) {
     if (setup.fitted_scaling) {
       TrialOptions trials = setup.trials;
       trials.seed = engine.seed;
@@ -106,6 +91,10 @@ Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, s
       erred = std::make_unique<PerturbedScaling>(view, *scaling, setup.scaling_errors, engine.seed);
       inputs.scaling = erred.get();
     }
+  };
+  const auto make = [&](const schedule::ClusterView& view) {
+    // What is learned about jobs belongs to the run, not to the policy, which may be made anew.
+    if (scaling == nullptr) make_scaling(view);
     return policy == "milp" ? make_milp(setup, *inputs.scaling) : schedule::make_policy(policy, inputs);
   };
   if (!is_elastic) return simulate(job_trace, setup.machines, speed, make, engine);

@@ -33,7 +33,6 @@ struct RunSetup {
 // Those of the module `schedule`, and milp (plan/milp_policy.h).
 std::vector<schedule::PolicyInfo> runnable_policies();
 
-// The sample of past GPU times that gittins needs is taken from the job trace itself: at most 1000 quantiles of it.
 Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, std::string_view policy);
 
 // The error names the first that does not exist, and its nearest match.

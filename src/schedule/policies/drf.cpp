@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 
 namespace orrery::schedule {
 
@@ -15,6 +16,7 @@ struct Resources {
     cpus += sign * job.cpus;
     memory += sign * job.memory;
   }
+  void exchange(PolicyState& state) { state(gpus, cpus, memory); }
 };
 
 double share_of(double part, double whole) {
@@ -29,9 +31,9 @@ class Drf : public Policy {
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     for (const JobIndex job : event.withdrawn) std::erase(tenant(view, job).waiting, job);
-    for (const JobIndex job : event.ended) tenant(view, job).used.add(view.facts(job), -1);
+    for (const JobIndex job : event.ended) tenant(view, job).remove(view.facts(job));
     for (const JobIndex job : event.evicted) {
-      tenant(view, job).used.add(view.facts(job), -1);
+      tenant(view, job).remove(view.facts(job));
       tenant(view, job).waiting.push_front(job);
     }
     for (const JobIndex job : event.arrived) tenant(view, job).waiting.push_back(job);
@@ -63,15 +65,63 @@ class Drf : public Policy {
       }
       free.take(*allocation);
       next->waiting.pop_front();
-      next->used.add(view.facts(job), +1);
+      next->add(view.facts(job));
       decisions.push_back({.job = job, .allocation = std::move(*allocation), .reason = {Why::kServedLeast, least}});
+    }
+  }
+
+  void exchange(PolicyState& state) override {
+    const ClusterView& view = state.view();
+    std::map<std::size_t, Tenant> with_jobs;
+    for (std::size_t t = 0; t < tenants_.size(); ++t) {
+      if (tenants_[t].running > 0 || !tenants_[t].waiting.empty()) with_jobs.emplace(t, tenants_[t]);
+    }
+    state(with_jobs);
+    if (!state.is_reading()) return;
+    tenants_.clear();
+    std::vector<JobIndex> waiting;
+    for (const JobIndex job : own_jobs(view)) {
+      Tenant& of_job = tenant(view, job);
+      if (view.is_running(job)) ++of_job.running;
+    }
+    for (const auto& [t, read] : with_jobs) {
+      state.expect(t < tenants_.size() && tenants_[t].running == read.running, "a tenant has other jobs");
+      if (t >= tenants_.size()) return;
+      tenants_[t] = read;
+      for (const JobIndex job : read.waiting) {
+        waiting.push_back(job);
+        state.expect(static_cast<std::size_t>(view.facts(job).tenant) == t, "a job is of another tenant");
+      }
+    }
+    state.expect_waiting(waiting);
+  }
+
+  void adopt(const ClusterView& view) override {
+    for (const JobIndex job : own_jobs(view)) {
+      if (view.is_running(job)) {
+        tenant(view, job).add(view.facts(job));
+      } else {
+        tenant(view, job).waiting.push_back(job);
+      }
     }
   }
 
  private:
   struct Tenant {
     Resources used;
+    std::int32_t running = 0;  // jobs
     std::deque<JobIndex> waiting;
+
+    void add(const JobFacts& job) {
+      ++running;
+      used.add(job, +1);
+    }
+    // Rounding must not leave a tenant without jobs with something in use.
+    void remove(const JobFacts& job) {
+      used.add(job, -1);
+      if (--running == 0) used = {};
+    }
+    void exchange(PolicyState& state) { state(used, running, waiting); }
   };
 
   Tenant& tenant(const ClusterView& view, JobIndex job) {

@@ -69,12 +69,22 @@ class ElasticFlow : public Policy {
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     for (const JobIndex job : event.ended) leave(job);
     for (const JobIndex job : event.withdrawn) leave(job);
-    for (const JobIndex job : event.arrived) {
-      active_.push_back(job);
-      if (may_be_admitted(view, job)) admitted_.insert(job);
-    }
+    for (const JobIndex job : event.arrived) arrive(view, job);
     grant(view);
     carry_out(view, *placer_, grants_, decisions);
+  }
+
+  void exchange(PolicyState& state) override {
+    std::vector<JobIndex> admitted(admitted_.begin(), admitted_.end());
+    std::sort(admitted.begin(), admitted.end());
+    state(active_, admitted);
+    state.expect_active(active_);
+    admitted_ = {admitted.begin(), admitted.end()};
+  }
+
+  // Jobs are admitted as if they arrived now, in the order of submission.
+  void adopt(const ClusterView& view) override {
+    for (const JobIndex job : own_jobs(view)) arrive(view, job);
   }
 
  private:
@@ -83,6 +93,11 @@ class ElasticFlow : public Policy {
     int gpus = 0;          // for now: earlier deadlines come first
     bool in_time = false;  // whether any share lets it end in time
   };
+
+  void arrive(const ClusterView& view, JobIndex job) {
+    active_.push_back(job);
+    if (may_be_admitted(view, job)) admitted_.insert(job);
+  }
 
   void leave(JobIndex job) {
     std::erase(active_, job);

@@ -31,6 +31,17 @@ class Fifo : public Policy {
     }
   }
 
+  void exchange(PolicyState& state) override {
+    state(queue_);
+    state.expect_waiting({queue_.begin(), queue_.end()});
+  }
+
+  void adopt(const ClusterView& view) override {
+    for (const JobIndex job : own_jobs(view)) {
+      if (!view.is_running(job)) queue_.push_back(job);
+    }
+  }
+
  private:
   std::unique_ptr<Placer> placer_;
   std::deque<JobIndex> queue_;

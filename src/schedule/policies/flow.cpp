@@ -68,6 +68,7 @@ class Flow : public Policy {
     for (const JobIndex job : event.ended) leave(job);
     for (const JobIndex job : event.withdrawn) leave(job);
     for (const JobIndex job : event.arrived) arrive(view.facts(job), job);
+    if (table_.has_many_kinds(active_.size())) forget_kinds(view);
     if (view.gpus() == 0) return;
     if (view.gpus() != gpus_ || model_.learns()) speedups_.clear();
     gpus_ = view.gpus();
@@ -78,7 +79,26 @@ class Flow : public Policy {
     place(view, decisions);
   }
 
+  void exchange(PolicyState& state) override {
+    state(active_, table_, may_share_);
+    state.expect_active(active_);
+    if (!state.is_reading()) return;
+    for (const JobIndex job : active_) kinds_.emplace(job, table_.kind_of(state.view().facts(job)));
+  }
+
+  void adopt(const ClusterView& view) override {
+    for (const JobIndex job : own_jobs(view)) arrive(view.facts(job), job);
+  }
+
  private:
+  void forget_kinds(const ClusterView& view) {
+    std::vector<JobFacts> jobs;
+    for (const JobIndex job : active_) jobs.push_back(view.facts(job));
+    table_.keep(jobs);
+    kinds_.clear();
+    for (std::size_t i = 0; i < jobs.size(); ++i) kinds_.emplace(active_[i], table_.kind_of(jobs[i]));
+  }
+
   void arrive(const JobFacts& facts, JobIndex job) {
     active_.push_back(job);
     kinds_.emplace(job, table_.kind_of(facts));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 
 #include "schedule/placement/placer.h"
 #include "schedule/policies/gandiva_growth.h"
@@ -20,10 +21,9 @@ class Gandiva : public Policy {
   TimeNs wake_at_ns() const override { return slicing_ ? slice_ns_ : growth_.wake_at_ns(); }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
-    view_ = &view;
+    look(view);
     out_ = &decisions;
     ++call_;
-    entries_.resize(view.jobs());
     if (servers_.all().empty() || event.machines_changed) servers_.update(view);
     free_.assign(view);
     for (const JobIndex job : event.withdrawn) {
@@ -54,6 +54,41 @@ class Gandiva : public Policy {
     if (options_.growing && any_elastic_) grow();
   }
 
+  void exchange(PolicyState& state) override {
+    std::map<JobIndex, std::vector<MachineIndex>> large;  // in the order in which their servers were chosen
+    std::vector<JobIndex> unpackable;
+    if (!state.is_reading()) {
+      for (const GandivaServer& server : servers_.all()) {
+        if (server.large != kNoJob) large[server.large] = entry(server.large).servers;
+      }
+      for (const JobIndex job : own_jobs(state.view())) {
+        if (job.place() < entries_.size() && entry(job).unpackable) unpackable.push_back(job);
+      }
+    }
+    state(servers_, large, unpackable, growth_, queue_, slicing_, any_elastic_, slice_ns_);
+    if (!state.is_reading()) return;
+    look(state.view());
+    for (const JobIndex job : unpackable) entry(job).unpackable = true;
+    enter(state, large);
+  }
+
+  void adopt(const ClusterView& view) override {
+    look(view);
+    servers_.update(view);
+    std::vector<JobIndex> running;
+    for (const JobIndex job : own_jobs(view)) {
+      any_elastic_ = any_elastic_ || view.facts(job).gpus_max > gpus(job);
+      if (view.is_running(job)) {
+        running.push_back(job);
+      } else {
+        queue_.push_back(job);
+      }
+    }
+    std::stable_sort(running.begin(), running.end(),
+                     [&](JobIndex a, JobIndex b) { return view.progress(a).started_ns < view.progress(b).started_ns; });
+    for (const JobIndex job : running) adopt_running(job);
+  }
+
  private:
   struct Entry {
     MachineIndex server{};                // of a job that fits on one
@@ -65,6 +100,58 @@ class Gandiva : public Policy {
     bool runs = false;        // after the decisions so far
     bool unpackable = false;  // sharing was tried and did not pay
   };
+
+  void look(const ClusterView& view) {
+    view_ = &view;
+    entries_.resize(view.jobs());
+  }
+
+  // What follows from where jobs are: their entries.
+  void enter(PolicyState& state, const std::map<JobIndex, std::vector<MachineIndex>>& large) {
+    std::vector<JobIndex> waiting(queue_.begin(), queue_.end()), running;
+    for (const MachineIndex s : servers_.all().indices()) {
+      const GandivaServer& server = servers_.at(s);
+      for (const JobIndex job : server.ring) entry(job).server = s;
+      for (const JobIndex job : server.running) entry(job).server = s;
+      waiting.insert(waiting.end(), server.ring.begin(), server.ring.end());
+      running.insert(running.end(), server.running.begin(), server.running.end());
+    }
+    for (const auto& [job, servers] : large) {
+      state.expect(!servers_.all().empty() && !servers.empty(), "a job has no servers");
+      if (servers_.all().empty()) return;
+      (view_->is_running(job) ? running : waiting).push_back(job);
+      entry(job).servers = servers;
+      for (const MachineIndex server : servers) {
+        state.expect(servers_.at(server).large == kNoJob, "a server has two large jobs");
+        servers_.at(server).large = job;
+      }
+    }
+    state.expect_waiting(waiting);
+    state.expect_running(running);  // adopted jobs may run on servers of others
+    for (const JobIndex job : own_jobs(*view_)) entry(job).runs = view_->is_running(job);
+  }
+
+  // A job on one server belongs there; one on several turns them into servers of a large job. If these have one
+  // already, it keeps its GPUs to its end, and takes no turns.
+  void adopt_running(JobIndex job) {
+    Entry& e = entry(job);
+    e.runs = true;
+    const Allocation& held = view_->progress(job).allocation;
+    const MachineIndex first = held.front().machine;
+    if (held.size() == 1 && gpus(job) <= servers_.at(first).gpus) {
+      e.server = first;
+      servers_.add(first, job, gpus(job));
+      servers_.start(first, job);
+      if (gpus_in(held) > gpus(job)) growth_.adopt(*view_, job);
+      return;
+    }
+    const auto has_large = [&](const Slice& slice) { return servers_.at(slice.machine).large != kNoJob; };
+    if (std::any_of(held.begin(), held.end(), has_large)) return;
+    for (const Slice& slice : held) {
+      e.servers.push_back(slice.machine);
+      servers_.at(slice.machine).large = job;
+    }
+  }
 
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
   Entry& entry(JobIndex job) { return entries_[job]; }

@@ -48,6 +48,16 @@ void GandivaGrowth::judge(const ClusterView& view, FreeGpus& free, std::vector<D
   });
 }
 
+void GandivaGrowth::exchange(PolicyState& state) {
+  std::erase_if(not_faster_, [&](JobIndex job) { return !is_live(state.view(), job); });
+  state(idle_since_ns_, wake_ns_, grown_, not_faster_);
+  for (const Grown& grown : grown_) {
+    const JobProgress& progress = state.view().progress(grown.job);
+    state.expect(state.view().is_running(grown.job) && progress.allocation.size() == 1,
+                 "a job that has grown is elsewhere");
+  }
+}
+
 void GandivaGrowth::grow(const ClusterView& view, const std::vector<JobIndex>& running, bool others, FreeGpus& free,
                          std::vector<Decision>& decisions) {
   if (idle_since_ns_ == kNever) idle_since_ns_ = view.now();

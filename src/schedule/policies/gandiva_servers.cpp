@@ -12,6 +12,17 @@ bool is_of(const GandivaServer& server, std::int32_t type) {
   return type == kAnyType || server.type == type;
 }
 
+// What of a server is not in the view.
+struct SavedServer {
+  MachineIndex server{};
+  int affinity = 0;
+  bool changed = false;
+  std::deque<JobIndex> ring{};
+  std::vector<JobIndex> running{};
+
+  void exchange(PolicyState& state) { state(server, affinity, changed, ring, running); }
+};
+
 }  // namespace
 
 double GandivaServers::load_share(MachineIndex server) const {
@@ -112,6 +123,31 @@ void GandivaServers::start(MachineIndex server, JobIndex job) {
   ORRERY_CHECK(found != target.ring.end());
   target.ring.erase(found);  // near the front
   target.running.push_back(job);
+}
+
+void GandivaServers::exchange(PolicyState& state) {
+  std::vector<SavedServer> saved;
+  for (const MachineIndex s : servers_.indices()) {
+    const GandivaServer& server = servers_[s];
+    // A server that is down is changed when it comes back.
+    const bool changed = server.changed && server.up;
+    if (server.has_jobs() || changed) saved.push_back({s, server.affinity, changed, server.ring, server.running});
+  }
+  bool is_known = !servers_.empty();
+  state(is_known, saved);
+  if (!state.is_reading() || !is_known) return;
+  update(state.view());
+  for (GandivaServer& server : servers_) server.changed = false;
+  for (const SavedServer& one : saved) {
+    GandivaServer& server = servers_[one.server];
+    server.affinity = one.affinity;
+    server.changed = one.changed;
+    server.ring = one.ring;
+    server.running = one.running;
+    server.load = 0;
+    for (const JobIndex job : one.ring) server.load += state.view().facts(job).gpus;
+    for (const JobIndex job : one.running) server.load += state.view().facts(job).gpus;
+  }
 }
 
 void GandivaServers::suspend(MachineIndex server, JobIndex job) {

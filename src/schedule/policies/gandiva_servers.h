@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "schedule/cluster_view.h"
+#include "schedule/policy_state.h"
 
 namespace orrery::schedule {
 
@@ -51,6 +51,9 @@ class GandivaServers {
   // From the ring to the running jobs, and back to its end.
   void start(MachineIndex server, JobIndex job);
   void suspend(MachineIndex server, JobIndex job);
+
+  // Servers with jobs; what the view says of machines is taken from there. Large jobs are the policy's to enter.
+  void exchange(PolicyState& state);
 
  private:
   IndexedVector<MachineIndex, GandivaServer> servers_;

@@ -18,8 +18,7 @@ class Gavel : public Policy {
   TimeNs round_ns() const override { return from_seconds(options_.round_s); }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
-    view_ = &view;
-    if (!rounds_) rounds_ = std::make_unique<GavelRounds>(types(), options_.round_s);
+    look(view);
     count_round();
     for (const JobIndex job : event.ended) leave(job);
     for (const JobIndex job : event.withdrawn) leave(job);
@@ -31,12 +30,42 @@ class Gavel : public Policy {
     carry_out(decisions);
   }
 
+  void exchange(PolicyState& state) override {
+    bool has_rounds = rounds_ != nullptr;
+    state(has_rounds);
+    if (has_rounds) {
+      if (state.is_reading()) look(state.view());
+      state(*rounds_);
+    }
+    state(active_, running_, pasts_, asked_ns_, reset_s_, is_changed_);
+    state.expect_active(active_);
+    state.expect(has_rounds || active_.empty(), "jobs have no rounds");
+    for (const auto& [unit, type] : running_) state.expect(has_rounds && type < types(), "there is no such type");
+  }
+
+  // All jobs begin with no time received.
+  void adopt(const ClusterView& view) override {
+    look(view);
+    asked_ns_ = view.now();
+    reset_s_ = to_seconds(view.now());
+    for (const JobIndex job : own_jobs(view)) {
+      arrive(job);
+      const bool alone = view.is_running(job) && view.progress(job).partner == kNoJob;
+      if (alone) running_.push_back({{job, kNoJob}, type_of(job)});
+    }
+  }
+
  private:
   struct Target {
     std::size_t type = 0;
     JobIndex partner = kNoJob;
     double share = 0, priority = 0;
   };
+
+  void look(const ClusterView& view) {
+    view_ = &view;
+    if (!rounds_) rounds_ = std::make_unique<GavelRounds>(types(), options_.round_s);
+  }
 
   std::size_t types() const { return view_->is_typed() ? static_cast<std::size_t>(view_->types()) : 1; }
   std::size_t type_of_machine(MachineIndex machine) const {
@@ -259,6 +288,7 @@ class Gavel : public Policy {
 
   struct Past {
     double isolated_s = 0, left = 0, speed = 1;
+    void exchange(PolicyState& state) { state(isolated_s, left, speed); }
   };
 
   GavelOptions options_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "base/check.h"
 
@@ -12,6 +13,65 @@ namespace {
 constexpr double kUncounted = 1e9;  // priority of a share of 1 while no time is counted
 
 }  // namespace
+
+// There may be many pairs, of which most have the numbers of the pair before them: one byte says what is the same.
+void GavelRounds::exchange(PolicyState& state) {
+  std::uint64_t count = entries_.size();
+  state(counted_s_, added_, has_shares_, count);
+  state.expect(counted_s_.size() == types_, "there is another number of types");
+  auto next = entries_.begin();
+  std::map<RoundUnit, Entry> read;
+  RoundUnit before;
+  Entry entry_before;
+  for (std::uint64_t i = 0; i < count && state.is_ok(); ++i) {
+    RoundUnit unit = before;
+    Entry entry = entry_before;
+    if (!state.is_reading()) std::tie(unit, entry) = *next++;
+    std::uint32_t same = 0;
+    int bit = 0;
+    const auto exchange_changed = [&](const auto& was, auto& value) {
+      const std::uint32_t mask = 1U << bit++;
+      if ((same & mask) == 0)
+        state(value);
+      else
+        value = was;
+    };
+    const auto mark_same = [&](bool is_same) {
+      same |= is_same ? 1U << bit : 0;
+      ++bit;
+    };
+    mark_same(unit.first == before.first);
+    mark_same(entry.has_share == entry_before.has_share);
+    mark_same(entry.runs == entry_before.runs);
+    mark_same(entry.share == entry_before.share);
+    mark_same(entry.received_s == entry_before.received_s);
+    mark_same(entry.deficit_s == entry_before.deficit_s);
+    state(same);
+    bit = 0;
+    exchange_changed(before.first, unit.first);
+    exchange_changed(entry_before.has_share, entry.has_share);
+    exchange_changed(entry_before.runs, entry.runs);
+    exchange_changed(entry_before.share, entry.share);
+    exchange_changed(entry_before.received_s, entry.received_s);
+    exchange_changed(entry_before.deficit_s, entry.deficit_s);
+    state.maybe(unit.second);
+    std::int64_t later = entry.added - entry_before.added;
+    state(later);
+    entry.added = entry_before.added + later;
+    if (state.is_reading()) {
+      const auto has_types = [&](const auto& of_types) { return of_types.size() == types_; };
+      state.expect(unit.first.valid() && has_types(entry.runs) && has_types(entry.share) &&
+                       has_types(entry.received_s) && has_types(entry.deficit_s),
+                   "a unit is not complete");
+      if (!state.is_ok()) break;
+      entry.gpus = state.view().facts(unit.first).gpus;
+      read.emplace(unit, entry);
+    }
+    before = unit;
+    entry_before = entry;
+  }
+  if (state.is_reading()) entries_ = std::move(read);
+}
 
 void GavelRounds::add(RoundUnit unit, int gpus, std::vector<bool> runs) {
   Entry& entry = entries_[unit];

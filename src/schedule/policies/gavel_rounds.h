@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedule/job_time.h"
+#include "schedule/policy_state.h"
 
 namespace orrery::schedule {
 
@@ -27,6 +27,10 @@ struct RoundUnit {
   JobIndex second = kNoJob;
 
   friend auto operator<=>(const RoundUnit&, const RoundUnit&) = default;
+  void exchange(PolicyState& state) {
+    state(first);
+    state.maybe(second);
+  }
 };
 
 class GavelRounds {
@@ -60,6 +64,9 @@ class GavelRounds {
 
   // `order`: the types; `free`: GPUs by type.
   std::vector<Taken> choose(std::span<const std::size_t> order, std::vector<int> free, const Choice& choice) const;
+
+  // Units are those of live jobs. `gpus` of a job are what it asks for.
+  void exchange(PolicyState& state);
 
  private:
   struct Entry {

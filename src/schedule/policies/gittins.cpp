@@ -8,18 +8,20 @@ namespace {
 
 class Gittins : public Policy {
  public:
-  Gittins(const LasOptions& options, GittinsIndex index, std::unique_ptr<Placer> placer)
+  Gittins(const LasOptions& options, GittinsRanks ranks, std::unique_ptr<Placer> placer)
       : options_(options),
-        index_(std::move(index)),
+        ranks_(std::move(ranks)),
         placer_(std::move(placer)),
         queues_(options.limits_gpu_s.size() + 1) {}
 
   std::string_view name() const override { return "gittins"; }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
-    view_ = &view;
-    if (entries_.size() < view.jobs()) entries_.resize(view.jobs());
-    for (const JobIndex job : event.ended) remove(job);
+    look(view);
+    for (const JobIndex job : event.ended) {
+      remove(job);
+      ranks_.add(attained_gpu_s(job));
+    }
     for (const JobIndex job : event.withdrawn) remove(job);
     for (const JobIndex job : event.arrived) {
       entry(job) = {};
@@ -27,18 +29,51 @@ class Gittins : public Policy {
       live_.push_back(job);
     }
     demote();
-    for (const JobIndex job : live_) entry(job).rank = index_.rank(attained_gpu_s(job));
+    for (const JobIndex job : live_) entry(job).rank = ranks_.rank(attained_gpu_s(job));
     walk(decisions);
     wake_ns_ = next_demotion();
   }
 
   TimeNs wake_at_ns() const override { return wake_ns_; }
 
+  void exchange(PolicyState& state) override {
+    state(queues_, live_, ranks_, wake_ns_);
+    if (!state.is_reading()) return;
+    look(state.view());
+    state.expect(queues_.size() == options_.limits_gpu_s.size() + 1, "there is another number of queues");
+    std::vector<JobIndex> queued;
+    for (std::size_t q = 0; q < queues_.size(); ++q) {
+      for (const JobIndex job : queues_[q]) entry(job).queue = q;
+      queued.insert(queued.end(), queues_[q].begin(), queues_[q].end());
+    }
+    state.expect_active(queued);
+    state.expect_active(live_);
+    state.expect(queued.size() == live_.size(), "a job is in no queue");
+  }
+
+  void adopt(const ClusterView& view) override {
+    look(view);
+    live_ = own_jobs(view);
+    const auto& limits = options_.limits_gpu_s;
+    for (const JobIndex job : live_) {
+      const auto reached = [&](double limit) { return attained_gpu_s(job) >= limit; };
+      entry(job).queue = static_cast<std::size_t>(std::count_if(limits.begin(), limits.end(), reached));
+      queues_[entry(job).queue].push_back(job);
+      if (view.is_running(job)) running_.push_back(job);
+    }
+    wake_ns_ = next_demotion();
+  }
+
  private:
   struct Entry {
     std::size_t queue = 0;
     double rank = 0;
   };
+
+  void look(const ClusterView& view) {
+    view_ = &view;
+    entries_.resize(view.jobs());
+  }
 
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
   Entry& entry(JobIndex job) { return entries_[job]; }
@@ -124,7 +159,7 @@ class Gittins : public Policy {
   }
 
   LasOptions options_;
-  GittinsIndex index_;
+  GittinsRanks ranks_;
   std::unique_ptr<Placer> placer_;
   const ClusterView* view_ = nullptr;
   std::vector<std::vector<JobIndex>> queues_;
@@ -136,8 +171,8 @@ class Gittins : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_gittins(const LasOptions& options, GittinsIndex index, std::unique_ptr<Placer> placer) {
-  return std::make_unique<Gittins>(options, std::move(index), std::move(placer));
+std::unique_ptr<Policy> make_gittins(const LasOptions& options, GittinsRanks ranks, std::unique_ptr<Placer> placer) {
+  return std::make_unique<Gittins>(options, std::move(ranks), std::move(placer));
 }
 
 }  // namespace orrery::schedule

@@ -21,8 +21,7 @@ class Las : public Policy {
   std::string_view name() const override { return options_.count_gpus ? "las" : "las-time"; }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
-    view_ = &view;
-    entries_.resize(view.jobs());
+    look(view);
     for (const JobIndex job : event.withdrawn) queues_[entry(job).queue].waiting.remove(gpus(job), job);
     for (const JobIndex job : event.ended) stop(job);
     for (const JobIndex job : event.evicted) {
@@ -38,6 +37,65 @@ class Las : public Policy {
   }
 
   TimeNs wake_at_ns() const override { return wake_ns_; }
+
+  void exchange(PolicyState& state) override {
+    std::vector<std::pair<TimeNs, JobIndex>> due;
+    if (!state.is_reading()) due = due_times();
+    std::vector<std::pair<std::size_t, JobIndex>> in_protection;  // with their queues
+    for (const JobIndex job : protected_) in_protection.emplace_back(entry(job).queue, job);
+    for (Queue& queue : queues_) state(queue.running, queue.waiting);
+    state(in_protection, due, stamp_, front_stamp_, wake_ns_);
+    if (!state.is_reading()) return;
+    look(state.view());
+    std::vector<JobIndex> running, waiting;
+    for (std::size_t q = 0; q < queues_.size(); ++q) {
+      for (const auto& [stamp, job] : queues_[q].running) {
+        running.push_back(job);
+        entry(job) = {.queue = q, .stamp = stamp, .running = true};
+        queues_[q].held += gpus(job);
+      }
+      for (const SizeHeaps::Heap& heap : queues_[q].waiting.heaps()) {
+        for (const OrderKey& key : heap.keys) {
+          waiting.push_back(key.job);
+          entry(key.job) = {.queue = q, .stamp = key.value};
+        }
+      }
+    }
+    for (const auto& [queue, job] : in_protection) {
+      state.expect(queue < queues_.size(), "there is no such queue");
+      running.push_back(job);
+      protect(job, queue);
+    }
+    for (const auto& [at_ns, job] : due) due_.push({at_ns, job, entry(job).turn});
+    state.expect_waiting(waiting);
+    state.expect_all_running(running);
+  }
+
+  void adopt(const ClusterView& view) override {
+    look(view);
+    std::vector<JobIndex> running;
+    for (const JobIndex job : own_jobs(view)) {
+      const TimeNs attained = view.executed_ns(job) * weight(job);
+      const auto reached = [&](TimeNs limit) { return attained >= limit; };
+      entry(job).queue = static_cast<std::size_t>(std::count_if(limits_.begin(), limits_.end(), reached));
+      if (view.is_running(job)) {
+        running.push_back(job);
+      } else {
+        wait(job, ++stamp_);
+      }
+    }
+    std::stable_sort(running.begin(), running.end(),
+                     [&](JobIndex a, JobIndex b) { return view.progress(a).started_ns < view.progress(b).started_ns; });
+    for (const JobIndex job : running) {
+      if (view.is_protected(job)) {
+        protect(job, entry(job).queue);
+      } else {
+        run(job);
+      }
+      watch(job);
+    }
+    wake_ns_ = next_demotion();
+  }
 
  private:
   struct Entry {
@@ -59,6 +117,11 @@ class Las : public Policy {
     std::uint32_t turn = 0;
     friend bool operator>(const Due& a, const Due& b) { return std::pair(a.at_ns, a.job) > std::pair(b.at_ns, b.job); }
   };
+
+  void look(const ClusterView& view) {
+    view_ = &view;
+    entries_.resize(view.jobs());
+  }
 
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
   std::int64_t weight(JobIndex job) const { return options_.count_gpus ? gpus(job) : 1; }
@@ -108,9 +171,25 @@ class Las : public Policy {
   void begin(JobIndex job) {
     starting_.push_back(job);
     if (view_->min_run_ns() == 0) return run(job);
-    entry(job).running = entry(job).is_protected = true;
+    protect(job, entry(job).queue);
+  }
+
+  void protect(JobIndex job, std::size_t queue) {
+    Entry& e = entry(job);
+    e.queue = queue;
+    e.running = e.is_protected = true;
     protected_held_ += gpus(job);
     protected_.push_back(job);
+  }
+
+  // Of running jobs that are not in the last queue.
+  std::vector<std::pair<TimeNs, JobIndex>> due_times() const {
+    std::vector<std::pair<TimeNs, JobIndex>> times;
+    for (auto left = due_; !left.empty(); left.pop()) {
+      const Due& due = left.top();
+      if (entries_[due.job].turn == due.turn) times.emplace_back(due.at_ns, due.job);
+    }
+    return times;
   }
 
   void watch(JobIndex job) {

@@ -31,6 +31,40 @@ class Lucid : public Policy {
     if (waiting_.size() >= options_.crowd) share(decisions);
   }
 
+  void exchange(PolicyState& state) override {
+    std::erase_if(refused_, [&](const auto& one) {
+      return !is_live(state.view(), one.first) || !is_live(state.view(), one.second);
+    });
+    state(waiting_, hosts_, pairs_, refused_);
+    if (!state.is_reading()) return;
+    std::vector<JobIndex> running;
+    for (const auto& [gpus, hosts] : hosts_) {
+      for (const JobIndex host : hosts) {
+        state.expect(state.view().facts(host).gpus == gpus, "a job has another number of GPUs");
+        running.push_back(host);
+      }
+    }
+    for (const auto& [host, guest] : pairs_) running.insert(running.end(), {host, guest});
+    state.expect_all_running(running);
+  }
+
+  void adopt(const ClusterView& view) override {
+    view_ = &view;
+    for (const JobIndex job : own_jobs(view)) {
+      const JobProgress& progress = view.progress(job);
+      if (!view.is_running(job)) {
+        wait(job);
+      } else if (progress.partner == kNoJob) {
+        hosts_[view.facts(job).gpus].push_back(job);
+      } else if (progress.is_guest) {
+        const std::vector<JobIndex> group = view.group_of(job);
+        const auto is_host = [&](JobIndex one) { return !view.progress(one).is_guest; };
+        const auto host = std::find_if(group.begin(), group.end(), is_host);
+        if (host != group.end()) pairs_.emplace_back(*host, job);
+      }
+    }
+  }
+
  private:
   static constexpr int kTriesMax = 16;  // of waiting jobs of a size that find no partner
 

@@ -34,12 +34,24 @@ class Muri : public Policy {
     const bool happened = !event.arrived.empty() || !event.ended.empty() || !event.evicted.empty() ||
                           !event.withdrawn.empty() || event.machines_changed;
     if (!happened && !waits_for_protected_) return;
+    std::vector<JobFacts> jobs;
+    if (grouping_.has_many_kinds(active_.size())) {
+      for (const JobIndex job : active_) jobs.push_back(view.facts(job));
+      grouping_.keep_kinds_of(jobs);
+    }
     order();
     keep_protected();
     group();
     keep_places();
     carry_out(decisions);
   }
+
+  void exchange(PolicyState& state) override {
+    state(active_, waits_for_protected_, grouping_);
+    state.expect_active(active_);
+  }
+
+  void adopt(const ClusterView& view) override { active_ = own_jobs(view); }
 
  private:
   struct Ordered {

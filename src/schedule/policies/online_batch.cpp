@@ -38,6 +38,20 @@ class OnlineBatch : public Policy {
     start_jobs();
   }
 
+  void exchange(PolicyState& state) override {
+    state(singles_, gangs_);
+    std::vector<JobIndex> jobs = singles_;
+    jobs.insert(jobs.end(), gangs_.begin(), gangs_.end());
+    state.expect_waiting(jobs);
+  }
+
+  void adopt(const ClusterView& view) override {
+    view_ = &view;
+    for (const JobIndex job : own_jobs(view)) {
+      if (!view.is_running(job)) queue_of(job).push_back(job);
+    }
+  }
+
  private:
   // Where types do not differ, all machines are of one.
   std::int32_t types() const { return view_->is_typed() ? view_->types() : 1; }

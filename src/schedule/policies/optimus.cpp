@@ -28,6 +28,13 @@ class Optimus : public Policy {
     place(view, decisions);
   }
 
+  void exchange(PolicyState& state) override {
+    state(active_);
+    state.expect_active(active_);
+  }
+
+  void adopt(const ClusterView& view) override { active_ = own_jobs(view); }
+
  private:
   struct Gain {
     double gain = 0;

@@ -42,6 +42,23 @@ class OptimusServers : public Policy {
     place(view, tasks_of_all(view), decisions);
   }
 
+  void exchange(PolicyState& state) override {
+    std::vector<std::pair<int, int>> wanted_of;  // servers and workers of each active job
+    for (const JobIndex job : active_) wanted_of.emplace_back(wanted(job).servers, wanted(job).workers);
+    state(active_, wanted_of);
+    state.expect_active(active_);
+    state.expect(wanted_of.size() == active_.size(), "not every job has tasks");
+    if (!state.is_reading() || wanted_of.size() != active_.size()) return;
+    wanted_.resize(state.view().jobs());
+    for (std::size_t i = 0; i < active_.size(); ++i) wanted(active_[i]) = {wanted_of[i].first, wanted_of[i].second};
+  }
+
+  void adopt(const ClusterView& view) override {
+    active_ = own_jobs(view);
+    wanted_.resize(view.jobs());
+    for (const JobIndex job : active_) wanted(job) = tasks_in(view.progress(job).allocation);
+  }
+
  private:
   PsTasks& wanted(JobIndex job) { return wanted_[job]; }
 

@@ -36,6 +36,14 @@ class OrderedStart : public Policy {
     }
   }
 
+  void exchange(PolicyState& state) override { state(waiting_); }
+
+  void adopt(const ClusterView& view) override {
+    for (const JobIndex job : own_jobs(view)) {
+      if (!view.is_running(job)) wait(view, job);
+    }
+  }
+
  private:
   void wait(const ClusterView& view, JobIndex job) {
     waiting_.push(view.facts(job).gpus, {.value = key_(view, job), .first = job.value(), .job = job});

@@ -31,6 +31,13 @@ class Pollux : public Policy {
     carry_out(view, kept <= anew + kWorthIt ? now : none, decisions);
   }
 
+  void exchange(PolicyState& state) override {
+    state(active_);
+    state.expect_active(active_);
+  }
+
+  void adopt(const ClusterView& view) override { active_ = own_jobs(view); }
+
  private:
   struct Job {
     JobIndex job = kNoJob;
@@ -234,6 +241,8 @@ class FixedBatchPollux : public Policy {
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     pollux_->decide(view, event, decisions);
   }
+  void exchange(PolicyState& state) override { pollux_->exchange(state); }
+  void adopt(const ClusterView& view) override { pollux_->adopt(view); }
 
  private:
   FixedBatch model_;

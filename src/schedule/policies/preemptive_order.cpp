@@ -23,9 +23,7 @@ class PreemptiveOrder : public Policy {
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     ++pass_;
     stamp_ = 0;
-    view_ = &view;
-    keys_.resize(view.jobs());
-    places_.resize(view.jobs());
+    look(view);
     starting_.clear();
     stopping_.clear();
     for (const JobIndex job : event.withdrawn) waiting_.remove(gpus(job), job);
@@ -56,7 +54,64 @@ class PreemptiveOrder : public Policy {
     apply(decisions);
   }
 
+  void exchange(PolicyState& state) override {
+    std::vector<OrderKey> running, until_later;
+    for (const RunningSet& of_size : running_) running.insert(running.end(), of_size.jobs.begin(), of_size.jobs.end());
+    for (const JobIndex job : protected_) until_later.push_back(key(job));
+    state(pass_, waiting_, running, until_later);
+    if (!state.is_reading()) return;
+    look(state.view());
+    std::vector<JobIndex> jobs;
+    for (const SizeHeaps::Heap& heap : waiting_.heaps()) {
+      for (const OrderKey& waiting : heap.keys) key(waiting.job) = waiting;
+    }
+    for (const OrderKey& of_running : running) {
+      jobs.push_back(of_running.job);
+      hold(of_running);
+      stand_in_order(of_running.job);
+    }
+    for (const OrderKey& of_running : until_later) {
+      jobs.push_back(of_running.job);
+      hold(of_running);
+      protected_.push_back(of_running.job);
+    }
+    state.expect_all_running(jobs);
+  }
+
+  void adopt(const ClusterView& view) override {
+    look(view);
+    std::vector<JobIndex> running;
+    for (const JobIndex job : own_jobs(view)) {
+      if (view.is_running(job)) {
+        running.push_back(job);
+      } else {
+        wait(job, waiting_key(job, false));
+      }
+    }
+    std::stable_sort(running.begin(), running.end(),
+                     [&](JobIndex a, JobIndex b) { return view.progress(a).started_ns < view.progress(b).started_ns; });
+    for (const JobIndex job : running) {
+      hold(running_key(job, waiting_key(job, false)));
+      if (view.is_protected(job)) {
+        protected_.push_back(job);
+      } else {
+        stand_in_order(job);
+      }
+    }
+  }
+
  private:
+  void look(const ClusterView& view) {
+    view_ = &view;
+    keys_.resize(view.jobs());
+    places_.resize(view.jobs());
+  }
+
+  void hold(const OrderKey& of_running) {
+    key(of_running.job) = of_running;
+    held_ += gpus(of_running.job);
+  }
+
   bool moves() const { return rule_ == OrderRule::kRemainingTime || rule_ == OrderRule::kRemainingService; }
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
   OrderKey& key(JobIndex job) { return keys_[job]; }
@@ -254,8 +309,7 @@ class PreemptiveOrder : public Policy {
       decisions.push_back({.job = job,
                            .allocation = std::move(allocation),
                            .reason = {Why::kNextInOrder, static_cast<double>(key(job).value) * 1e-9}});
-      key(job) = running_key(job, key(job));
-      held_ += gpus(job);
+      hold(running_key(job, key(job)));
       if (view_->min_run_ns() > 0) {
         protected_.push_back(job);
       } else {

@@ -123,6 +123,13 @@ class Sia : public Policy {
     carry_out(view, *placer_, grants, decisions);
   }
 
+  void exchange(PolicyState& state) override {
+    state(active_, somebody_protected_);
+    state.expect_active(active_);
+  }
+
+  void adopt(const ClusterView& view) override { active_ = own_jobs(view); }
+
  private:
   // Step 1: by type, then GPUs.
   static std::vector<ConfigurationProblem::Configuration> configurations_of(const ClusterView& view,

@@ -34,6 +34,17 @@ class Tetris : public Policy {
     }
   }
 
+  void exchange(PolicyState& state) override {
+    state(waiting_);
+    state.expect_waiting(waiting_);
+  }
+
+  void adopt(const ClusterView& view) override {
+    for (const JobIndex job : own_jobs(view)) {
+      if (!view.is_running(job)) waiting_.push_back(job);
+    }
+  }
+
  private:
   static double service(const ClusterView& view, JobIndex job) {
     return to_seconds(std::max<TimeNs>(0, view.left_ns(job))) * view.facts(job).gpus;

@@ -51,6 +51,24 @@ class Tiresias : public Policy {
     }
   }
 
+  void exchange(PolicyState& state) override {
+    std::vector<JobIndex> jobs;
+    for (auto& queue : queues_) {
+      state(queue);
+      jobs.insert(jobs.end(), queue.begin(), queue.end());
+    }
+    state.expect_active(jobs);
+  }
+
+  void adopt(const ClusterView& view) override {
+    for (const JobIndex job : own_jobs(view)) {
+      const double attained = to_seconds(view.executed_ns(job)) * view.facts(job).gpus;
+      const auto reached = [&](double limit) { return attained >= limit; };
+      const auto& limits = options_.limits_gpu_s;
+      queues_[static_cast<std::size_t>(std::count_if(limits.begin(), limits.end(), reached))].push_back(job);
+    }
+  }
+
  private:
   void demote(const ClusterView& view) {
     // From the last queue on, so that no job moves twice.

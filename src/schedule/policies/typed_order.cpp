@@ -23,8 +23,8 @@ class TypedOrder : public Policy {
   TimeNs round_ns() const override { return from_seconds(options_.round_s); }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
-    view_ = &view;
-    entries_.resize(view.jobs());
+    look(view);
+    learn(event.ended);
     for (const JobIndex job : event.withdrawn) kinds_[entry(job).kind].erase(entry(job).key);
     for (const JobIndex job : event.ended) std::erase(running_, job);
     for (const JobIndex job : event.evicted) {
@@ -39,6 +39,36 @@ class TypedOrder : public Policy {
     chosen_.clear();
     walk(decisions);
     place(decisions);
+    wake_ns_ = next_limit();
+  }
+
+  void exchange(PolicyState& state) override {
+    std::vector<OrderKey> waiting;
+    for (const auto& [kind, keys] : kinds_) waiting.insert(waiting.end(), keys.begin(), keys.end());
+    state(waiting, running_, wake_ns_);
+    if (options_.ranks) state(*options_.ranks);
+    if (!state.is_reading()) return;
+    look(state.view());
+    std::vector<JobIndex> jobs;
+    for (const OrderKey& key : waiting) {
+      jobs.push_back(key.job);
+      wait(key.job, key);
+    }
+    state.expect_waiting(jobs);
+    state.expect_all_running(running_);
+  }
+
+  void adopt(const ClusterView& view) override {
+    look(view);
+    for (const JobIndex job : own_jobs(view)) {
+      if (view.is_running(job)) {
+        running_.push_back(job);
+      } else {
+        wait(job);
+      }
+    }
+    std::stable_sort(running_.begin(), running_.end(),
+                     [&](JobIndex a, JobIndex b) { return view.progress(a).started_ns < view.progress(b).started_ns; });
     wake_ns_ = next_limit();
   }
 
@@ -57,6 +87,24 @@ class TypedOrder : public Policy {
     JobIndex job = kNoJob;
     std::int32_t type = 0;
   };
+
+  void look(const ClusterView& view) {
+    view_ = &view;
+    entries_.resize(view.jobs());
+  }
+
+  // With new ranks, waiting jobs have other keys.
+  void learn(std::span<const JobIndex> ended) {
+    bool is_changed = false;
+    for (const JobIndex job : ended) {
+      if (options_.ranks && options_.ranks->add(attained_gpu_s(job))) is_changed = true;
+    }
+    if (!is_changed) return;
+    const Waiting before = std::exchange(kinds_, {});
+    for (const auto& [kind, keys] : before) {
+      for (const OrderKey& key : keys) wait(key.job);
+    }
+  }
 
   Entry& entry(JobIndex job) { return entries_[job]; }
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
@@ -92,7 +140,7 @@ class TypedOrder : public Policy {
       case TypedRule::kGittins: {
         // The bits of positive doubles are in their order. The higher the index, the sooner its turn.
         constexpr int kQueueShift = 58;
-        const std::int64_t rank = std::bit_cast<std::int64_t>(options_.index->rank(attained_gpu_s(job))) >> 5;
+        const std::int64_t rank = std::bit_cast<std::int64_t>(options_.ranks->rank(attained_gpu_s(job))) >> 5;
         return (static_cast<std::int64_t>(queue_of(job) + 1) << kQueueShift) - 1 - rank;
       }
     }
@@ -100,10 +148,13 @@ class TypedOrder : public Policy {
   }
 
   void wait(JobIndex job) {
+    wait(job, {.value = value_of(job), .kind = kWaitingKind, .first = job.value(), .job = job});
+  }
+  void wait(JobIndex job, const OrderKey& key) {
     Entry& e = entry(job);
     e.kind = {gpus(job), view_->types_of(job)};
     std::sort(e.kind.types.begin(), e.kind.types.end());
-    e.key = {.value = value_of(job), .kind = kWaitingKind, .first = job.value(), .job = job};
+    e.key = key;
     kinds_[e.kind].insert(e.key);
   }
 

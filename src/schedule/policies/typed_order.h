@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "schedule/placement/placer.h"
-#include "schedule/policies/gittins_index.h"
+#include "schedule/policies/gittins_ranks.h"
 #include "schedule/policy.h"
 
 namespace orrery::schedule {
@@ -35,7 +35,7 @@ struct TypedOptions {
   bool preemptive = false;
   bool strict = false;                  // no job overtakes one that does not fit
   std::vector<double> limits_gpu_s{};   // of kAttained and kGittins; at most 30
-  std::optional<GittinsIndex> index{};  // of kGittins
+  std::optional<GittinsRanks> ranks{};  // of kGittins
   double round_s = 0;                   // 0: at every event
 };
 
