@@ -55,7 +55,7 @@ void ClusterAdapter::hear(const schedule::Event& event) {
   std::sort(there_.begin(), there_.end());
 }
 
-void ClusterAdapter::exchange(schedule::PolicyState& state) {
+void ClusterAdapter::exchange(schedule::StateArchive& state) {
   state(there_);
   state.expect_active(there_);
 }

@@ -43,7 +43,7 @@ class ClusterAdapter {
   virtual ~ClusterAdapter() = default;
 
   void hear(const schedule::Event& event);
-  void exchange(schedule::PolicyState& state);
+  void exchange(schedule::StateArchive& state);
   void adopt(const schedule::ClusterView& view) { there_ = schedule::own_jobs(view); }
   // Starts what plans cannot; before look().
   virtual void start_first(const schedule::ClusterView&, std::vector<schedule::Decision>&) {}

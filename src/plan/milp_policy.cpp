@@ -70,7 +70,7 @@ class MilpPolicy final : public schedule::Policy {
     count(env_.clock.monotonic() - start);
   }
 
-  void exchange(schedule::PolicyState& state) override {
+  void exchange(schedule::StateArchive& state) override {
     std::erase_if(listed_, [&](const auto& one) { return !schedule::is_live(state.view(), one.first); });
     adapter_->exchange(state);
     state(listed_, crowding_, anew_, seed_, wake_ns_);
@@ -147,7 +147,7 @@ class MilpPolicy final : public schedule::Policy {
   struct Listed {
     double key = 0;
     double modest = 1;
-    void exchange(schedule::PolicyState& state) { state(key, modest); }
+    void exchange(schedule::StateArchive& state) { state(key, modest); }
   };
   std::map<schedule::JobIndex, Listed> listed_;  // by the last search
   double crowding_ = 1;

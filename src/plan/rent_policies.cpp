@@ -36,7 +36,7 @@ class RentPolicy final : public schedule::Policy {
     carry_out(view, now, plan, decisions);
   }
 
-  void exchange(schedule::PolicyState& state) override { adapter_.exchange(state); }
+  void exchange(schedule::StateArchive& state) override { adapter_.exchange(state); }
   void adopt(const schedule::ClusterView& view) override { adapter_.adopt(view); }
 
  private:

@@ -38,7 +38,7 @@ void InterleavingTable::keep(std::span<const JobFacts> jobs) {
   for (const auto& [kind, content] : kept) kind_of(content);
 }
 
-void InterleavingTable::exchange(PolicyState& state) {
+void InterleavingTable::exchange(StateArchive& state) {
   std::vector<Content> contents;
   for (std::size_t kind = 0; kind < stages_.size(); ++kind) contents.emplace_back(stages_[kind], memory_[kind]);
   state(contents);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "schedule/interleaving.h"
-#include "schedule/policy_state.h"
+#include "schedule/state_archive.h"
 
 namespace orrery::schedule {
 
@@ -26,7 +26,7 @@ class InterleavingTable {
   // Forgets all kinds but those of `jobs`, which keep their order.
   void keep(std::span<const JobFacts> jobs);
   // The kinds; what is remembered of groups is computed again.
-  void exchange(PolicyState& state);
+  void exchange(StateArchive& state);
 
   const StageTimes& stages(Kind kind) const { return stages_[static_cast<std::size_t>(kind)]; }
 

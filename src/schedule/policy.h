@@ -6,29 +6,19 @@
 // call are carried out together, before the next event: first all jobs that are told to release GPUs (suspend, stop,
 // resize, migrate, unpack) do so, then GPUs are taken, in the order given.
 //
-// What a policy keeps is in the view or in its saved bytes (policy_state.h): one that is saved after a call and restored
-// in another process makes the same decisions. Without bytes a new policy adopts the jobs of the view.
+// What a policy keeps is in the view or in its saved bytes (state_archive.h): one that is saved between two calls and
+// restored in another process makes the same decisions. Without bytes a new policy adopts the jobs of the view.
 
 #include <memory>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "schedule/cluster_view.h"
 #include "schedule/decision.h"
-#include "schedule/policy_state.h"
+#include "schedule/event.h"
+#include "schedule/state_archive.h"
 
 namespace orrery::schedule {
-
-// Everything that happened at one instant. Jobs that ended have already left their GPUs.
-struct Event {
-  std::span<const JobIndex> arrived{};  // in order of submission
-  std::span<const JobIndex> ended{};
-  std::span<const JobIndex> evicted{};  // lost their GPUs to a failure or revocation; waiting again
-  bool machines_changed = false;        // one failed, came back, or has another number of GPUs
-  // Waiting jobs that are no longer the policy's: cancelled, or started by another component.
-  std::span<const JobIndex> withdrawn{};
-};
 
 class Policy {
  public:
@@ -46,10 +36,10 @@ class Policy {
   // The shortest time between two calls; 0: at every event. Policies that reconsider everything work in rounds.
   virtual TimeNs round_ns() const { return 0; }
 
-  // Writes or reads what decide() keeps between calls, when the decisions of a call have been carried out. A policy that
-  // was just made reads; wake_at_ns() is then as it was. What is written belongs to live jobs only, so its size does
-  // not grow with the jobs that have ended.
-  virtual void exchange(PolicyState& state) = 0;
+  // Writes or reads what decide() keeps between calls. A policy that was just made reads; wake_at_ns() is then as it was.
+  // Since its last call the view may have gone on: what it has not been told of is in the archive. What is written
+  // belongs to live jobs only, so its size does not grow with the jobs that have ended.
+  virtual void exchange(StateArchive& state) = 0;
   // Of what exchange() writes; another number whenever that changes.
   virtual std::uint32_t state_format() const { return 1; }
 

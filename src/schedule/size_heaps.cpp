@@ -57,7 +57,7 @@ int SizeHeaps::smallest() const {
   return std::numeric_limits<int>::max();
 }
 
-void SizeHeaps::exchange(PolicyState& state) {
+void SizeHeaps::exchange(StateArchive& state) {
   std::vector<OrderKey> keys;
   for (const Heap& heap : heaps_) keys.insert(keys.end(), heap.keys.begin(), heap.keys.end());
   state(keys);

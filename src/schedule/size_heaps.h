@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schedule/order_key.h"
-#include "schedule/policy_state.h"
+#include "schedule/state_archive.h"
 
 namespace orrery::schedule {
 
@@ -39,7 +39,7 @@ class SizeHeaps {
   const std::vector<Heap>& heaps() const { return heaps_; }
 
   // The keys; the sizes of jobs are what they ask for. Refuses jobs that do not wait.
-  void exchange(PolicyState& state);
+  void exchange(StateArchive& state);
 
  private:
   std::size_t place_of(int gpus) const;

@@ -135,7 +135,7 @@ class LargerBatch : public schedule::Policy {
     }
   }
   TimeNs wake_at_ns() const override { return 50 * kSecond; }
-  void exchange(schedule::PolicyState&) override {}
+  void exchange(schedule::StateArchive&) override {}
   void adopt(const schedule::ClusterView&) override {}
 };
 

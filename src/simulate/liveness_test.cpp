@@ -100,7 +100,7 @@ class StartsOne : public schedule::Policy {
     const JobIndex first(0);
     if (view.progress(first).starts == 0) decisions.push_back({.job = first, .allocation = {{MachineIndex(0), 1}}});
   }
-  void exchange(schedule::PolicyState&) override {}
+  void exchange(schedule::StateArchive&) override {}
   void adopt(const schedule::ClusterView&) override {}
 };
 

@@ -16,7 +16,7 @@ struct Resources {
     cpus += sign * job.cpus;
     memory += sign * job.memory;
   }
-  void exchange(PolicyState& state) { state(gpus, cpus, memory); }
+  void exchange(StateArchive& state) { state(gpus, cpus, memory); }
 };
 
 double share_of(double part, double whole) {
@@ -70,7 +70,7 @@ class Drf : public Policy {
     }
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     const ClusterView& view = state.view();
     std::map<std::size_t, Tenant> with_jobs;
     for (std::size_t t = 0; t < tenants_.size(); ++t) {
@@ -121,7 +121,7 @@ class Drf : public Policy {
       used.add(job, -1);
       if (--running == 0) used = {};
     }
-    void exchange(PolicyState& state) { state(used, running, waiting); }
+    void exchange(StateArchive& state) { state(used, running, waiting); }
   };
 
   Tenant& tenant(const ClusterView& view, JobIndex job) {

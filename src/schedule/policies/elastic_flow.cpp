@@ -74,7 +74,7 @@ class ElasticFlow : public Policy {
     carry_out(view, *placer_, grants_, decisions);
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     std::vector<JobIndex> admitted(admitted_.begin(), admitted_.end());
     std::sort(admitted.begin(), admitted.end());
     state(active_, admitted);

@@ -31,7 +31,7 @@ class Fifo : public Policy {
     }
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     state(queue_);
     state.expect_waiting({queue_.begin(), queue_.end()});
   }

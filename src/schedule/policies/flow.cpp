@@ -79,7 +79,7 @@ class Flow : public Policy {
     place(view, decisions);
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     state(active_, table_, may_share_);
     state.expect_active(active_);
     if (!state.is_reading()) return;

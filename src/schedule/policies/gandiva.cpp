@@ -54,7 +54,7 @@ class Gandiva : public Policy {
     if (options_.growing && any_elastic_) grow();
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     std::map<JobIndex, std::vector<MachineIndex>> large;  // in the order in which their servers were chosen
     std::vector<JobIndex> unpackable;
     if (!state.is_reading()) {
@@ -107,7 +107,7 @@ class Gandiva : public Policy {
   }
 
   // What follows from where jobs are: their entries.
-  void enter(PolicyState& state, const std::map<JobIndex, std::vector<MachineIndex>>& large) {
+  void enter(StateArchive& state, const std::map<JobIndex, std::vector<MachineIndex>>& large) {
     std::vector<JobIndex> waiting(queue_.begin(), queue_.end()), running;
     for (const MachineIndex s : servers_.all().indices()) {
       const GandivaServer& server = servers_.at(s);

@@ -48,7 +48,7 @@ void GandivaGrowth::judge(const ClusterView& view, FreeGpus& free, std::vector<D
   });
 }
 
-void GandivaGrowth::exchange(PolicyState& state) {
+void GandivaGrowth::exchange(StateArchive& state) {
   std::erase_if(not_faster_, [&](JobIndex job) { return !is_live(state.view(), job); });
   state(idle_since_ns_, wake_ns_, grown_, not_faster_);
   for (const Grown& grown : grown_) {

@@ -32,7 +32,7 @@ class GandivaGrowth {
   // When grow() would do something; kNever if no job can grow.
   TimeNs wake_at_ns() const { return wake_ns_; }
 
-  void exchange(PolicyState& state);
+  void exchange(StateArchive& state);
   // A running job with more GPUs than it asks for, on one server; its rate before that is not known.
   void adopt(const ClusterView& view, JobIndex job) {
     grown_.push_back({.job = job, .since_ns = view.now(), .judged = true});
@@ -44,7 +44,7 @@ class GandivaGrowth {
     double rate_before = 0;
     TimeNs since_ns = 0;
     bool judged = false;
-    void exchange(PolicyState& state) { state(job, rate_before, since_ns, judged); }
+    void exchange(StateArchive& state) { state(job, rate_before, since_ns, judged); }
   };
   static void resize(const ClusterView& view, JobIndex job, int gpus, const Reason& reason, FreeGpus& free,
                      std::vector<Decision>& decisions);

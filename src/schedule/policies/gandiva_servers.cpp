@@ -20,7 +20,7 @@ struct SavedServer {
   std::deque<JobIndex> ring{};
   std::vector<JobIndex> running{};
 
-  void exchange(PolicyState& state) { state(server, affinity, changed, ring, running); }
+  void exchange(StateArchive& state) { state(server, affinity, changed, ring, running); }
 };
 
 }  // namespace
@@ -125,7 +125,7 @@ void GandivaServers::start(MachineIndex server, JobIndex job) {
   target.running.push_back(job);
 }
 
-void GandivaServers::exchange(PolicyState& state) {
+void GandivaServers::exchange(StateArchive& state) {
   std::vector<SavedServer> saved;
   for (const MachineIndex s : servers_.indices()) {
     const GandivaServer& server = servers_[s];

@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "schedule/policy_state.h"
+#include "schedule/state_archive.h"
 
 namespace orrery::schedule {
 
@@ -53,7 +53,7 @@ class GandivaServers {
   void suspend(MachineIndex server, JobIndex job);
 
   // Servers with jobs; what the view says of machines is taken from there. Large jobs are the policy's to enter.
-  void exchange(PolicyState& state);
+  void exchange(StateArchive& state);
 
  private:
   IndexedVector<MachineIndex, GandivaServer> servers_;

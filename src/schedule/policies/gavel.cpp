@@ -30,7 +30,7 @@ class Gavel : public Policy {
     carry_out(decisions);
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     bool has_rounds = rounds_ != nullptr;
     state(has_rounds);
     if (has_rounds) {
@@ -288,7 +288,7 @@ class Gavel : public Policy {
 
   struct Past {
     double isolated_s = 0, left = 0, speed = 1;
-    void exchange(PolicyState& state) { state(isolated_s, left, speed); }
+    void exchange(StateArchive& state) { state(isolated_s, left, speed); }
   };
 
   GavelOptions options_;

@@ -15,7 +15,7 @@ constexpr double kUncounted = 1e9;  // priority of a share of 1 while no time is
 }  // namespace
 
 // There may be many pairs, of which most have the numbers of the pair before them: one byte says what is the same.
-void GavelRounds::exchange(PolicyState& state) {
+void GavelRounds::exchange(StateArchive& state) {
   std::uint64_t count = entries_.size();
   state(counted_s_, added_, has_shares_, count);
   state.expect(counted_s_.size() == types_, "there is another number of types");

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedule/policy_state.h"
+#include "schedule/state_archive.h"
 
 namespace orrery::schedule {
 
@@ -27,7 +27,7 @@ struct RoundUnit {
   JobIndex second = kNoJob;
 
   friend auto operator<=>(const RoundUnit&, const RoundUnit&) = default;
-  void exchange(PolicyState& state) {
+  void exchange(StateArchive& state) {
     state(first);
     state.maybe(second);
   }
@@ -66,7 +66,7 @@ class GavelRounds {
   std::vector<Taken> choose(std::span<const std::size_t> order, std::vector<int> free, const Choice& choice) const;
 
   // Units are those of live jobs. `gpus` of a job are what it asks for.
-  void exchange(PolicyState& state);
+  void exchange(StateArchive& state);
 
  private:
   struct Entry {

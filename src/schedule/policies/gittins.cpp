@@ -36,7 +36,7 @@ class Gittins : public Policy {
 
   TimeNs wake_at_ns() const override { return wake_ns_; }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     state(queues_, live_, ranks_, wake_ns_);
     if (!state.is_reading()) return;
     look(state.view());

@@ -36,7 +36,7 @@ void GittinsRanks::compute() {
   if (auto index = GittinsIndex::make(known, quantum_gpu_s_)) index_ = std::move(*index);
 }
 
-void GittinsRanks::exchange(PolicyState& state) {
+void GittinsRanks::exchange(StateArchive& state) {
   if (!learns_) return;
   state(sample_, stride_, passed_over_);
   state.expect(sample_.size() < kSampleMax, "the sample is too large");

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "schedule/policies/gittins_index.h"
-#include "schedule/policy_state.h"
+#include "schedule/state_archive.h"
 
 namespace orrery::schedule {
 
@@ -24,7 +24,7 @@ class GittinsRanks {
   double rank(double attained_gpu_s) const { return index_ ? index_->rank(attained_gpu_s) : 0; }
   // The service of a job that has ended; whether ranks changed.
   bool add(double service_gpu_s);
-  void exchange(PolicyState& state);
+  void exchange(StateArchive& state);
 
  private:
   static constexpr std::size_t kSampleMax = 200;

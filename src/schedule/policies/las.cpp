@@ -38,7 +38,7 @@ class Las : public Policy {
 
   TimeNs wake_at_ns() const override { return wake_ns_; }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     std::vector<std::pair<TimeNs, JobIndex>> due;
     if (!state.is_reading()) due = due_times();
     std::vector<std::pair<std::size_t, JobIndex>> in_protection;  // with their queues

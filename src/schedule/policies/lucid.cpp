@@ -31,7 +31,7 @@ class Lucid : public Policy {
     if (waiting_.size() >= options_.crowd) share(decisions);
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     std::erase_if(refused_, [&](const auto& one) {
       return !is_live(state.view(), one.first) || !is_live(state.view(), one.second);
     });

@@ -46,7 +46,7 @@ class Muri : public Policy {
     carry_out(decisions);
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     state(active_, waits_for_protected_, grouping_);
     state.expect_active(active_);
   }

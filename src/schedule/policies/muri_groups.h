@@ -42,7 +42,7 @@ class MuriGrouping {
   // What is remembered of kinds of jobs (interleaving_table.h).
   bool has_many_kinds(std::size_t jobs) const { return table_.has_many_kinds(jobs); }
   void keep_kinds_of(std::span<const JobFacts> jobs) { table_.keep(jobs); }
-  void exchange(PolicyState& state) { state(table_); }
+  void exchange(StateArchive& state) { state(table_); }
 
  private:
   using Kinds = InterleavingTable::Kinds;

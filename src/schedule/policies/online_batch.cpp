@@ -38,7 +38,7 @@ class OnlineBatch : public Policy {
     start_jobs();
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     state(singles_, gangs_);
     std::vector<JobIndex> jobs = singles_;
     jobs.insert(jobs.end(), gangs_.begin(), gangs_.end());

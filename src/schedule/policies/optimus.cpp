@@ -28,7 +28,7 @@ class Optimus : public Policy {
     place(view, decisions);
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     state(active_);
     state.expect_active(active_);
   }

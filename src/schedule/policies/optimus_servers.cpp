@@ -42,7 +42,7 @@ class OptimusServers : public Policy {
     place(view, tasks_of_all(view), decisions);
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     std::vector<std::pair<int, int>> wanted_of;  // servers and workers of each active job
     for (const JobIndex job : active_) wanted_of.emplace_back(wanted(job).servers, wanted(job).workers);
     state(active_, wanted_of);

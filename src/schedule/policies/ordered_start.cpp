@@ -36,7 +36,7 @@ class OrderedStart : public Policy {
     }
   }
 
-  void exchange(PolicyState& state) override { state(waiting_); }
+  void exchange(StateArchive& state) override { state(waiting_); }
 
   void adopt(const ClusterView& view) override {
     for (const JobIndex job : own_jobs(view)) {

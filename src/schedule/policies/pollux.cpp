@@ -31,7 +31,7 @@ class Pollux : public Policy {
     carry_out(view, kept <= anew + kWorthIt ? now : none, decisions);
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     state(active_);
     state.expect_active(active_);
   }
@@ -241,7 +241,7 @@ class FixedBatchPollux : public Policy {
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     pollux_->decide(view, event, decisions);
   }
-  void exchange(PolicyState& state) override { pollux_->exchange(state); }
+  void exchange(StateArchive& state) override { pollux_->exchange(state); }
   void adopt(const ClusterView& view) override { pollux_->adopt(view); }
 
  private:

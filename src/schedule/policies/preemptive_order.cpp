@@ -54,7 +54,7 @@ class PreemptiveOrder : public Policy {
     apply(decisions);
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     std::vector<OrderKey> running, until_later;
     for (const RunningSet& of_size : running_) running.insert(running.end(), of_size.jobs.begin(), of_size.jobs.end());
     for (const JobIndex job : protected_) until_later.push_back(key(job));

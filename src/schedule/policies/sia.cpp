@@ -123,7 +123,7 @@ class Sia : public Policy {
     carry_out(view, *placer_, grants, decisions);
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     state(active_, somebody_protected_);
     state.expect_active(active_);
   }

@@ -34,7 +34,7 @@ class Tetris : public Policy {
     }
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     state(waiting_);
     state.expect_waiting(waiting_);
   }

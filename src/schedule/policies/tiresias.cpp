@@ -51,7 +51,7 @@ class Tiresias : public Policy {
     }
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     std::vector<JobIndex> jobs;
     for (auto& queue : queues_) {
       state(queue);

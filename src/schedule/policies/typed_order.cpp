@@ -42,7 +42,7 @@ class TypedOrder : public Policy {
     wake_ns_ = next_limit();
   }
 
-  void exchange(PolicyState& state) override {
+  void exchange(StateArchive& state) override {
     std::vector<OrderKey> waiting;
     for (const auto& [kind, keys] : kinds_) waiting.insert(waiting.end(), keys.begin(), keys.end());
     state(waiting, running_, wake_ns_);

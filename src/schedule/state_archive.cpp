@@ -1,4 +1,4 @@
-#include "schedule/policy_state.h"
+#include "schedule/state_archive.h"
 
 #include <algorithm>
 #include <bit>
@@ -56,29 +56,29 @@ std::vector<JobIndex> own_jobs(const ClusterView& view) {
   return jobs;
 }
 
-PolicyState::PolicyState(const ClusterView& view) : view_(view), is_reading_(false) {}
+StateArchive::StateArchive(const ClusterView& view) : view_(view), is_reading_(false) {}
 
-PolicyState::PolicyState(const ClusterView& view, std::string_view bytes)
+StateArchive::StateArchive(const ClusterView& view, std::string_view bytes)
     : view_(view), is_reading_(true), bytes_(bytes) {}
 
-void PolicyState::refuse(std::string_view what) {
+void StateArchive::refuse(std::string_view what) {
   if (!ok_) return;
   ok_ = false;
   mistake_ = fmt::format("byte {}: {}", at_, what);
   at_ = bytes_.size();
 }
 
-void PolicyState::expect(bool holds, std::string_view what) {
+void StateArchive::expect(bool holds, std::string_view what) {
   if (is_reading_ && !holds) refuse(what);
 }
 
-Status PolicyState::error() const {
+Status StateArchive::error() const {
   if (!ok_) return Error::invalid(mistake_);
   if (is_reading_ && at_ < bytes_.size()) return Error::invalid(fmt::format("{} bytes too many", bytes_.size() - at_));
   return {};
 }
 
-void PolicyState::varint(std::uint64_t& number) {
+void StateArchive::varint(std::uint64_t& number) {
   constexpr std::uint64_t kMore = 0x80;
   if (!is_reading_) {
     std::uint64_t left = number;
@@ -98,7 +98,7 @@ void PolicyState::varint(std::uint64_t& number) {
 }
 
 // Signs alternate, so that small negative numbers are short as well.
-void PolicyState::integer(std::int64_t& number) {
+void StateArchive::integer(std::int64_t& number) {
   const auto sign = [](std::uint64_t bits) { return bits >> 63 != 0 ? ~std::uint64_t{0} : 0; };
   const auto bits = static_cast<std::uint64_t>(number);
   std::uint64_t zigzag = bits << 1 ^ sign(bits);
@@ -106,7 +106,7 @@ void PolicyState::integer(std::int64_t& number) {
   if (is_reading_) number = static_cast<std::int64_t>(zigzag >> 1 ^ (0 - (zigzag & 1)));
 }
 
-void PolicyState::real(double& number) {
+void StateArchive::real(double& number) {
   const bool is_whole = std::fabs(number) < kWholeMax && number == std::trunc(number) &&
                         std::bit_cast<std::uint64_t>(number) != std::bit_cast<std::uint64_t>(-0.0);
   std::int64_t whole = is_whole ? static_cast<std::int64_t>(number) : 0;
@@ -137,7 +137,7 @@ void PolicyState::real(double& number) {
   if (ok_) number = raw;
 }
 
-void PolicyState::maybe(JobIndex& job) {
+void StateArchive::maybe(JobIndex& job) {
   std::uint64_t number = job.valid() ? job.place() + 1 : 0;
   varint(number);
   if (!is_reading_) return;
@@ -147,12 +147,12 @@ void PolicyState::maybe(JobIndex& job) {
   if (ok_) job = JobIndex(number - 1);
 }
 
-void PolicyState::field(JobIndex& job) {
+void StateArchive::field(JobIndex& job) {
   maybe(job);
   expect(job.valid(), "a job is missing");
 }
 
-void PolicyState::field(MachineIndex& machine) {
+void StateArchive::field(MachineIndex& machine) {
   std::uint64_t number = machine.valid() ? machine.place() : 0;
   varint(number);
   if (!is_reading_) return;
@@ -160,11 +160,11 @@ void PolicyState::field(MachineIndex& machine) {
   machine = ok_ ? MachineIndex(number) : MachineIndex();
 }
 
-void PolicyState::field(OrderKey& key) {
+void StateArchive::field(OrderKey& key) {
   (*this)(key.value, key.kind, key.rank, key.first, key.second, key.job);
 }
 
-void PolicyState::expect_once(const std::vector<JobIndex>& jobs, bool may_wait, bool may_run) {
+void StateArchive::expect_once(const std::vector<JobIndex>& jobs, bool may_wait, bool may_run) {
   if (!is_reading_ || !ok_) return;
   std::vector<JobIndex> sorted = jobs;
   std::sort(sorted.begin(), sorted.end());
@@ -175,7 +175,7 @@ void PolicyState::expect_once(const std::vector<JobIndex>& jobs, bool may_wait, 
   }
 }
 
-void PolicyState::expect_none_missing(const std::vector<JobIndex>& jobs) {
+void StateArchive::expect_none_missing(const std::vector<JobIndex>& jobs) {
   if (!is_reading_ || !ok_) return;
   const auto runs = [&](JobIndex job) { return is_own_and_running(view_, job); };
   const auto listed = std::count_if(jobs.begin(), jobs.end(), runs);
@@ -184,23 +184,23 @@ void PolicyState::expect_none_missing(const std::vector<JobIndex>& jobs) {
   expect(listed == running, "a running job is missing");
 }
 
-void PolicyState::expect_waiting(const std::vector<JobIndex>& jobs) {
+void StateArchive::expect_waiting(const std::vector<JobIndex>& jobs) {
   expect_once(jobs, true, false);
 }
-void PolicyState::expect_running(const std::vector<JobIndex>& jobs) {
+void StateArchive::expect_running(const std::vector<JobIndex>& jobs) {
   expect_once(jobs, false, true);
 }
-void PolicyState::expect_all_running(const std::vector<JobIndex>& jobs) {
+void StateArchive::expect_all_running(const std::vector<JobIndex>& jobs) {
   expect_once(jobs, false, true);
   expect_none_missing(jobs);
 }
-void PolicyState::expect_active(const std::vector<JobIndex>& jobs) {
+void StateArchive::expect_active(const std::vector<JobIndex>& jobs) {
   expect_once(jobs, true, true);
   expect_none_missing(jobs);
 }
 
 std::string save(Policy& policy, const ClusterView& view) {
-  PolicyState state(view);
+  StateArchive state(view);
   policy.exchange(state);
   ByteWriter out;
   out.u32(kMagic);
@@ -239,7 +239,7 @@ Status restore(Policy& policy, std::string_view bytes, const ClusterView& view) 
   auto payload = in.text(bytes.size());
   if (!payload) return garbage(std::move(payload).error());
   if (!in.at_end()) return garbage(Error::invalid("bytes follow the end"));
-  PolicyState state(view, *payload);
+  StateArchive state(view, *payload);
   policy.exchange(state);
   if (auto read = state.error(); !read) return garbage(std::move(read).error());
   return {};

@@ -1,10 +1,10 @@
 #pragma once
 // What a policy keeps between two calls, as bytes.
 //
-// PolicyState is one archive that either writes or reads, so that a policy names its fields once, in
+// StateArchive is one archive that either writes or reads, so that a policy names its fields once, in
 // Policy::exchange():
-//   void exchange(PolicyState& state) override { state(queue_, wake_ns_); }
-// Numbers, jobs, machines, pairs, vectors, deques, sets, maps and types with a member exchange(PolicyState&) are
+//   void exchange(StateArchive& state) override { state(queue_, wake_ns_); }
+// Numbers, jobs, machines, pairs, vectors, deques, sets, maps and types with a member exchange(StateArchive&) are
 // fields. What can be computed from the view is not written; exchange() builds it again after reading.
 //
 // Bytes may come from anywhere. Reading never takes more memory than the bytes justify, a job is one that is live in
@@ -39,12 +39,12 @@ bool is_live(const ClusterView& view, JobIndex job);
 // Live jobs except those that run on withheld GPUs, which are not the policy's; by number.
 std::vector<JobIndex> own_jobs(const ClusterView& view);
 
-class PolicyState {
+class StateArchive {
  public:
   // Writes.
-  explicit PolicyState(const ClusterView& view);
+  explicit StateArchive(const ClusterView& view);
   // Reads; the bytes must outlive the archive.
-  PolicyState(const ClusterView& view, std::string_view bytes);
+  StateArchive(const ClusterView& view, std::string_view bytes);
 
   const ClusterView& view() const { return view_; }
   bool is_reading() const { return is_reading_; }
