@@ -71,7 +71,7 @@ class MilpPolicy final : public schedule::Policy {
   }
 
   void exchange(schedule::StateArchive& state) override {
-    std::erase_if(listed_, [&](const auto& one) { return !schedule::is_live(state.view(), one.first); });
+    std::erase_if(listed_, [&](const auto& one) { return !state.knows(one.first); });
     adapter_->exchange(state);
     state(listed_, crowding_, anew_, seed_, wake_ns_);
   }

@@ -26,14 +26,21 @@ void ClusterLedger::reserve_jobs(std::size_t count) {
 }
 
 JobIndex ClusterLedger::add(const JobFacts& facts) {
+  const JobIndex job = facts_.end();
   facts_.push_back(facts);
-  progress_.emplace_back();
-  return JobIndex(facts_.size() - 1);
+  progress_.push_back({});
+  return job;
 }
 
 void ClusterLedger::admit(JobIndex job) {
   ORRERY_CHECK(changed(job).state == JobState::kUnknown);
   changed(job).state = JobState::kWaiting;
+}
+
+void ClusterLedger::forget(JobIndex job) {
+  ORRERY_CHECK(progress(job).state == JobState::kEnded);
+  facts_.forget(job);
+  progress_.forget(job);
 }
 
 void ClusterLedger::advance_to(TimeNs now) {
@@ -50,7 +57,7 @@ Error refuse(const Decision& decision, std::string_view what) {
 }  // namespace
 
 Status ClusterLedger::check_release(const Decision& decision) const {
-  if (!decision.job.valid() || decision.job.place() >= facts_.size()) {
+  if (!decision.job.valid() || decision.job >= facts_.end()) {
     return refuse(decision, "no such job");
   }
   if (progress(decision.job).state == JobState::kEnded) return refuse(decision, "it has ended");
@@ -317,7 +324,7 @@ Status ClusterLedger::check_ring(JobIndex job) const {
 
 Status ClusterLedger::check_invariants() const {
   IndexedVector<MachineIndex, int> held(machines_.size(), 0), servers(machines_.size(), 0);
-  for (const JobIndex j : progress_.indices()) {
+  for (const JobIndex j : known_jobs()) {
     const JobProgress& p = progress_[j];
     const bool running = p.state == JobState::kRunning;
     if (running == p.allocation.empty()) {

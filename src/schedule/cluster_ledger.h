@@ -23,6 +23,8 @@ class ClusterLedger : public ClusterView {
   JobIndex add(const JobFacts& facts);
   // It is submitted, and waits.
   void admit(JobIndex job);
+  // A job that has ended takes no memory any more.
+  void forget(JobIndex job);
   // Time never goes back.
   void advance_to(TimeNs now);
 

@@ -4,6 +4,12 @@
 
 namespace orrery::schedule {
 
+std::vector<JobIndex> ClusterView::known_jobs() const {
+  std::vector<JobIndex> jobs;
+  facts_.for_each([&](JobIndex job) { jobs.push_back(job); });
+  return jobs;
+}
+
 std::vector<JobIndex> ClusterView::group_of(JobIndex job) const {
   std::vector<JobIndex> group = {job};
   for (JobIndex next = progress(job).partner; next != kNoJob && next != job; next = progress(next).partner) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "schedule/allocation.h"
-#include "schedule/job_time.h"
+#include "schedule/job_table.h"
 #include "schedule/stage_times.h"
 
 namespace orrery::schedule {
@@ -40,7 +40,7 @@ struct JobProgress {
   bool interleaves = false;   // the stages of those that share GPUs take turns (interleaving.h)
   bool is_starting = false;   // has its GPUs in the view, and has not begun to work on them
   JobIndex partner = kNoJob;  // the next of the jobs that share its GPUs, around a ring; of two jobs the other
-  Allocation allocation;
+  Allocation allocation{};
   double rate = 0;         // work per time while it runs
   TimeNs since_ns = 0;     // when the values below were true; later than now while it is starting
   TimeNs started_ns = 0;   // when it got the GPUs it holds
@@ -100,7 +100,15 @@ class ClusterView {
   int free_gpus() const { return free_; }
   const Machines& machines() const { return machines_; }
   const MachineChanges& changes() const { return changes_; }
-  std::size_t jobs() const { return facts_.size(); }
+  // Submitted so far, forgotten ones included: the number of the next.
+  std::size_t jobs() const { return facts_.end().place(); }
+  // Those that are not forgotten, by number. A forgotten job reads as one that has ended.
+  std::vector<JobIndex> known_jobs() const;
+  // Makes room for the jobs in a table of a policy.
+  template <class T>
+  void cover(JobTable<T>& table) const {
+    table.cover(facts_.first(), facts_.end());
+  }
   const JobFacts& facts(JobIndex job) const { return facts_[job]; }
   const JobProgress& progress(JobIndex job) const { return progress_[job]; }
 
@@ -135,8 +143,8 @@ class ClusterView {
   int free_ = 0;
   Machines machines_;
   MachineChanges changes_;
-  IndexedVector<JobIndex, JobFacts> facts_;
-  IndexedVector<JobIndex, JobProgress> progress_;
+  JobTable<JobFacts> facts_;
+  JobTable<JobProgress> progress_{JobProgress{.state = JobState::kEnded}};
 };
 
 }  // namespace orrery::schedule

@@ -41,7 +41,7 @@ Admission Dispatcher::submit(const JobFacts& facts, TimeNs first_start_ns) {
   const JobIndex job = ledger_.add(facts);
   ++events_;
   if (first_start_ns > 0) {
-    first_starts_.resize(ledger_.jobs());
+    ledger_.cover(first_starts_);
     first_starts_[job] = first_start_ns;
   }
   const bool beyond_quota = options_.tenant_quota > 0 && facts.gpus > options_.tenant_quota;
@@ -130,7 +130,7 @@ void Dispatcher::cancel(JobIndex job) {
 void Dispatcher::fail_machine(MachineIndex machine, bool is_announced) {
   ++events_;
   if (ledger_.machines()[machine].up) {
-    for (const JobIndex job : IndexRange<JobIndex>(ledger_.jobs())) {
+    for (const JobIndex job : ledger_.known_jobs()) {
       const Allocation& held = ledger_.progress(job).allocation;
       const bool there = std::any_of(held.begin(), held.end(), [&](const Slice& s) { return s.machine == machine; });
       if (there) lose(job, {Why::kMachineFailed, static_cast<double>(machine.value())}, is_announced, {});
@@ -156,6 +156,11 @@ void Dispatcher::evict(JobIndex job, const Reason& reason, std::string error) {
 void Dispatcher::fail(JobIndex job, const Reason& reason) {
   if (options_.keep_log) log_.push_back({ledger_.now(), {.action = Action::kStop, .job = job, .reason = reason}});
   cancel(job);
+}
+
+void Dispatcher::forget(JobIndex job) {
+  ORRERY_CHECK(ledger_.progress(job).state == JobState::kEnded);
+  event_forgotten_.push_back(job);
 }
 
 void Dispatcher::started(JobIndex job) {
@@ -211,6 +216,8 @@ TimeNs Dispatcher::due_ns(bool expects_jobs) {
     const TimeNs wake = policy_->wake_at_ns();
     if (wake != kNever && !stalled_) next = std::min(next, std::max(wake, now));
   }
+  // It has not been told of what happened after the last step, such as a start that failed.
+  if (round_ns_ == 0 && events_pending()) next = now;
   return std::min(next, retry_ns_);
 }
 
@@ -258,7 +265,7 @@ void Dispatcher::serve_aged() {
 TimeNs Dispatcher::resumes_of(JobIndex job) const {
   const Costs& costs = options_.costs;
   if (ledger_.progress(job).starts > 0) return ledger_.now() + costs.resume_ns;
-  const bool costs_more = job.place() < first_starts_.size();
+  const bool costs_more = job < first_starts_.end();
   return ledger_.now() + costs.first_start_ns + (costs_more ? first_starts_[job] : 0);
 }
 
@@ -296,9 +303,26 @@ void Dispatcher::changed_others(JobIndex job) {
   }
 }
 
+// The policy has heard of their end, if it ever knew them.
+void Dispatcher::forget_jobs() {
+  const auto untold = std::partition(event_forgotten_.begin(), event_forgotten_.end(), [&](JobIndex job) {
+    return !is_in(event_ended_, job) && !is_in(event_withdrawn_, job);
+  });
+  std::for_each(event_forgotten_.begin(), untold, [&](JobIndex job) {
+    ledger_.forget(job);
+    ages_.forget(job);
+    first_starts_.forget(job);
+    forgotten_.push_back(job);
+  });
+  event_forgotten_.erase(event_forgotten_.begin(), untold);
+}
+
 Status Dispatcher::ask() {
   decided_.clear();
-  policy_->decide(ledger_, {event_arrived_, event_ended_, event_evicted_, machines_changed_, event_withdrawn_},
+  forgotten_.clear();
+  if (!event_forgotten_.empty()) forget_jobs();
+  policy_->decide(ledger_,
+                  {event_arrived_, event_ended_, event_evicted_, machines_changed_, event_withdrawn_, forgotten_},
                   decided_);
   if (!events_pending()) ++events_;
   stalled_ = decided_.empty() && !events_pending() && policy_->wake_at_ns() <= ledger_.now();
@@ -341,13 +365,13 @@ Status Dispatcher::refuse(const Decision& decision, Error error) {
 }
 
 std::string Dispatcher::save_policy() {
-  return save(*policy_, ledger_);
+  return save(*policy_, ledger_, untold());
 }
 
 Result<bool> Dispatcher::restart_policy(std::string_view bytes) {
   policy_.reset();
   ORRERY_TRY(policy_, make_policy_(ledger_));
-  if (restore(*policy_, bytes, ledger_)) return true;
+  if (restore(*policy_, bytes, ledger_, untold())) return true;
   ORRERY_TRY_VOID(adopt());
   ORRERY_TRY_VOID(ask());
   return false;

@@ -117,6 +117,9 @@ class Dispatcher {
   void evict(JobIndex job, const Reason& reason, std::string error);
   // It is given up, whether it waits or runs.
   void fail(JobIndex job, const Reason& reason);
+  // A job that has ended takes no memory any more from the next step on in which the policy is called, and reads as one
+  // that has ended.
+  void forget(JobIndex job);
   // With awaits_starts: a job that was started works from now on.
   void started(JobIndex job);
 
@@ -126,8 +129,8 @@ class Dispatcher {
   // be submitted.
   TimeNs due_ns(bool expects_jobs);
 
-  // The state of the policy, and another policy that is restored from it. If it refuses the bytes, a third one adopts the
-  // cluster and is called at once; the answer is then false. Only after a step whose changes are taken.
+  // The state of the policy, and another policy that is restored from it at the same moment. If it refuses the bytes, a
+  // third one adopts the cluster and is called at once; the answer is then false. Only when changes are taken.
   std::string save_policy();
   Result<bool> restart_policy(std::string_view bytes);
 
@@ -160,6 +163,9 @@ class Dispatcher {
   void leave(JobIndex job);
 
   bool events_pending() const;
+  Event untold() const {
+    return {event_arrived_, event_ended_, event_evicted_, machines_changed_, event_withdrawn_, {}};
+  }
   void serve_aged();
   TimeNs resumes_of(JobIndex job) const;
   void begin(JobIndex job, JobIndex beside = kNoJob);
@@ -169,6 +175,7 @@ class Dispatcher {
   void changed_group(JobIndex job);
   void changed_others(JobIndex job);
 
+  void forget_jobs();
   Status ask();
   Status refuse(const Decision& decision, Error error);
   Status adopt();
@@ -186,7 +193,7 @@ class Dispatcher {
   IndexedVector<MachineIndex, int> machine_gpus_;  // whatever was withheld of them since
   std::vector<int> capacities_;                    // by type of device, with every machine up
   std::vector<Quota> quotas_;                      // by tenant, if there are any
-  IndexedVector<JobIndex, TimeNs> first_starts_;   // of jobs whose first start costs more; may be shorter than jobs
+  JobTable<TimeNs> first_starts_;                  // of jobs whose first start costs more; may be shorter than jobs
   TimeNs round_ns_ = 0;
   TimeNs promised_round_ns_ = kNever;  // that due_ns() has named
   TimeNs retry_ns_ = kNever;           // a decision could not be carried out
@@ -195,6 +202,8 @@ class Dispatcher {
   bool stalled_ = false;      // asked without an event, and nothing was decided
   bool machines_changed_ = false;
   std::vector<JobIndex> event_arrived_, event_ended_, event_evicted_, event_withdrawn_;
+  std::vector<JobIndex> event_forgotten_;  // to come
+  std::vector<JobIndex> forgotten_;        // of this call
   std::vector<Decision> decided_;
   std::vector<Change> changes_;
   std::vector<LoggedDecision> log_;

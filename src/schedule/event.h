@@ -15,6 +15,8 @@ struct Event {
   bool machines_changed = false;        // one failed, came back, or has another number of GPUs
   // Waiting jobs that are no longer the policy's: cancelled, or started by another component.
   std::span<const JobIndex> withdrawn{};
+  // Jobs that ended before the last call and are now gone from the view. What is kept of them can be dropped.
+  std::span<const JobIndex> forgotten{};
 };
 
 }  // namespace orrery::schedule

@@ -37,8 +37,8 @@ class Policy {
   virtual TimeNs round_ns() const { return 0; }
 
   // Writes or reads what decide() keeps between calls. A policy that was just made reads; wake_at_ns() is then as it was.
-  // Since its last call the view may have gone on: what it has not been told of is in the archive. What is written
-  // belongs to live jobs only, so its size does not grow with the jobs that have ended.
+  // Since its last call the view may have gone on: the archive knows what the policy knows. What is written belongs to
+  // live jobs only, so its size does not grow with the jobs that have ended.
   virtual void exchange(StateArchive& state) = 0;
   // Of what exchange() writes; another number whenever that changes.
   virtual std::uint32_t state_format() const { return 1; }

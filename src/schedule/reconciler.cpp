@@ -87,6 +87,12 @@ void Reconciler::machine_returned(MachineIndex machine) {
   if (out_of_view_[machine] == 0) dispatcher_.restore_machine(machine);
 }
 
+void Reconciler::forget(JobIndex job) {
+  if (!jobs_.contains(job)) return dispatcher_.forget(job);
+  to_forget_.insert(job);
+  unsettled_.insert(job);
+}
+
 void Reconciler::answered(EffectNumber number, std::string error) {
   const auto found = under_way_.find(number);
   if (found == under_way_.end()) return;  // it was answered before, or another effect has taken its place
@@ -103,6 +109,7 @@ void Reconciler::answered(EffectNumber number, std::string error) {
       } else {
         take_out(actual);
         actual.is_broken = true;
+        actual.retry_at_ns = dispatcher_.view().now() + options_.retry_ns;
       }
       break;
     case Effect::Kind::kSetBatch:
@@ -207,6 +214,7 @@ bool Reconciler::settle(JobIndex job, bool only_stops, std::vector<Effect>& effe
   Actual& a = actual(job);
   const bool runs = a.hold != kNoHold;
   if (a.is_broken || (runs && !is_wanted)) {
+    if (view.now() < a.retry_at_ns) return false;
     send(job, {.kind = Effect::Kind::kStop}, effects);
     return true;
   }
@@ -336,6 +344,11 @@ void Reconciler::put_back(Actual& a) {
 TimeNs Reconciler::due_ns() const {
   TimeNs due = kNever;
   for (const auto& [number, job] : under_way_) due = std::min(due, jobs_.at(job).sent_ns + options_.answer_timeout_ns);
+  const TimeNs now = dispatcher_.view().now();
+  for (const JobIndex job : unsettled_) {
+    const auto found = jobs_.find(job);
+    if (found != jobs_.end() && found->second.retry_at_ns > now) due = std::min(due, found->second.retry_at_ns);
+  }
   return due;
 }
 
@@ -418,6 +431,7 @@ void Reconciler::forget_if_idle(JobIndex job) {
   const bool has_ended = dispatcher_.view().progress(job).state == JobState::kEnded;
   if (a.hold == kNoHold && a.next == kNoHold && a.effect == 0 && !a.is_broken && (a.failures == 0 || has_ended)) {
     jobs_.erase(found);
+    if (to_forget_.erase(job) > 0) dispatcher_.forget(job);
   }
 }
 

@@ -7,7 +7,7 @@
 //    stop and a start, so that jobs that change places cannot wait for each other.
 // 3. The backend answers every effect once or more with an outcome. After a failed start or move nothing of the job runs:
 //    the policy is told that it was evicted. After `failures_max` failures in a row the job ends. A failed stop is sent
-//    again. Outcomes of effects that are over are ignored.
+//    again after `retry_ns`. Outcomes of effects that are over are ignored.
 // 4. An effect without an answer for `answer_timeout_ns` is followed by a stop. A stop without an answer for that long
 //    takes the machines of its job out of the view until one is answered, and is sent again. The job does not start
 //    anywhere before.
@@ -49,7 +49,8 @@ std::string_view to_string(Effect::Kind kind);
 
 struct ReconcilerOptions {
   TimeNs answer_timeout_ns = 120 * kSecondNs;
-  int failures_max = 5;  // 0: any number
+  TimeNs retry_ns = kSecondNs;  // before a stop that failed is sent again
+  int failures_max = 5;         // 0: any number
 };
 
 class Reconciler {
@@ -62,6 +63,8 @@ class Reconciler {
   void job_ended(JobIndex job);
   void machine_failed(MachineIndex machine);
   void machine_returned(MachineIndex machine);
+  // Dispatcher::forget() as soon as nothing of the job, which has ended, is left anywhere.
+  void forget(JobIndex job);
   // What became of an effect. The error says why it failed; empty: it was carried out.
   void answered(EffectNumber number, std::string error);
 
@@ -100,6 +103,7 @@ class Reconciler {
     EffectNumber effect = 0;  // under way; 0: none
     Effect::Kind kind = Effect::Kind::kStart;
     TimeNs sent_ns = 0;
+    TimeNs retry_at_ns = 0;                 // no stop is sent before
     TimeNs stops_since_ns = kNever;         // the first stop that was not carried out
     std::vector<MachineIndex> taken_out{};  // machines out of the view because its stop is not answered
   };
@@ -131,6 +135,7 @@ class Reconciler {
   ReconcilerOptions options_;
   std::map<JobIndex, Actual> jobs_;  // those that hold GPUs, or have an effect under way, or failures
   std::set<JobIndex> unsettled_;     // may differ from what is desired
+  std::set<JobIndex> to_forget_;
   std::map<EffectNumber, JobIndex> under_way_;
   std::vector<Hold> holds_;
   std::vector<HoldNumber> unused_;

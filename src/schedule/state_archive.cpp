@@ -27,18 +27,19 @@ std::uint32_t checksum(std::string_view bytes) {
 }
 
 // Of the moment: restored state is about exactly these jobs, in exactly these states.
-std::uint64_t fingerprint(const ClusterView& view) {
+std::uint64_t fingerprint(const ClusterView& view, const Event& untold) {
   std::uint64_t hash = mix64(static_cast<std::uint64_t>(view.now()));
   const auto mix = [&hash](std::uint64_t value) { hash = mix64(hash ^ value); };
   mix(view.machines().size());
-  for (const JobIndex job : IndexRange<JobIndex>(view.jobs())) {
+  for (const JobIndex job : view.known_jobs()) {
     if (is_live(view, job)) mix(job.place() << 8 | static_cast<std::uint64_t>(view.progress(job).state));
   }
+  for (const auto& jobs : {untold.arrived, untold.ended, untold.evicted, untold.withdrawn}) {
+    mix(jobs.size());
+    for (const JobIndex job : jobs) mix(job.place());
+  }
+  mix(untold.machines_changed ? 1 : 0);
   return hash;
-}
-
-bool is_own_and_running(const ClusterView& view, JobIndex job) {
-  return view.is_running(job) && !view.progress(job).is_withheld;
 }
 
 }  // namespace
@@ -50,16 +51,37 @@ bool is_live(const ClusterView& view, JobIndex job) {
 
 std::vector<JobIndex> own_jobs(const ClusterView& view) {
   std::vector<JobIndex> jobs;
-  for (const JobIndex job : IndexRange<JobIndex>(view.jobs())) {
+  for (const JobIndex job : view.known_jobs()) {
     if (is_live(view, job) && !view.progress(job).is_withheld) jobs.push_back(job);
   }
   return jobs;
 }
 
-StateArchive::StateArchive(const ClusterView& view) : view_(view), is_reading_(false) {}
+StateArchive::StateArchive(const ClusterView& view, const Event& untold) : view_(view), is_reading_(false) {
+  for (const JobIndex job : untold.arrived) untold_[job] = Known::kNo;
+  for (const JobIndex job : untold.withdrawn) untold_[job] = Known::kWaits;
+  for (const JobIndex job : untold.ended) untold_[job] = Known::kRuns;
+  for (const JobIndex job : untold.evicted) untold_[job] = Known::kRuns;
+}
 
-StateArchive::StateArchive(const ClusterView& view, std::string_view bytes)
-    : view_(view), is_reading_(true), bytes_(bytes) {}
+StateArchive::StateArchive(const ClusterView& view, const Event& untold, std::string_view bytes)
+    : StateArchive(view, untold) {
+  is_reading_ = true;
+  bytes_ = bytes;
+}
+
+StateArchive::Known StateArchive::known_state(JobIndex job) const {
+  const auto changed = untold_.find(job);
+  if (changed != untold_.end()) return changed->second;
+  if (!is_live(view_, job) || view_.progress(job).is_withheld) return Known::kNo;
+  return view_.is_running(job) ? Known::kRuns : Known::kWaits;
+}
+
+std::vector<JobIndex> StateArchive::jobs() const {
+  std::vector<JobIndex> jobs = view_.known_jobs();
+  std::erase_if(jobs, [this](JobIndex job) { return !knows(job); });
+  return jobs;
+}
 
 void StateArchive::refuse(std::string_view what) {
   if (!ok_) return;
@@ -143,7 +165,7 @@ void StateArchive::maybe(JobIndex& job) {
   if (!is_reading_) return;
   job = kNoJob;
   if (number == 0) return;
-  expect(number <= view_.jobs() && is_live(view_, JobIndex(number - 1)), "a job is not live");
+  expect(number <= view_.jobs() && knows(JobIndex(number - 1)), "a job is not live");
   if (ok_) job = JobIndex(number - 1);
 }
 
@@ -164,24 +186,23 @@ void StateArchive::field(OrderKey& key) {
   (*this)(key.value, key.kind, key.rank, key.first, key.second, key.job);
 }
 
-void StateArchive::expect_once(const std::vector<JobIndex>& jobs, bool may_wait, bool may_run) {
+void StateArchive::expect_once(const std::vector<JobIndex>& listed, bool may_wait, bool may_run) {
   if (!is_reading_ || !ok_) return;
-  std::vector<JobIndex> sorted = jobs;
+  std::vector<JobIndex> sorted = listed;
   std::sort(sorted.begin(), sorted.end());
   expect(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "a job is there twice");
-  for (const JobIndex job : jobs) {
-    const bool runs = view_.is_running(job);
-    expect(runs ? may_run && !view_.progress(job).is_withheld : may_wait, "a job is in another state");
+  for (const JobIndex job : listed) {
+    const Known state = known_state(job);
+    expect((state == Known::kRuns && may_run) || (state == Known::kWaits && may_wait), "a job is in another state");
   }
 }
 
-void StateArchive::expect_none_missing(const std::vector<JobIndex>& jobs) {
+void StateArchive::expect_none_missing(const std::vector<JobIndex>& listed) {
   if (!is_reading_ || !ok_) return;
-  const auto runs = [&](JobIndex job) { return is_own_and_running(view_, job); };
-  const auto listed = std::count_if(jobs.begin(), jobs.end(), runs);
-  std::ptrdiff_t running = 0;
-  for (const JobIndex job : IndexRange<JobIndex>(view_.jobs())) running += runs(job) ? 1 : 0;
-  expect(listed == running, "a running job is missing");
+  const auto running_in = [this](const std::vector<JobIndex>& jobs) {
+    return std::count_if(jobs.begin(), jobs.end(), [this](JobIndex job) { return runs(job); });
+  };
+  expect(running_in(listed) == running_in(jobs()), "a running job is missing");
 }
 
 void StateArchive::expect_waiting(const std::vector<JobIndex>& jobs) {
@@ -199,20 +220,20 @@ void StateArchive::expect_active(const std::vector<JobIndex>& jobs) {
   expect_none_missing(jobs);
 }
 
-std::string save(Policy& policy, const ClusterView& view) {
-  StateArchive state(view);
+std::string save(Policy& policy, const ClusterView& view, const Event& untold) {
+  StateArchive state(view, untold);
   policy.exchange(state);
   ByteWriter out;
   out.u32(kMagic);
   out.text(policy.name());
   out.u32(policy.state_format());
-  out.u64(fingerprint(view));
+  out.u64(fingerprint(view, untold));
   out.text(std::move(state).take());
   out.u32(checksum(out.bytes()));
   return std::move(out).take();
 }
 
-Status restore(Policy& policy, std::string_view bytes, const ClusterView& view) {
+Status restore(Policy& policy, std::string_view bytes, const ClusterView& view, const Event& untold) {
   const std::string what = fmt::format("the saved state of {}", policy.name());
   const auto garbage = [&what](Error error) { return std::move(error).with_context(what); };
   if (bytes.size() < kChecksumBytes) return garbage(Error::invalid("too short"));
@@ -233,13 +254,13 @@ Status restore(Policy& policy, std::string_view bytes, const ClusterView& view) 
   }
   const auto moment = in.u64();
   if (!moment) return garbage(moment.error());
-  if (*moment != fingerprint(view)) {
+  if (*moment != fingerprint(view, untold)) {
     return garbage(Error::unsupported("it is of another moment: the time, the machines or the live jobs differ"));
   }
   auto payload = in.text(bytes.size());
   if (!payload) return garbage(std::move(payload).error());
   if (!in.at_end()) return garbage(Error::invalid("bytes follow the end"));
-  StateArchive state(view, *payload);
+  StateArchive state(view, untold, *payload);
   policy.exchange(state);
   if (auto read = state.error(); !read) return garbage(std::move(read).error());
   return {};

@@ -12,8 +12,9 @@
 // empty, and error() says what it was.
 //
 // save() puts an envelope around the bytes: the policy's name, the number of its format, a fingerprint of the moment
-// (time, machines, live jobs and their states) and a checksum. It is called when the decisions of a call have been
-// carried out in the view, and restore() with the same view. O(jobs in the view) beside what is written.
+// (time, machines, live jobs and their states, what the policy has not been told yet) and a checksum. It is called at
+// any time after the decisions of a call have been carried out in the view, and restore() at the same moment. O(jobs in
+// the view) beside what is written.
 
 #include <cstdint>
 #include <deque>
@@ -23,11 +24,13 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "schedule/cluster_view.h"
+#include "schedule/event.h"
 #include "schedule/order_key.h"
 
 namespace orrery::schedule {
@@ -41,12 +44,18 @@ std::vector<JobIndex> own_jobs(const ClusterView& view);
 
 class StateArchive {
  public:
-  // Writes.
-  explicit StateArchive(const ClusterView& view);
+  // Writes. `untold` has happened since the last call of the policy.
+  StateArchive(const ClusterView& view, const Event& untold);
   // Reads; the bytes must outlive the archive.
-  StateArchive(const ClusterView& view, std::string_view bytes);
+  StateArchive(const ClusterView& view, const Event& untold, std::string_view bytes);
 
+  // As it is now, which is not always what the policy knows.
   const ClusterView& view() const { return view_; }
+  // What the policy knows: its live jobs, by number, and whether they wait or run. One that has ended since it was called
+  // still runs for it, and one that has come since is not there.
+  std::vector<JobIndex> jobs() const;
+  bool knows(JobIndex job) const { return known_state(job) != Known::kNo; }
+  bool runs(JobIndex job) const { return known_state(job) == Known::kRuns; }
   bool is_reading() const { return is_reading_; }
   std::string take() && { return std::move(written_); }
 
@@ -59,7 +68,7 @@ class StateArchive {
 
   // What reading must find, for policies whose code relies on it; while writing these do nothing.
   void expect(bool holds, std::string_view what);
-  // Every job once, and as the name says. Running jobs on withheld GPUs are not the policy's.
+  // Every job once, and as the name says, as far as the policy knows.
   void expect_waiting(const std::vector<JobIndex>& jobs);      // waiting or suspended; others may wait as well
   void expect_running(const std::vector<JobIndex>& jobs);      // others may run as well
   void expect_all_running(const std::vector<JobIndex>& jobs);  // all that run
@@ -70,6 +79,9 @@ class StateArchive {
   Status error() const;
 
  private:
+  enum class Known : std::uint8_t { kNo, kWaits, kRuns };
+  Known known_state(JobIndex job) const;
+
   template <class Field>
   void field(Field& value) {
     if constexpr (requires { value.exchange(*this); }) {
@@ -137,10 +149,11 @@ class StateArchive {
   void integer(std::int64_t& number);
   void real(double& number);
   void refuse(std::string_view what);
-  void expect_once(const std::vector<JobIndex>& jobs, bool may_wait, bool may_run);
-  void expect_none_missing(const std::vector<JobIndex>& jobs);  // of those that run
+  void expect_once(const std::vector<JobIndex>& listed, bool may_wait, bool may_run);
+  void expect_none_missing(const std::vector<JobIndex>& listed);  // of those that run
 
   const ClusterView& view_;
+  std::unordered_map<JobIndex, Known> untold_;  // jobs that the policy knows otherwise than the view
   bool is_reading_;
   std::string written_;
   std::string_view bytes_;
@@ -150,11 +163,11 @@ class StateArchive {
 };
 
 // The state of a policy. A policy that is restored from it in another process makes the same decisions.
-std::string save(Policy& policy, const ClusterView& view);
+std::string save(Policy& policy, const ClusterView& view, const Event& untold = {});
 
 // Gives a policy that was just made the state that save() wrote. The error says why the bytes are refused: garbage
 // (kInvalidArgument), or those of another policy, format or moment (kUnsupported). Then the policy must not be used; a
 // new one adopts what there is (Policy::adopt).
-Status restore(Policy& policy, std::string_view bytes, const ClusterView& view);
+Status restore(Policy& policy, std::string_view bytes, const ClusterView& view, const Event& untold = {});
 
 }  // namespace orrery::schedule

@@ -34,7 +34,9 @@ void TimeQueue::sift_down(std::size_t place) {
 }
 
 void TimeQueue::set(JobIndex job, TimeNs at_ns) {
-  if (job.place() >= places_.size()) places_.resize(std::max(job.place() + 1, 2 * places_.size()), kOut);
+  if (job >= places_.end()) {
+    places_.cover(job, JobIndex(std::max(job.place() + 1, places_.end().place() + places_.stored())));
+  }
   const std::int32_t place = places_[job];
   if (place == kOut) {
     heap_.push_back({at_ns, job});
@@ -58,6 +60,11 @@ void TimeQueue::remove(JobIndex job) {
   put(at, last);
   sift_up(at);
   sift_down(static_cast<std::size_t>(places_[last.job]));
+}
+
+void TimeQueue::forget(JobIndex job) {
+  remove(job);
+  places_.forget(job);
 }
 
 }  // namespace orrery::schedule

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedule/job_time.h"
+#include "schedule/job_table.h"
 
 namespace orrery::schedule {
 
@@ -20,6 +20,8 @@ class TimeQueue {
   void set(JobIndex job, TimeNs at_ns);
   // Takes it out; fine if it is not in.
   void remove(JobIndex job);
+  // It never comes back, and takes no memory any more.
+  void forget(JobIndex job);
 
  private:
   struct Entry {
@@ -29,13 +31,13 @@ class TimeQueue {
   };
   static constexpr std::int32_t kOut = -1;
 
-  bool has(JobIndex job) const { return job.place() < places_.size() && places_[job] != kOut; }
+  bool has(JobIndex job) const { return job < places_.end() && places_[job] != kOut; }
   void put(std::size_t place, const Entry& entry);
   void sift_up(std::size_t place);
   void sift_down(std::size_t place);
 
   std::vector<Entry> heap_;
-  IndexedVector<JobIndex, std::int32_t> places_;
+  JobTable<std::int32_t> places_{kOut};
 };
 
 }  // namespace orrery::schedule

@@ -62,8 +62,8 @@ class Engine {
       carry_out();
       ORRERY_TRY(const bool asked, dispatcher_.step());
       carry_out();
+      if (options_.restart_policy) ORRERY_TRY_VOID(restart());
       if (asked) {
-        if (options_.restart_policy) ORRERY_TRY_VOID(restart());
         const int running = dispatcher_.running();
         use_.add({next, ledger_.held_gpus(), dispatcher_.active() - running, running, ledger_.stranded_gpus()});
       }
@@ -86,7 +86,7 @@ class Engine {
   Status check_invariants() {
     ORRERY_TRY_VOID(ledger_.check_invariants());
     done_before_.resize(ledger_.jobs());
-    for (const JobIndex job : done_before_.indices()) {
+    for (const JobIndex job : ledger_.known_jobs()) {
       const TimeNs done = ledger_.done_ns(job);
       if (done < done_before_[job]) return Error::internal(fmt::format("job {}: its work became less", job));
       done_before_[job] = done;
@@ -141,6 +141,7 @@ class Engine {
       result_.makespan_ns = ledger_.now();
       // Jobs that shared its GPUs may end now as well, at another rate.
       carry_out();
+      if (options_.forget_ended) dispatcher_.forget(job);
     }
   }
 

@@ -67,7 +67,8 @@ struct EngineOptions {
   bool keep_log = false;          // RunResult::log
   bool keep_holdings = false;     // RunResult::holdings
   bool check_invariants = false;  // after every event; slow
-  // For tests: after every call the policy is saved, and another one made, which is restored from what this makes of
+  bool forget_ended = false;      // for tests: the dispatcher forgets jobs as soon as they have ended
+  // For tests: after every event the policy is saved, and another one made, which is restored from what this makes of
   // the bytes. If it refuses them, a third one adopts the cluster and is called at once.
   std::function<std::string(std::string)> restart_policy{};
 };

@@ -14,8 +14,10 @@ constexpr JobIndex kFirst(0);
 class StillView : public schedule::ClusterView {
  public:
   explicit StillView(const JobTrace& job_trace) {
-    for (const TraceJob& job : job_trace.jobs) facts_.push_back(job.facts);
-    progress_.resize(facts_.size());
+    for (const TraceJob& job : job_trace.jobs) {
+      facts_.push_back(job.facts);
+      progress_.push_back({});
+    }
   }
   void set_done(JobIndex job, TimeNs done_ns) { progress_[job].done_ns = done_ns; }
 };

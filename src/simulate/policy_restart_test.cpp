@@ -1,4 +1,5 @@
-// A policy that is saved, made anew and restored after every call makes the same decisions; bytes that are not its own
+// A policy that is saved, made anew and restored after every event makes the same decisions, also if jobs that have ended
+// are forgotten; bytes that are not its own
 // of that moment are refused, and it goes on from the view alone.
 //
 // ORRERY_RESTART_RUNS random simulations of each policy, 40 unless it is set.
@@ -56,6 +57,11 @@ void expect_same_decisions(const Scenario& scenario, const std::string& policy, 
   EXPECT_EQ(restarted->states_refused, 0) << what << scenario.what;
   EXPECT_EQ(restarted->decision_hash, whole->decision_hash) << what << scenario.what;
   EXPECT_EQ(restarted->decisions, whole->decisions) << what << scenario.what;
+  Scenario forgetful = scenario;
+  forgetful.setup.engine.forget_ended = true;
+  const auto forgetting = run_with(forgetful, policy, unchanged);
+  ASSERT_TRUE(forgetting) << what << scenario.what;
+  EXPECT_EQ(forgetting->decision_hash, whole->decision_hash) << what << scenario.what;
   EXPECT_LE(restarted->state_bytes, kStateBytesMax) << what << scenario.what << " " << restarted->state_jobs << " jobs";
 }
 
@@ -108,7 +114,7 @@ Scenario elastic_jobs() {
 
 class PolicyRestart : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(PolicyRestart, AfterEveryCallChangesNoDecision) {
+TEST_P(PolicyRestart, AfterEveryEventChangesNoDecision) {
   expect_same_decisions(crowded_cluster(), GetParam(), "crowded");
   expect_same_decisions(failing_types(), GetParam(), "types");
   expect_same_decisions(elastic_jobs(), GetParam(), "elastic");

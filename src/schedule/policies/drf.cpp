@@ -80,9 +80,9 @@ class Drf : public Policy {
     if (!state.is_reading()) return;
     tenants_.clear();
     std::vector<JobIndex> waiting;
-    for (const JobIndex job : own_jobs(view)) {
+    for (const JobIndex job : state.jobs()) {
       Tenant& of_job = tenant(view, job);
-      if (view.is_running(job)) ++of_job.running;
+      if (state.runs(job)) ++of_job.running;
     }
     for (const auto& [t, read] : with_jobs) {
       state.expect(t < tenants_.size() && tenants_[t].running == read.running, "a tenant has other jobs");

@@ -22,6 +22,7 @@ class Gandiva : public Policy {
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     look(view);
+    for (const JobIndex job : event.forgotten) entries_.forget(job);
     out_ = &decisions;
     ++call_;
     if (servers_.all().empty() || event.machines_changed) servers_.update(view);
@@ -61,8 +62,8 @@ class Gandiva : public Policy {
       for (const GandivaServer& server : servers_.all()) {
         if (server.large != kNoJob) large[server.large] = entry(server.large).servers;
       }
-      for (const JobIndex job : own_jobs(state.view())) {
-        if (job.place() < entries_.size() && entry(job).unpackable) unpackable.push_back(job);
+      for (const JobIndex job : state.jobs()) {
+        if (job < entries_.end() && entry(job).unpackable) unpackable.push_back(job);
       }
     }
     state(servers_, large, unpackable, growth_, queue_, slicing_, any_elastic_, slice_ns_);
@@ -103,7 +104,7 @@ class Gandiva : public Policy {
 
   void look(const ClusterView& view) {
     view_ = &view;
-    entries_.resize(view.jobs());
+    view.cover(entries_);
   }
 
   // What follows from where jobs are: their entries.
@@ -119,7 +120,7 @@ class Gandiva : public Policy {
     for (const auto& [job, servers] : large) {
       state.expect(!servers_.all().empty() && !servers.empty(), "a job has no servers");
       if (servers_.all().empty()) return;
-      (view_->is_running(job) ? running : waiting).push_back(job);
+      (state.runs(job) ? running : waiting).push_back(job);
       entry(job).servers = servers;
       for (const MachineIndex server : servers) {
         state.expect(servers_.at(server).large == kNoJob, "a server has two large jobs");
@@ -128,7 +129,7 @@ class Gandiva : public Policy {
     }
     state.expect_waiting(waiting);
     state.expect_running(running);  // adopted jobs may run on servers of others
-    for (const JobIndex job : own_jobs(*view_)) entry(job).runs = view_->is_running(job);
+    for (const JobIndex job : state.jobs()) entry(job).runs = state.runs(job);
   }
 
   // A job on one server belongs there; one on several turns them into servers of a large job. If these have one
@@ -579,7 +580,7 @@ class Gandiva : public Policy {
   std::int64_t call_ = 0;
   GandivaServers servers_;
   GandivaGrowth growth_;
-  IndexedVector<JobIndex, Entry> entries_;
+  JobTable<Entry> entries_;
   std::deque<JobIndex> queue_;  // large jobs without servers
   std::vector<JobIndex> chosen_, kept_, shrunk_, alone_;
   mutable std::vector<std::int32_t> types_;

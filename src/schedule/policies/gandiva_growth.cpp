@@ -49,11 +49,11 @@ void GandivaGrowth::judge(const ClusterView& view, FreeGpus& free, std::vector<D
 }
 
 void GandivaGrowth::exchange(StateArchive& state) {
-  std::erase_if(not_faster_, [&](JobIndex job) { return !is_live(state.view(), job); });
+  std::erase_if(not_faster_, [&](JobIndex job) { return !state.knows(job); });
   state(idle_since_ns_, wake_ns_, grown_, not_faster_);
   for (const Grown& grown : grown_) {
-    const JobProgress& progress = state.view().progress(grown.job);
-    state.expect(state.view().is_running(grown.job) && progress.allocation.size() == 1,
+    const bool left = !state.view().is_running(grown.job);  // it has not been told yet
+    state.expect(state.runs(grown.job) && (left || state.view().progress(grown.job).allocation.size() == 1),
                  "a job that has grown is elsewhere");
   }
 }

@@ -12,15 +12,17 @@ bool is_of(const GandivaServer& server, std::int32_t type) {
   return type == kAnyType || server.type == type;
 }
 
-// What of a server is not in the view.
+// What of a server is not in the view, or was another when the policy was called.
 struct SavedServer {
   MachineIndex server{};
+  int gpus = 0;
+  bool up = true;
   int affinity = 0;
   bool changed = false;
   std::deque<JobIndex> ring{};
   std::vector<JobIndex> running{};
 
-  void exchange(StateArchive& state) { state(server, affinity, changed, ring, running); }
+  void exchange(StateArchive& state) { state(server, gpus, up, affinity, changed, ring, running); }
 };
 
 }  // namespace
@@ -126,27 +128,32 @@ void GandivaServers::start(MachineIndex server, JobIndex job) {
 }
 
 void GandivaServers::exchange(StateArchive& state) {
+  const ClusterView& view = state.view();
   std::vector<SavedServer> saved;
   for (const MachineIndex s : servers_.indices()) {
     const GandivaServer& server = servers_[s];
     // A server that is down is changed when it comes back.
     const bool changed = server.changed && server.up;
-    if (server.has_jobs() || changed) saved.push_back({s, server.affinity, changed, server.ring, server.running});
+    const bool is_other = server.gpus != view.machines()[s].gpus || server.up != view.machines()[s].up;
+    if (!server.has_jobs() && !changed && !is_other) continue;
+    saved.push_back({s, server.gpus, server.up, server.affinity, changed, server.ring, server.running});
   }
   bool is_known = !servers_.empty();
   state(is_known, saved);
   if (!state.is_reading() || !is_known) return;
-  update(state.view());
+  update(view);
   for (GandivaServer& server : servers_) server.changed = false;
   for (const SavedServer& one : saved) {
     GandivaServer& server = servers_[one.server];
+    server.gpus = one.gpus;
+    server.up = one.up;
     server.affinity = one.affinity;
     server.changed = one.changed;
     server.ring = one.ring;
     server.running = one.running;
     server.load = 0;
-    for (const JobIndex job : one.ring) server.load += state.view().facts(job).gpus;
-    for (const JobIndex job : one.running) server.load += state.view().facts(job).gpus;
+    for (const JobIndex job : one.ring) server.load += view.facts(job).gpus;
+    for (const JobIndex job : one.running) server.load += view.facts(job).gpus;
   }
 }
 

@@ -18,6 +18,7 @@ class Gittins : public Policy {
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     look(view);
+    for (const JobIndex job : event.forgotten) entries_.forget(job);
     for (const JobIndex job : event.ended) {
       remove(job);
       ranks_.add(attained_gpu_s(job));
@@ -72,7 +73,7 @@ class Gittins : public Policy {
 
   void look(const ClusterView& view) {
     view_ = &view;
-    entries_.resize(view.jobs());
+    view.cover(entries_);
   }
 
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
@@ -165,7 +166,7 @@ class Gittins : public Policy {
   std::vector<std::vector<JobIndex>> queues_;
   std::vector<JobIndex> live_;     // unfinished, in order of arrival
   std::vector<JobIndex> running_;  // after the decisions of this call
-  IndexedVector<JobIndex, Entry> entries_;
+  JobTable<Entry> entries_;
   TimeNs wake_ns_ = kNever;
 };
 

@@ -22,6 +22,7 @@ class Las : public Policy {
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     look(view);
+    for (const JobIndex job : event.forgotten) entries_.forget(job);
     for (const JobIndex job : event.withdrawn) queues_[entry(job).queue].waiting.remove(gpus(job), job);
     for (const JobIndex job : event.ended) stop(job);
     for (const JobIndex job : event.evicted) {
@@ -120,12 +121,14 @@ class Las : public Policy {
 
   void look(const ClusterView& view) {
     view_ = &view;
-    entries_.resize(view.jobs());
+    view.cover(entries_);
   }
 
   int gpus(JobIndex job) const { return view_->facts(job).gpus; }
   std::int64_t weight(JobIndex job) const { return options_.count_gpus ? gpus(job) : 1; }
   Entry& entry(JobIndex job) { return entries_[job]; }
+  // Due times may be of jobs that are forgotten.
+  bool is_void(const Due& due) const { return entries_[due.job].turn != due.turn; }
 
   void stop(JobIndex job) {
     Entry& e = entry(job);
@@ -187,7 +190,7 @@ class Las : public Policy {
     std::vector<std::pair<TimeNs, JobIndex>> times;
     for (auto left = due_; !left.empty(); left.pop()) {
       const Due& due = left.top();
-      if (entries_[due.job].turn == due.turn) times.emplace_back(due.at_ns, due.job);
+      if (!is_void(due)) times.emplace_back(due.at_ns, due.job);
     }
     return times;
   }
@@ -206,7 +209,7 @@ class Las : public Policy {
     while (!due_.empty() && due_.top().at_ns <= view_->now()) {
       const Due due = due_.top();
       due_.pop();
-      if (entry(due.job).turn == due.turn) demoted_.push_back(due.job);
+      if (!is_void(due)) demoted_.push_back(due.job);
     }
     std::sort(demoted_.begin(), demoted_.end());
     for (const JobIndex job : demoted_) {
@@ -302,7 +305,7 @@ class Las : public Policy {
 
   TimeNs next_demotion() {
     if (options_.jumps_of_simulator) return next_jump_of_simulator();
-    while (!due_.empty() && entry(due_.top().job).turn != due_.top().turn) due_.pop();
+    while (!due_.empty() && is_void(due_.top())) due_.pop();
     return due_.empty() ? kNever : std::max(due_.top().at_ns, view_->now());
   }
 
@@ -324,7 +327,7 @@ class Las : public Policy {
   std::vector<TimeNs> limits_;  // GPU time
   const ClusterView* view_ = nullptr;
   std::vector<Queue> queues_;
-  IndexedVector<JobIndex, Entry> entries_;
+  JobTable<Entry> entries_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::int64_t stamp_ = 0;
   std::int64_t front_stamp_ = 0;

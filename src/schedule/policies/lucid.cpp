@@ -32,9 +32,7 @@ class Lucid : public Policy {
   }
 
   void exchange(StateArchive& state) override {
-    std::erase_if(refused_, [&](const auto& one) {
-      return !is_live(state.view(), one.first) || !is_live(state.view(), one.second);
-    });
+    std::erase_if(refused_, [&](const auto& one) { return !state.knows(one.first) || !state.knows(one.second); });
     state(waiting_, hosts_, pairs_, refused_);
     if (!state.is_reading()) return;
     std::vector<JobIndex> running;

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <unordered_set>
 
 namespace orrery::schedule {
 
 namespace {
 
-using JobFlags = IndexedVector<JobIndex, bool>;
+using JobSet = std::unordered_set<JobIndex>;
 
 // Jobs that are to share GPUs, the first in order first.
 struct Target {
@@ -74,18 +75,18 @@ class Muri : public Policy {
   // Groups with a job that must not be suspended stay; their jobs leave the order.
   void keep_protected() {
     free_ = view_->gpus();
-    kept_.assign(view_->jobs(), false);
+    kept_.clear();
     waits_for_protected_ = false;
     for (const auto& [service_s, job] : order_) {
       if (is_kept(job) || !view_->is_protected(job)) continue;
       waits_for_protected_ = true;
-      for (const JobIndex one : view_->group_of(job)) kept_[one] = true;
+      for (const JobIndex one : view_->group_of(job)) kept_.insert(one);
       free_ -= gpus_in(view_->progress(job).allocation);
     }
     std::erase_if(order_, [&](const Ordered& one) { return is_kept(one.job); });
   }
 
-  bool is_kept(JobIndex job) const { return kept_[job]; }
+  bool is_kept(JobIndex job) const { return kept_.contains(job); }
 
   void group() {
     std::map<int, std::deque<std::size_t>> by_size;  // places in the order, of those not chosen
@@ -126,7 +127,7 @@ class Muri : public Policy {
 
   // Each target keeps the GPUs of the running group that has most jobs in common with it.
   void keep_places() {
-    is_taken_.assign(view_->jobs(), false);
+    taken_.clear();
     for (Target& target : targets_) {
       std::size_t most = 0;
       for (const JobIndex job : target.jobs) {
@@ -135,12 +136,12 @@ class Muri : public Policy {
         const auto common = static_cast<std::size_t>(std::count_if(now.begin(), now.end(), [&](JobIndex one) {
           return std::find(target.jobs.begin(), target.jobs.end(), one) != target.jobs.end();
         }));
-        if (common <= most || is_taken_[job]) continue;
+        if (common <= most || taken_.contains(job)) continue;
         most = common;
         target.stays = job;
       }
       if (target.stays == kNoJob) continue;
-      for (const JobIndex one : view_->group_of(target.stays)) is_taken_[one] = true;
+      for (const JobIndex one : view_->group_of(target.stays)) taken_.insert(one);
     }
   }
 
@@ -151,19 +152,20 @@ class Muri : public Policy {
   }
 
   void carry_out(std::vector<Decision>& decisions) {
-    JobFlags stay(view_->jobs(), false);
+    JobSet stay;
     for (const Target& target : targets_) {
-      for (const JobIndex job : target.jobs) stay[job] = stays(target, job);
+      for (const JobIndex job : target.jobs) {
+        if (stays(target, job)) stay.insert(job);
+      }
     }
-    JobFlags freed(view_->jobs(), false);  // by the first of a group that leaves its GPUs altogether
+    JobSet freed;  // the lowest of each group that leaves its GPUs altogether
     FreeGpus free(*view_);
     for (const auto& [service_s, job] : order_) {
-      if (!view_->is_running(job) || stay[job]) continue;
+      if (!view_->is_running(job) || stay.contains(job)) continue;
       decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
       const std::vector<JobIndex> group = view_->group_of(job);
-      const bool is_empty = std::none_of(group.begin(), group.end(), [&](JobIndex one) { return stay[one]; });
-      if (!is_empty || freed[*std::min_element(group.begin(), group.end())]) continue;
-      freed[*std::min_element(group.begin(), group.end())] = true;
+      const bool is_empty = std::none_of(group.begin(), group.end(), [&](JobIndex one) { return stay.contains(one); });
+      if (!is_empty || !freed.insert(*std::min_element(group.begin(), group.end())).second) continue;
       free.give(view_->progress(job).allocation);
     }
     std::vector<const Target*> by_size;
@@ -173,7 +175,7 @@ class Muri : public Policy {
     for (const Target* target : by_size) start(*target, stay, free, decisions);
   }
 
-  void start(const Target& target, const JobFlags& stay, FreeGpus& free, std::vector<Decision>& decisions) {
+  void start(const Target& target, const JobSet& stay, FreeGpus& free, std::vector<Decision>& decisions) {
     JobIndex host = target.stays;
     if (host == kNoJob) {
       host = target.jobs.front();
@@ -183,7 +185,7 @@ class Muri : public Policy {
     }
     const auto size = static_cast<double>(target.jobs.size());
     for (const JobIndex job : target.jobs) {
-      if (job == host || stay[job]) continue;
+      if (job == host || stay.contains(job)) continue;
       decisions.push_back({.action = Action::kInterleave,
                            .job = job,
                            .other = host,
@@ -197,9 +199,9 @@ class Muri : public Policy {
   const ClusterView* view_ = nullptr;
   std::vector<JobIndex> active_;  // in the order of submission
   std::vector<Ordered> order_;
-  int free_ = 0;       // GPUs that are not held by jobs that must stay
-  JobFlags kept_;      // must stay
-  JobFlags is_taken_;  // its group continues as a target
+  int free_ = 0;  // GPUs that are not held by jobs that must stay
+  JobSet kept_;   // must stay
+  JobSet taken_;  // their groups continue as targets
   bool waits_for_protected_ = false;
   std::vector<Target> targets_;
 };

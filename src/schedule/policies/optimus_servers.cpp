@@ -27,7 +27,8 @@ class OptimusServers : public Policy {
       for (const JobIndex job : gone) std::erase(active_, job);
     }
     active_.insert(active_.end(), event.arrived.begin(), event.arrived.end());
-    wanted_.resize(view.jobs());
+    view.cover(wanted_);
+    for (const JobIndex job : event.forgotten) wanted_.forget(job);
     for (const JobIndex job : event.evicted) wanted(job) = {};
     rooms_.clear();
     for (const MachineView& machine : view.machines()) rooms_.push_back(room_of(machine));
@@ -49,13 +50,13 @@ class OptimusServers : public Policy {
     state.expect_active(active_);
     state.expect(wanted_of.size() == active_.size(), "not every job has tasks");
     if (!state.is_reading() || wanted_of.size() != active_.size()) return;
-    wanted_.resize(state.view().jobs());
+    state.view().cover(wanted_);
     for (std::size_t i = 0; i < active_.size(); ++i) wanted(active_[i]) = {wanted_of[i].first, wanted_of[i].second};
   }
 
   void adopt(const ClusterView& view) override {
     active_ = own_jobs(view);
-    wanted_.resize(view.jobs());
+    view.cover(wanted_);
     for (const JobIndex job : active_) wanted(job) = tasks_in(view.progress(job).allocation);
   }
 
@@ -148,7 +149,7 @@ class OptimusServers : public Policy {
   OptimusOptions options_;
   const ScalingModel& model_;
   std::vector<JobIndex> active_;                 // in order of submission
-  IndexedVector<JobIndex, PsTasks> wanted_;      // of the last round
+  JobTable<PsTasks> wanted_;                     // of the last round
   IndexedVector<MachineIndex, PsDemand> rooms_;  // without the jobs that stay
   std::vector<JobIndex> planned_;                // active_ without protected jobs
   std::vector<PsJob> jobs_;                      // by place in planned_

@@ -24,6 +24,10 @@ class PreemptiveOrder : public Policy {
     ++pass_;
     stamp_ = 0;
     look(view);
+    for (const JobIndex job : event.forgotten) {
+      keys_.forget(job);
+      places_.forget(job);
+    }
     starting_.clear();
     stopping_.clear();
     for (const JobIndex job : event.withdrawn) waiting_.remove(gpus(job), job);
@@ -103,8 +107,8 @@ class PreemptiveOrder : public Policy {
  private:
   void look(const ClusterView& view) {
     view_ = &view;
-    keys_.resize(view.jobs());
-    places_.resize(view.jobs());
+    view.cover(keys_);
+    view.cover(places_);
   }
 
   void hold(const OrderKey& of_running) {
@@ -326,8 +330,8 @@ class PreemptiveOrder : public Policy {
   std::int64_t pass_ = 0;
   std::int64_t stamp_ = 0;
   int held_ = 0;
-  IndexedVector<JobIndex, OrderKey> keys_;
-  IndexedVector<JobIndex, std::set<OrderKey>::iterator> places_;  // of a job that runs: in running_
+  JobTable<OrderKey> keys_;
+  JobTable<std::set<OrderKey>::iterator> places_;  // of a job that runs: in running_
   SizeHeaps waiting_;
   std::vector<RunningSet> running_;
   std::vector<JobIndex> protected_;  // run and must not be suspended yet, in the order of their starts

@@ -24,6 +24,7 @@ class TypedOrder : public Policy {
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     look(view);
+    for (const JobIndex job : event.forgotten) entries_.forget(job);
     learn(event.ended);
     for (const JobIndex job : event.withdrawn) kinds_[entry(job).kind].erase(entry(job).key);
     for (const JobIndex job : event.ended) std::erase(running_, job);
@@ -90,7 +91,7 @@ class TypedOrder : public Policy {
 
   void look(const ClusterView& view) {
     view_ = &view;
-    entries_.resize(view.jobs());
+    view.cover(entries_);
   }
 
   // With new ranks, waiting jobs have other keys.
@@ -271,7 +272,7 @@ class TypedOrder : public Policy {
   TypedOptions options_;
   std::unique_ptr<Placer> placer_;
   const ClusterView* view_ = nullptr;
-  IndexedVector<JobIndex, Entry> entries_;
+  JobTable<Entry> entries_;
   Waiting kinds_;
   std::vector<JobIndex> running_;    // in the order of their starts
   std::vector<int> rooms_;           // by type: GPUs left in this walk
