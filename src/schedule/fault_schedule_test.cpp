@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <map>
 #include <queue>
+#include <set>
 
 #include "base/random.h"
 #include "schedule/policies.h"
-#include "schedule/reconciler.h"
+#include "schedule/test_cluster.h"
 
 namespace orrery::schedule {
 namespace {
@@ -61,19 +61,6 @@ struct Counts {
   std::int64_t of[kFaults] = {};
 };
 
-// The processes of one job.
-struct Truth {
-  Allocation runs_on{};     // of machines that are up
-  bool is_whole = false;    // none of its machines has failed since it started
-  std::int64_t group = -1;  // jobs of one group share their GPUs
-  double left_s = 0;        // of work, on the GPUs asked for
-  TimeNs since_ns = 0;
-  bool has_ended = false;
-  EffectNumber last = 0;  // carried out
-  std::string last_error{};
-  std::uint32_t turn = 0;  // ends that are due from before are void
-};
-
 class FaultSchedule {
  public:
   FaultSchedule(std::uint64_t seed, Counts& counts) : random_(seed), counts_(counts) {
@@ -93,8 +80,8 @@ class FaultSchedule {
     dispatcher_ = std::make_unique<Dispatcher>(machines, options);
     reconciler_ = std::make_unique<Reconciler>(
         *dispatcher_, ReconcilerOptions{.answer_timeout_ns = 60 * kSecondNs, .failures_max = 0});
-    gpus_.assign(machines.size(), gpus);
-    is_up_.assign(machines.size(), true);
+    forgets_ = random_.uniform() < 0.5;
+    cluster_ = std::make_unique<TestCluster>(machines, TestScaling::share);
     draw_jobs(gpus * count, gpus);
     draw_outages();
   }
@@ -112,6 +99,8 @@ class FaultSchedule {
       const TimeNs next = next_event();
       if (next == kNever) break;
       dispatcher_->advance_to(next);
+      cluster_->advance_to(next);
+      end_jobs();
       deliver();
       if (const auto stepped = dispatcher_->step(); !stepped) return stepped.error().to_string();
       for (const Effect& effect : reconciler_->effects()) post(effect);
@@ -126,19 +115,16 @@ class FaultSchedule {
   struct Message {
     TimeNs at_ns = 0;
     std::int64_t number = 0;  // of equal times the first that was posted
-    enum class Kind { kEffect, kAnswer, kEnd, kReport, kFails, kReturns } kind = Kind::kEffect;
+    enum class Kind { kEffect, kAnswer, kEnded, kFails, kReturns } kind = Kind::kEffect;
     Effect effect{};
     std::string error{};
     MachineIndex machine{};
-    std::uint32_t turn = 0;
     friend bool operator<(const Message& a, const Message& b) {
       return std::pair(a.at_ns, a.number) > std::pair(b.at_ns, b.number);
     }
   };
 
   TimeNs now() const { return dispatcher_->view().now(); }
-  Truth& truth(JobIndex job) { return truth_[job]; }
-  bool runs(JobIndex job) { return !truth(job).runs_on.empty(); }
 
   void draw_jobs(int all, int per_machine) {
     const int count = pick(random_, 3, 14);
@@ -154,12 +140,11 @@ class FaultSchedule {
       if (random_.uniform() < 0.5) facts.gpu_utilisation = facts.gpu_memory_share = 0.3;
       jobs_.push_back(facts);
     }
-    truth_.resize(jobs_.size());
-    for (const JobIndex job : jobs_.indices()) truth(job).left_s = to_seconds(jobs_[job].work_ns);
+    for (const JobFacts& job : jobs_) cluster_->add(job);
   }
 
   void draw_outages() {
-    for (const MachineIndex machine : is_up_.indices()) {
+    for (const MachineIndex machine : dispatcher_->view().machines().indices()) {
       double at_s = random_.exponential(3000);
       while (from_seconds(at_s) < faults_until_) {
         const double back_s = at_s + 1 + random_.exponential(300);
@@ -179,6 +164,7 @@ class FaultSchedule {
     TimeNs next = submitted_.place() < jobs_.size() ? jobs_[submitted_].submit_ns : kNever;
     const bool expects = next != kNever;
     if (!queue_.empty()) next = std::min(next, queue_.top().at_ns);
+    next = std::min(next, cluster_->next_end());
     next = std::min(next, reconciler_->due_ns());
     if (expects || dispatcher_->active() > 0) next = std::min(next, dispatcher_->due_ns(expects));
     return next == kNever ? next : std::max(next, now());
@@ -220,121 +206,41 @@ class FaultSchedule {
           carry_out(message.effect);
           break;
         case Message::Kind::kAnswer:
-          if (truth(message.effect.job).has_ended) reconciler_->job_ended(message.effect.job);
+          if (cluster_->has_ended(message.effect.job)) reconciler_->job_ended(message.effect.job);
           reconciler_->answered(message.effect.number, message.error);
           break;
-        case Message::Kind::kEnd:
-          end(message.effect.job, message.turn);
-          break;
-        case Message::Kind::kReport:
+        case Message::Kind::kEnded:
           reconciler_->job_ended(message.effect.job);
+          if (forgets_) reconciler_->forget(message.effect.job);
           break;
         case Message::Kind::kFails:
           vanish(message.machine);
           break;
         case Message::Kind::kReturns:
-          is_up_[message.machine] = true;
+          cluster_->restore(message.machine);
           reconciler_->machine_returned(message.machine);
           break;
       }
     }
     for (; submitted_.place() < jobs_.size() && jobs_[submitted_].submit_ns <= now(); ++submitted_) {
-      if (dispatcher_->submit(jobs_[submitted_]) == Admission::kTooLarge) truth(submitted_).has_ended = true;
+      if (dispatcher_->submit(jobs_[submitted_]) == Admission::kTooLarge) refused_.insert(submitted_);
     }
   }
 
   void carry_out(const Effect& effect) {
-    Truth& t = truth(effect.job);
-    if (effect.number < t.last) return;
-    if (t.has_ended) return answer(effect, "it has ended");
-    if (effect.number > t.last) t.last_error = try_out(effect);
-    t.last = effect.number;
-    answer(effect, t.last_error);
+    const auto error = cluster_->carry_out(effect, [&](Effect::Kind) { return has_fault(kEffectFails); });
+    if (error) answer(effect, *error);
   }
 
-  // Empty: it was carried out.
-  std::string try_out(const Effect& effect) {
-    const JobIndex job = effect.job;
-    Truth& t = truth(job);
-    switch (effect.kind) {
-      case Effect::Kind::kStop:
-        if (runs(job) && has_fault(kEffectFails)) return "it does not stop";
-        stop(job);
-        return "";
-      case Effect::Kind::kSetBatch:
-        return has_fault(kEffectFails) ? "no such batch" : "";
-      case Effect::Kind::kStart:
-        if (runs(job)) mistake(fmt::format("job {} is started and runs already", job));
-        [[fallthrough]];
-      case Effect::Kind::kMove: {
-        const bool cannot = effect.kind == Effect::Kind::kMove && (!runs(job) || !t.is_whole);
-        const bool all_up = std::all_of(effect.allocation.begin(), effect.allocation.end(),
-                                        [&](const Slice& slice) { return is_up_[slice.machine]; });
-        stop(job);
-        if (cannot || !all_up || has_fault(kEffectFails)) return "it does not start";
-        t.runs_on = effect.allocation;
-        t.is_whole = true;
-        t.group = effect.gpu_set;
-        work_on();
-        return "";
-      }
+  void end_jobs() {
+    for (const JobIndex job : cluster_->end_jobs()) {
+      put({.at_ns = delay(kAnswerLate), .kind = Message::Kind::kEnded, .effect = {.job = job}});
     }
-    return "";
-  }
-
-  void stop(JobIndex job) {
-    book(job);
-    Truth& t = truth(job);
-    t.runs_on.clear();
-    t.group = -1;
-    ++t.turn;
-    work_on();
-  }
-
-  double rate(JobIndex job) {
-    const Truth& t = truth(job);
-    if (!t.is_whole || t.runs_on.empty()) return 0;
-    int sharing = 0;
-    for (const Truth& other : truth_) sharing += other.group == t.group && !other.runs_on.empty() ? 1 : 0;
-    return TestScaling::share(jobs_[job].gpus) / TestScaling::share(gpus_in(t.runs_on)) / sharing;
-  }
-  void book(JobIndex job) {
-    Truth& t = truth(job);
-    if (!t.runs_on.empty()) t.left_s -= rates_[job] * to_seconds(now() - t.since_ns);
-    t.since_ns = now();
-  }
-  // Every job works at the rate it has now.
-  void work_on() {
-    rates_.resize(jobs_.size());
-    for (const JobIndex job : jobs_.indices()) {
-      if (!runs(job)) continue;
-      book(job);
-      Truth& t = truth(job);
-      rates_[job] = rate(job);
-      ++t.turn;
-      if (!(rates_[job] > 0)) continue;
-      const TimeNs at = now() + from_seconds(std::max(0.0, t.left_s) / rates_[job]) + 1;
-      put({.at_ns = at, .kind = Message::Kind::kEnd, .effect = {.job = job}, .turn = t.turn});
-    }
-  }
-
-  void end(JobIndex job, std::uint32_t turn) {
-    if (truth(job).turn != turn || truth(job).has_ended) return;
-    stop(job);
-    truth(job).has_ended = true;
-    put({.at_ns = delay(kAnswerLate), .kind = Message::Kind::kReport, .effect = {.job = job}});
   }
 
   void vanish(MachineIndex machine) {
     ++counts_.of[kMachineVanishes];
-    is_up_[machine] = false;
-    for (const JobIndex job : jobs_.indices()) {
-      Truth& t = truth(job);
-      book(job);
-      if (std::erase_if(t.runs_on, [&](const Slice& slice) { return slice.machine == machine; }) == 0) continue;
-      t.is_whole = false;
-    }
-    work_on();
+    cluster_->fail(machine);
     reconciler_->machine_failed(machine);
   }
 
@@ -343,8 +249,9 @@ class FaultSchedule {
     const ClusterView& view = dispatcher_->view();
     for (const JobIndex job : IndexRange<JobIndex>(view.jobs())) {
       const JobProgress& p = view.progress(job);
-      if (!view.is_running(job) || p.is_starting || !runs(job) || p.rate == rate(job)) continue;
-      dispatcher_->ledger().set_rate(job, rate(job));
+      const double rate = cluster_->rate(job);
+      if (!view.is_running(job) || p.is_starting || !cluster_->runs(job) || p.rate == rate) continue;
+      dispatcher_->ledger().set_rate(job, rate);
     }
   }
 
@@ -355,29 +262,19 @@ class FaultSchedule {
   void check() {
     if (const Status ok = dispatcher_->ledger().check_invariants(); !ok) mistake(ok.error().to_string());
     if (const Status ok = reconciler_->check_invariants(); !ok) mistake(ok.error().to_string());
-    for (const MachineIndex machine : gpus_.indices()) {
-      std::map<std::int64_t, int> by_group;
-      for (const Truth& t : truth_) {
-        for (const Slice& slice : t.runs_on) {
-          if (slice.machine == machine) by_group[t.group] = slice.gpus;
-        }
-      }
-      int used = 0;
-      for (const auto& [group, gpus] : by_group) used += gpus;
-      if (used > gpus_[machine])
-        mistake(fmt::format("machine {}: {} of {} GPUs are used", machine, used, gpus_[machine]));
-    }
+    if (const std::string wrong = cluster_->mistake(); !wrong.empty()) mistake(wrong);
   }
 
   void check_end() {
     for (const JobIndex job : jobs_.indices()) {
-      if (!truth(job).has_ended) mistake(fmt::format("job {} has not ended", job));
-      if (runs(job)) mistake(fmt::format("job {} still runs", job));
+      if (!cluster_->has_ended(job) && !refused_.contains(job)) mistake(fmt::format("job {} has not ended", job));
+      if (cluster_->runs(job)) mistake(fmt::format("job {} still runs", job));
     }
     if (!reconciler_->is_settled()) mistake("the actual cluster is not as desired");
-    for (const MachineIndex machine : gpus_.indices()) {
+    const Machines& machines = dispatcher_->view().machines();
+    for (const MachineIndex machine : machines.indices()) {
       const int free = reconciler_->actually_free(machine);
-      if (free != gpus_[machine]) mistake(fmt::format("machine {} has {} free GPUs", machine, free));
+      if (free != machines[machine].gpus) mistake(fmt::format("machine {} has {} free GPUs", machine, free));
     }
     if (dispatcher_->active() != 0) mistake(fmt::format("{} jobs are active", dispatcher_->active()));
   }
@@ -386,16 +283,15 @@ class FaultSchedule {
   Counts& counts_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<Reconciler> reconciler_;
+  std::unique_ptr<TestCluster> cluster_;
   IndexedVector<JobIndex, JobFacts> jobs_;
-  IndexedVector<JobIndex, Truth> truth_;
-  IndexedVector<JobIndex, double> rates_;
-  IndexedVector<MachineIndex, int> gpus_;
-  IndexedVector<MachineIndex, bool> is_up_;
+  std::set<JobIndex> refused_;
   std::priority_queue<Message> queue_;
   std::int64_t messages_ = 0;
   JobIndex submitted_{0};
   TimeNs faults_until_ = 0;
   double fault_rate_ = 0;
+  bool forgets_ = false;  // jobs as soon as they have ended
   std::string mistake_;
 };
 
