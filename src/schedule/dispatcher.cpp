@@ -332,6 +332,7 @@ Status Dispatcher::ask() {
   event_evicted_.clear();
   event_withdrawn_.clear();
   machines_changed_ = false;
+  logged_before_ = log_.size();
   for (Decision& decision : decided_) {
     if (Status can = ledger_.check_release(decision); !can) {
       ORRERY_TRY_VOID(refuse(decision, std::move(can).error()));
@@ -360,7 +361,18 @@ Status Dispatcher::ask() {
 Status Dispatcher::refuse(const Decision& decision, Error error) {
   if (options_.is_strict) return error;
   was_refused_ = true;
-  if (options_.keep_log) log_.push_back({ledger_.now(), decision, error.message()});
+  if (!options_.keep_log) return {};
+  // A decision that released GPUs before it could not take others is in the log already.
+  const auto is_it = [&](const LoggedDecision& entry) {
+    return entry.decision.job == decision.job && entry.decision.action == decision.action && entry.error.empty();
+  };
+  const auto of_call = log_.begin() + static_cast<std::ptrdiff_t>(logged_before_);
+  const auto entry = std::find_if(of_call, log_.end(), is_it);
+  if (entry == log_.end()) {
+    log_.push_back({ledger_.now(), decision, error.message()});
+  } else {
+    entry->error = error.message();
+  }
   return {};
 }
 

@@ -207,6 +207,7 @@ class Dispatcher {
   std::vector<Decision> decided_;
   std::vector<Change> changes_;
   std::vector<LoggedDecision> log_;
+  std::size_t logged_before_ = 0;  // entries of the log before this call
   std::int64_t events_ = 0, decisions_made_ = 0;
   std::uint64_t hash_ = 0;
 };
