@@ -25,6 +25,7 @@ constexpr cli::CommandEntry kCommands[] = {
     {kRepeat, "experiment optimus", "", experiment_optimus_command},
     {kRepeat, "experiment gandiva", "", experiment_gandiva_command},
     {kRepeat, "experiment prediction-error", "", experiment_prediction_error_command},
+    {kRepeat, "experiment inputs", "", experiment_inputs_command},
     {kRepeat, "experiment all", "", experiment_all_command},
     {kRepeat, "plan loop", "published experiments of capacity planning", plan_loop_command},
     {kRepeat, "plan prototype", "", plan_prototype_command},

@@ -13,6 +13,7 @@ cli::Command experiment_policies_command();
 cli::Command experiment_optimus_command();
 cli::Command experiment_gandiva_command();
 cli::Command experiment_prediction_error_command();
+cli::Command experiment_inputs_command();
 cli::Command experiment_all_command();
 cli::Command plan_loop_command();
 cli::Command plan_prototype_command();

@@ -94,7 +94,7 @@ class Player {
     setup.engine.costs.resume_ns = setup.engine.costs.move_ns = schedule::from_seconds(options_.restart_s);
     setup.engine.seed = seed;
     setup.engine.keep_log = true;
-    setup.fitted_scaling = condition.fitted;
+    if (condition.fitted) setup.scaling = simulate::ScalingKnowledge::kFitted;
     setup.trials.noise = options_.trial_noise;
     setup.young_factor = condition.young_factor;
     setup.scaling_errors = condition.errors;

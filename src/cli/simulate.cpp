@@ -68,10 +68,11 @@ void print_heading(Context& context, const OptionValues& options, const Simulati
                             job_trace.name, loaded.file.format, loaded.cluster.text));
 }
 
-void print_problems(Context& context, const OptionValues& options, const simulate::JobTraceFile& file,
+void print_problems(Context& context, const OptionValues& options, const Simulation& loaded,
                     const std::vector<Summary>& summaries) {
   if (!for_people(options)) return;
-  if (const std::string text = service::problems_text(file, 5); !text.empty()) context.print("\n" + text);
+  for (const std::string& note : loaded.setups.notes) context.print("\n" + note + "\n");
+  if (const std::string text = service::problems_text(loaded.file, 5); !text.empty()) context.print("\n" + text);
   for (const Summary& summary : summaries) {
     if (summary.too_large == 0 && summary.unfinished == 0) continue;
     context.print(
@@ -89,7 +90,7 @@ Status print_sweep(Context& context, const OptionValues& options, const Simulati
   if (answer.kept > 0)
     context.print(
         fmt::format("\n{} of {} runs were kept in {}\n", answer.kept, answer.summaries.size(), options.text("sweep")));
-  print_problems(context, options, loaded.file, answer.summaries);
+  print_problems(context, options, loaded, answer.summaries);
   return {};
 }
 
@@ -98,7 +99,7 @@ Status print_runs(Context& context, const OptionValues& options, const Simulatio
   if (!loaded.explained || for_people(options)) {
     ORRERY_TRY_VOID(context.print_table(simulate::to_table(answer.summaries), options));
   }
-  print_problems(context, options, loaded.file, answer.summaries);
+  print_problems(context, options, loaded, answer.summaries);
   if (!loaded.explained) return {};
   if (for_people(options)) context.print(fmt::format("\njob {}\n", options.text("explain")));
   return context.print_table(simulate::story_table(loaded.file.job_trace, answer.runs, *loaded.explained), options);

@@ -9,6 +9,7 @@
 #include "plan/dispatch.h"
 #include "plan/linear_costs.h"
 #include "plan/order_search.h"
+#include "plan/scheduler_adapter.h"
 
 namespace orrery::plan {
 
@@ -169,6 +170,27 @@ std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& opti
 std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, const Market& market,
                                                    const MarketJobs& jobs, env::Env env, MilpPolicyStats* stats) {
   return make_milp_policy(options, std::make_unique<MarketAdapter>(market, jobs), env, stats);
+}
+
+schedule::PolicyRecord milp_record(const env::Env* env) {
+  const auto make = [env](const schedule::PolicyInputs& inputs,
+                          std::unique_ptr<schedule::Placer>) -> Result<std::unique_ptr<schedule::Policy>> {
+    if (env == nullptr) return Error::invalid("milp needs a clock");
+    MilpPolicyOptions options;
+    options.horizon_s = 6 * 3600;
+    options.tries = 20;
+    options.planned_max = 30;
+    options.planner.heuristic_only = true;
+    return make_milp_policy(
+        options,
+        std::make_unique<SchedulerAdapter>(SchedulerAdapterOptions{.switch_s = inputs.switch_s}, *inputs.scaling),
+        *env);
+  };
+  return {.name = "milp",
+          .summary = "least weighted tardiness, or time without deadlines, by plans that are played on",
+          .needs = {schedule::Need::kWork, schedule::Need::kScaling, schedule::Need::kDeadlines},
+          .may_wait = true,
+          .make = make};
 }
 
 }  // namespace orrery::plan

@@ -22,6 +22,7 @@
 #include "env/env.h"
 #include "plan/market.h"
 #include "plan/planner.h"
+#include "schedule/policies.h"
 
 namespace orrery::plan {
 
@@ -46,6 +47,10 @@ struct MilpPolicyStats {
 std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options,
                                                    std::unique_ptr<ClusterAdapter> adapter, env::Env env,
                                                    MilpPolicyStats* stats = nullptr);
+
+// The policy on the machines of a cluster (scheduler_adapter.h), where nothing has to be rented: heuristics only, since a
+// job trace has thousands of decisions. `env` is borrowed; null: it cannot be made.
+schedule::PolicyRecord milp_record(const env::Env* env);
 
 // `market`, `jobs` and `stats` (may be null) are borrowed.
 std::unique_ptr<schedule::Policy> make_milp_policy(const MilpPolicyOptions& options, const Market& market,

@@ -21,7 +21,7 @@ double weight_of(const schedule::JobFacts& facts) {
 
 // What a second of a GPU is worth that works for the job.
 double merit(const ClusterView& view, JobIndex job) {
-  const double left = std::max(schedule::to_seconds(view.left_ns(job)), kAlmostDoneS);
+  const double left = std::max(schedule::to_seconds(view.expected_left_ns(job)), kAlmostDoneS);
   return weight_of(view.facts(job)) / (left * view.facts(job).gpus);
 }
 
@@ -129,7 +129,7 @@ Job SchedulerAdapter::job_of(const ClusterView& view, JobIndex index) const {
   const double submit = schedule::to_seconds(facts.submit_ns);
   Job job{.id = fmt::format("{}", index), .submit_s = submit, .due_s = submit, .weight_usd_s = weight_of(facts)};
   if (facts.deadline_ns != schedule::kNever) job.due_s = schedule::to_seconds(facts.deadline_ns);
-  const double asked_s = std::max(schedule::to_seconds(view.left_ns(index)), kAlmostDoneS);
+  const double asked_s = std::max(schedule::to_seconds(view.expected_left_ns(index)), kAlmostDoneS);
   const bool elastic = facts.gpus_max > facts.gpus;
   const int most = std::min(elastic ? facts.gpus_max : facts.gpus, kVmGpusMax);
   for (std::int32_t device = 0; device < view.types(); ++device) {

@@ -8,6 +8,7 @@
 // 3. When it has enough it starts, and runs to its end. Then the GPUs are the policy's again.
 // So no job waits for ever, under any policy.
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 
@@ -22,6 +23,7 @@ class AgedJobs {
   explicit AgedJobs(ClusterLedger& ledger);
 
   bool empty() const { return waiting_.empty(); }
+  bool has(JobIndex job) const { return std::find(waiting_.begin(), waiting_.end(), job) != waiting_.end(); }
   void add(JobIndex job) { waiting_.push_back(job); }
   // The first goes first.
   const std::deque<JobIndex>& waiting() const { return waiting_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 #include "base/check.h"
 
@@ -18,6 +19,18 @@ ClusterLedger::ClusterLedger(Machines machines) {
     types_ = std::max(types_, machine.device + 1);
   }
   free_ = gpus_;
+}
+
+void ClusterLedger::set_speeds(std::vector<std::vector<double>> by_class) {
+  speeds_ = std::move(by_class);
+  fit_classes_.clear();
+  std::map<std::vector<bool>, std::int32_t> first_with;
+  for (const std::vector<double>& speeds : speeds_) {
+    std::vector<bool> runs_on(static_cast<std::size_t>(types_), false);
+    for (std::size_t type = 0; type < std::min(speeds.size(), runs_on.size()); ++type) runs_on[type] = speeds[type] > 0;
+    const auto number = static_cast<std::int32_t>(fit_classes_.size());
+    fit_classes_.push_back(first_with.emplace(std::move(runs_on), number).first->second);
+  }
 }
 
 void ClusterLedger::reserve_jobs(std::size_t count) {
@@ -283,8 +296,12 @@ void ClusterLedger::lose_work(JobIndex job, TimeNs kept_ns) {
   p.done_ns = std::min(p.done_ns, kept_ns);
 }
 
-void ClusterLedger::set_predicted_work(JobIndex job, TimeNs work_ns) {
-  facts_[job].work_ns = work_ns;
+void ClusterLedger::revise(JobIndex job, const JobFacts& known) {
+  JobFacts& facts = facts_[job];
+  facts.work_ns = known.work_ns;
+  facts.gpu_utilisation = known.gpu_utilisation;
+  facts.gpu_memory_share = known.gpu_memory_share;
+  facts.stages = known.stages;
 }
 
 void ClusterLedger::set_machine_up(MachineIndex machine, bool up) {

@@ -16,7 +16,7 @@ class ClusterLedger : public ClusterView {
 
   void reserve_jobs(std::size_t count);
   // How fast jobs of each class are on each type of device; every class of a job must be there.
-  void set_speeds(std::vector<std::vector<double>> by_class) { speeds_ = std::move(by_class); }
+  void set_speeds(std::vector<std::vector<double>> by_class);
   // Running jobs may not be suspended before this time.
   void set_min_run(TimeNs min_run_ns) { min_run_ns_ = min_run_ns; }
   // Adds a job that has not been submitted yet.
@@ -49,7 +49,8 @@ class ClusterLedger : public ClusterView {
   void share(JobIndex guest, JobIndex host, bool interleaves, double rate, TimeNs resumes);
   // Work done is at most what it was: a crash loses work that was not saved.
   void lose_work(JobIndex job, TimeNs kept_ns);
-  void set_predicted_work(JobIndex job, TimeNs work_ns);
+  // What is known of a job now: its work, utilisation, share of memory and stages; all else stays as it was.
+  void revise(JobIndex job, const JobFacts& known);
   void set_machine_up(MachineIndex machine, bool up);
   // Measurements of a running job's workers, and the batch it trains with.
   void set_slowest_worker(JobIndex job, double speed) { changed(job).slowest_worker = static_cast<float>(speed); }

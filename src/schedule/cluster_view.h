@@ -4,6 +4,7 @@
 //
 // The code that carries out decisions keeps a ClusterLedger (cluster_ledger.h), which is a ClusterView that can change.
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,10 +18,14 @@ namespace orrery::schedule {
 
 enum class JobState : std::uint8_t { kUnknown, kWaiting, kRunning, kSuspended, kEnded };
 
+// Work of which nothing is known: 73 years, longer than any that is. Orders by work have such jobs behind all others, and
+// among them the one first that has done most.
+inline constexpr TimeNs kUnknownWork = TimeNs{1} << 61;
+
 // A job as policies see it. `work` is time on the GPUs asked for: a job with work of one hour runs one hour on them.
 struct JobFacts {
   TimeNs submit_ns = 0;
-  TimeNs work_ns = 0;            // predicted, which may be wrong
+  TimeNs work_ns = 0;            // predicted, which may be wrong; may be kUnknownWork
   TimeNs deadline_ns = kNever;   // by which it should have ended
   std::int32_t gpus = 1;         // asked for; a gang: all or none
   std::int32_t gpus_max = 0;     // more than `gpus`: elastic up to this many
@@ -124,6 +129,14 @@ class ClusterView {
   double speed_on(JobIndex job, std::int32_t device) const;
   // The types it runs on, the fastest first; of equal ones the lower number.
   std::vector<std::int32_t> types_of(JobIndex job) const;
+  // Jobs with the same number run on the same types, at whatever speeds.
+  std::int32_t fit_class(JobIndex job) const {
+    return is_typed() ? fit_classes_[static_cast<std::size_t>(facts(job).speed_class)] : 0;
+  }
+  // Of a running job.
+  std::int32_t type_under(JobIndex job) const {
+    return is_typed() ? machines_[progress(job).allocation.front().machine].device : 0;
+  }
   // Types of devices that machines have: 0 to this, exclusive.
   std::int32_t types() const { return types_; }
   // The job and those that share its GPUs, in the order of the ring.
@@ -133,12 +146,20 @@ class ClusterView {
   // Work done until now, and work predicted to be left; the latter is negative for a job that was underestimated.
   TimeNs done_ns(JobIndex job) const;
   TimeNs left_ns(JobIndex job) const { return facts(job).work_ns - done_ns(job); }
+  bool knows_work(JobIndex job) const { return facts(job).work_ns != kUnknownWork; }
+  // The same where work is added up or weighed: a job of unknown work is taken to have as much left as it has done, and
+  // at least an hour.
+  TimeNs expected_left_ns(JobIndex job) const {
+    constexpr TimeNs kLeast = 3600 * kSecondNs;
+    return knows_work(job) ? left_ns(job) : std::max(kLeast, done_ns(job));
+  }
 
  protected:
   TimeNs now_ = 0;
   TimeNs min_run_ns_ = 0;
   std::int32_t types_ = 1;
   std::vector<std::vector<double>> speeds_;  // by class and type; empty: 1 everywhere
+  std::vector<std::int32_t> fit_classes_;    // by class: the first class with the same types
   int gpus_ = 0;
   int free_ = 0;
   Machines machines_;

@@ -90,6 +90,7 @@ void Dispatcher::end(JobIndex job) {
   const bool withheld = ledger_.progress(job).is_withheld;
   ++events_;
   if (!was_running) return cancel(job);
+  std::erase(event_revised_, job);
   const JobIndex partner = ledger_.progress(job).partner;
   ledger_.end(job);
   changed(Change::Kind::kReleased, job);
@@ -115,6 +116,7 @@ void Dispatcher::cancel(JobIndex job) {
     return;
   }
   ledger_.end(job);
+  std::erase(event_revised_, job);
   if (options_.age_ns > 0) ages_.remove(job);
   --active_;
   leave_quota(job);
@@ -158,6 +160,15 @@ void Dispatcher::fail(JobIndex job, const Reason& reason) {
   cancel(job);
 }
 
+void Dispatcher::revise(JobIndex job, const JobFacts& known) {
+  ledger_.revise(job, known);
+  // The policy does not know jobs that aged, and sees the facts of a new one when it is told of it.
+  const bool is_known = is_live(ledger_, job) && !ledger_.progress(job).is_withheld && !aged_.has(job);
+  if (!is_known || is_in(event_arrived_, job) || is_in(event_revised_, job)) return;
+  event_revised_.push_back(job);
+  ++events_;
+}
+
 void Dispatcher::forget(JobIndex job) {
   ORRERY_CHECK(ledger_.progress(job).state == JobState::kEnded);
   event_forgotten_.push_back(job);
@@ -195,7 +206,7 @@ void Dispatcher::lose(JobIndex job, const Reason& reason, bool is_announced, std
 
 bool Dispatcher::events_pending() const {
   return !event_arrived_.empty() || !event_ended_.empty() || !event_evicted_.empty() || !event_withdrawn_.empty() ||
-         machines_changed_;
+         !event_revised_.empty() || machines_changed_;
 }
 
 TimeNs Dispatcher::due_ns(bool expects_jobs) {
@@ -247,6 +258,7 @@ void Dispatcher::serve_aged() {
     }
     ages_.remove(job);
     aged_.add(job);
+    std::erase(event_revised_, job);
     event_withdrawn_.push_back(job);
     ++events_;
   }
@@ -321,9 +333,9 @@ Status Dispatcher::ask() {
   decided_.clear();
   forgotten_.clear();
   if (!event_forgotten_.empty()) forget_jobs();
-  policy_->decide(ledger_,
-                  {event_arrived_, event_ended_, event_evicted_, machines_changed_, event_withdrawn_, forgotten_},
-                  decided_);
+  Event event = untold();
+  event.forgotten = forgotten_;
+  policy_->decide(ledger_, event, decided_);
   if (!events_pending()) ++events_;
   stalled_ = decided_.empty() && !events_pending() && policy_->wake_at_ns() <= ledger_.now();
   if (running_ == 0 && decided_.empty() && round_ns_ > 0) stalled_ = true;
@@ -331,6 +343,7 @@ Status Dispatcher::ask() {
   event_ended_.clear();
   event_evicted_.clear();
   event_withdrawn_.clear();
+  event_revised_.clear();
   machines_changed_ = false;
   logged_before_ = log_.size();
   for (Decision& decision : decided_) {
@@ -397,6 +410,7 @@ Status Dispatcher::adopt() {
   event_arrived_.clear();
   event_ended_.clear();
   event_evicted_.clear();
+  event_revised_.clear();
   event_withdrawn_.assign(aged_.waiting().begin(), aged_.waiting().end());
   machines_changed_ = true;
   return {};

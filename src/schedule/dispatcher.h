@@ -117,6 +117,9 @@ class Dispatcher {
   void evict(JobIndex job, const Reason& reason, std::string error);
   // It is given up, whether it waits or runs.
   void fail(JobIndex job, const Reason& reason);
+  // Other work, utilisation, share of memory or stages of a job are known now: measured, or predicted anew. The policy
+  // is told of it if it knows the job.
+  void revise(JobIndex job, const JobFacts& known);
   // A job that has ended takes no memory any more from the next step on in which the policy is called, and reads as one
   // that has ended.
   void forget(JobIndex job);
@@ -164,7 +167,7 @@ class Dispatcher {
 
   bool events_pending() const;
   Event untold() const {
-    return {event_arrived_, event_ended_, event_evicted_, machines_changed_, event_withdrawn_, {}};
+    return {event_arrived_, event_ended_, event_evicted_, machines_changed_, event_withdrawn_, {}, event_revised_};
   }
   void serve_aged();
   TimeNs resumes_of(JobIndex job) const;
@@ -201,7 +204,7 @@ class Dispatcher {
   bool was_refused_ = false;  // a decision of this step
   bool stalled_ = false;      // asked without an event, and nothing was decided
   bool machines_changed_ = false;
-  std::vector<JobIndex> event_arrived_, event_ended_, event_evicted_, event_withdrawn_;
+  std::vector<JobIndex> event_arrived_, event_ended_, event_evicted_, event_withdrawn_, event_revised_;
   std::vector<JobIndex> event_forgotten_;  // to come
   std::vector<JobIndex> forgotten_;        // of this call
   std::vector<Decision> decided_;

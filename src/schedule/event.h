@@ -17,6 +17,8 @@ struct Event {
   std::span<const JobIndex> withdrawn{};
   // Jobs that ended before the last call and are now gone from the view. What is kept of them can be dropped.
   std::span<const JobIndex> forgotten{};
+  // Live jobs of which other work, utilisation or stages are known now.
+  std::span<const JobIndex> revised{};
 };
 
 }  // namespace orrery::schedule

@@ -35,7 +35,7 @@ class TestScaling : public ScalingModel {
   explicit TestScaling(const ClusterView& view) : view_(view) {}
   double step_s(JobIndex, int gpus) const override { return share(gpus); }
   std::optional<PsSpeed> ps_speed(JobIndex) const override { return PsSpeed{.a = 0.9, .b = 0.05, .c = 0.05}; }
-  double steps_left(JobIndex job) const override { return std::max(1.0, to_seconds(view_.left_ns(job))); }
+  double steps_left(JobIndex job) const override { return std::max(1.0, to_seconds(view_.expected_left_ns(job))); }
   int gpus_max(JobIndex job) const override { return std::max(view_.facts(job).gpus, view_.facts(job).gpus_max); }
   static double share(int gpus) { return 0.9 / gpus + 0.1; }
 
@@ -223,8 +223,22 @@ class FaultSchedule {
       }
     }
     for (; submitted_.place() < jobs_.size() && jobs_[submitted_].submit_ns <= now(); ++submitted_) {
-      if (dispatcher_->submit(jobs_[submitted_]) == Admission::kTooLarge) refused_.insert(submitted_);
+      JobFacts facts = jobs_[submitted_];
+      if (random_.uniform() < 0.2) facts.work_ns = kUnknownWork;
+      if (dispatcher_->submit(facts) == Admission::kTooLarge) refused_.insert(submitted_);
     }
+    if (random_.uniform() < 0.1) revise();
+  }
+
+  // Something else is known of one of the jobs now.
+  void revise() {
+    if (submitted_.place() == 0) return;
+    const JobIndex job(pick(random_, 0, static_cast<int>(submitted_.place()) - 1));
+    if (!is_live(dispatcher_->view(), job)) return;
+    JobFacts known = dispatcher_->view().facts(job);
+    known.work_ns = random_.uniform() < 0.2 ? kUnknownWork : from_seconds(pick(random_, 1, 4000));
+    known.gpu_utilisation = known.gpu_memory_share = 0.1 * pick(random_, 1, 10);
+    dispatcher_->revise(job, known);
   }
 
   void carry_out(const Effect& effect) {
@@ -313,7 +327,7 @@ TEST_P(FaultSchedules, LoseNoJobAndUseNoGpuTwice) {
 
 std::vector<std::string> names() {
   std::vector<std::string> all;
-  for (const PolicyInfo& policy : all_policies()) all.push_back(policy.name);
+  for (const PolicyRecord& policy : all_policies()) all.push_back(policy.name);
   return all;
 }
 

@@ -28,6 +28,7 @@ class InterleavingTable {
   // The kinds; what is remembered of groups is computed again.
   void exchange(StateArchive& state);
 
+  bool has(Kind kind) const { return kind >= 0 && static_cast<std::size_t>(kind) < stages_.size(); }
   const StageTimes& stages(Kind kind) const { return stages_[static_cast<std::size_t>(kind)]; }
 
   // At most kGroupMax of them, and memory for all.

@@ -2,22 +2,21 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 
 #include "base/check.h"
 
 namespace orrery::schedule {
 
-std::size_t SizeHeaps::place_of(int gpus) const {
+std::size_t SizeHeaps::find(const JobKind& kind) const {
   std::size_t place = 0;
-  while (place < heaps_.size() && heaps_[place].gpus < gpus) ++place;
+  while (place < heaps_.size() && heaps_[place].kind < kind) ++place;
   return place;
 }
 
-void SizeHeaps::push(int gpus, const OrderKey& key) {
-  const std::size_t place = place_of(gpus);
-  if (place == heaps_.size() || heaps_[place].gpus != gpus) {
-    heaps_.insert(heaps_.begin() + static_cast<std::ptrdiff_t>(place), Heap{gpus, {}});
+void SizeHeaps::push(const JobKind& kind, const OrderKey& key) {
+  const std::size_t place = find(kind);
+  if (place == heaps_.size() || heaps_[place].kind != kind) {
+    heaps_.insert(heaps_.begin() + static_cast<std::ptrdiff_t>(place), Heap{kind, {}});
   }
   std::vector<OrderKey>& keys = heaps_[place].keys;
   keys.push_back(key);
@@ -25,34 +24,35 @@ void SizeHeaps::push(int gpus, const OrderKey& key) {
   ++count_;
 }
 
-const OrderKey& SizeHeaps::top(int gpus) const {
-  const std::size_t place = place_of(gpus);
-  ORRERY_CHECK(place < heaps_.size() && heaps_[place].gpus == gpus && !heaps_[place].empty());
+const OrderKey& SizeHeaps::top(const JobKind& kind) const {
+  const std::size_t place = find(kind);
+  ORRERY_CHECK(place < heaps_.size() && heaps_[place].kind == kind && !heaps_[place].empty());
   return heaps_[place].top();
 }
 
-void SizeHeaps::pop(int gpus) {
-  const std::size_t place = place_of(gpus);
-  ORRERY_CHECK(place < heaps_.size() && heaps_[place].gpus == gpus && !heaps_[place].empty());
+void SizeHeaps::pop(const JobKind& kind) {
+  const std::size_t place = find(kind);
+  ORRERY_CHECK(place < heaps_.size() && heaps_[place].kind == kind && !heaps_[place].empty());
   std::vector<OrderKey>& keys = heaps_[place].keys;
   std::pop_heap(keys.begin(), keys.end(), std::greater<>());
   keys.pop_back();
   --count_;
 }
 
-void SizeHeaps::remove(int gpus, JobIndex job) {
-  const std::size_t place = place_of(gpus);
-  if (place >= heaps_.size() || heaps_[place].gpus != gpus) return;
+bool SizeHeaps::remove(const JobKind& kind, JobIndex job) {
+  const std::size_t place = find(kind);
+  if (place >= heaps_.size() || heaps_[place].kind != kind) return false;
   std::vector<OrderKey>& keys = heaps_[place].keys;
   const std::size_t removed = std::erase_if(keys, [&](const OrderKey& key) { return key.job == job; });
-  if (removed == 0) return;
+  if (removed == 0) return false;
   std::make_heap(keys.begin(), keys.end(), std::greater<>());
   count_ -= removed;
+  return true;
 }
 
 int SizeHeaps::smallest() const {
   for (const Heap& heap : heaps_) {
-    if (!heap.empty()) return heap.gpus;
+    if (!heap.empty()) return heap.kind.gpus;
   }
   return std::numeric_limits<int>::max();
 }
@@ -67,7 +67,7 @@ void SizeHeaps::exchange(StateArchive& state) {
   std::vector<JobIndex> jobs;
   for (const OrderKey& key : keys) {
     jobs.push_back(key.job);
-    push(state.view().facts(key.job).gpus, key);
+    push(kind_of(state.view(), key.job), key);
   }
   state.expect_waiting(jobs);
 }
@@ -75,9 +75,19 @@ void SizeHeaps::exchange(StateArchive& state) {
 const OrderKey* SizeHeaps::first(int gpus_max) const {
   const OrderKey* best = nullptr;
   for (const Heap& heap : heaps_) {
-    if (heap.gpus > gpus_max) break;
+    if (heap.kind.gpus > gpus_max) break;
     if (heap.empty()) continue;
     if (best == nullptr || heap.top() < *best) best = &heap.top();
+  }
+  return best;
+}
+
+const SizeHeaps::Heap* SizeHeaps::first_open(const std::vector<bool>& closed, int gpus_max) const {
+  const Heap* best = nullptr;
+  for (std::size_t place = 0; place < heaps_.size() && heaps_[place].kind.gpus <= gpus_max; ++place) {
+    const Heap& heap = heaps_[place];
+    if (closed[place] || heap.empty()) continue;
+    if (best == nullptr || heap.top() < best->top()) best = &heap;
   }
   return best;
 }

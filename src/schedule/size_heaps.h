@@ -1,10 +1,13 @@
 #pragma once
-// Waiting jobs by how many GPUs they need, each size in order.
+// Waiting jobs by what decides whether they fit, each kind in order.
 //
-// "Walk the order, start what fits, skip what does not" needs only the first job of every size: what is free only
-// shrinks during the walk, so when the first of a size does not fit, none behind it does. A walk then costs
-// O(started x sizes) instead of O(waiting), and a heap per size is enough.
+// "Walk the order, start what fits, skip what does not" needs only the first job of every kind: what is free only
+// shrinks during the walk, so when the first of a kind does not fit, none behind it does. A walk then costs
+// O(started x kinds) instead of O(waiting), and a heap per kind is enough. Where types of devices do not differ, a kind
+// is a number of GPUs; otherwise also the types that a job runs on.
 
+#include <compare>
+#include <limits>
 #include <vector>
 
 #include "schedule/order_key.h"
@@ -12,37 +15,52 @@
 
 namespace orrery::schedule {
 
+struct JobKind {
+  int gpus = 0;
+  std::int32_t fit_class = 0;  // ClusterView::fit_class
+
+  friend auto operator<=>(const JobKind&, const JobKind&) = default;
+};
+
+inline JobKind kind_of(const ClusterView& view, JobIndex job) {
+  return {view.facts(job).gpus, view.fit_class(job)};
+}
+
 class SizeHeaps {
  public:
   struct Heap {
-    int gpus = 0;
+    JobKind kind;
     std::vector<OrderKey> keys;  // the smallest in front
 
     bool empty() const { return keys.empty(); }
     const OrderKey& top() const { return keys.front(); }
   };
 
-  void push(int gpus, const OrderKey& key);
-  // The first job of a size. Precondition: there is one.
-  const OrderKey& top(int gpus) const;
-  // Takes out the first job of a size. Precondition: there is one.
-  void pop(int gpus);
-  // Takes out a job of a size, at any position; does nothing if it is not there. O(jobs of the size).
-  void remove(int gpus, JobIndex job);
+  void push(const JobKind& kind, const OrderKey& key);
+  // The first job of a kind. Precondition: there is one.
+  const OrderKey& top(const JobKind& kind) const;
+  // Takes out the first job of a kind. Precondition: there is one.
+  void pop(const JobKind& kind);
+  // Takes out a job of a kind, at any position; whether it was there. O(jobs of the kind).
+  bool remove(const JobKind& kind, JobIndex job);
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
   // Fewest GPUs that any of them needs; INT_MAX without any.
   int smallest() const;
   // The first in order among jobs that need at most `gpus_max`; nullptr without any. Valid until the next change.
   const OrderKey* first(int gpus_max) const;
+  // The kind whose first job is the first in order, among those that need at most `gpus_max` GPUs and are not closed;
+  // nullptr without any. `closed` goes by place in heaps(). Valid until the next push.
+  const Heap* first_open(const std::vector<bool>& closed, int gpus_max = std::numeric_limits<int>::max()) const;
+  std::size_t place_of(const Heap& heap) const { return static_cast<std::size_t>(&heap - heaps_.data()); }
   // By increasing number of GPUs; some may be empty.
   const std::vector<Heap>& heaps() const { return heaps_; }
 
-  // The keys; the sizes of jobs are what they ask for. Refuses jobs that do not wait.
+  // The keys; the kinds of jobs are those of the view. Refuses jobs that do not wait.
   void exchange(StateArchive& state);
 
  private:
-  std::size_t place_of(int gpus) const;
+  std::size_t find(const JobKind& kind) const;  // the first place that is not before it
 
   std::vector<Heap> heaps_;  // few: numbers of GPUs are mostly powers of two
   std::size_t count_ = 0;

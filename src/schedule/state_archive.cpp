@@ -34,7 +34,7 @@ std::uint64_t fingerprint(const ClusterView& view, const Event& untold) {
   for (const JobIndex job : view.known_jobs()) {
     if (is_live(view, job)) mix(job.place() << 8 | static_cast<std::uint64_t>(view.progress(job).state));
   }
-  for (const auto& jobs : {untold.arrived, untold.ended, untold.evicted, untold.withdrawn}) {
+  for (const auto& jobs : {untold.arrived, untold.ended, untold.evicted, untold.withdrawn, untold.revised}) {
     mix(jobs.size());
     for (const JobIndex job : jobs) mix(job.place());
   }

@@ -14,7 +14,7 @@ namespace {
 
 std::string policy_names() {
   std::string names;
-  for (const schedule::PolicyInfo& policy : simulate::runnable_policies())
+  for (const schedule::PolicyRecord& policy : simulate::runnable_policies())
     names += (names.empty() ? "" : ", ") + policy.name;
   return names;
 }

@@ -256,10 +256,16 @@ Result<std::optional<std::size_t>> asked_job(const Queue& queue, const EstimateR
   return std::optional(static_cast<std::size_t>(found - queue.jobs.begin()));
 }
 
+Status check_inputs(const EstimateRequest& request) {
+  if (request.on.setup.inputs == JobInputs::kTrace) return {};
+  return request.names.error("inputs", "is of simulations of a whole trace; here policies know what is drawn");
+}
+
 }  // namespace
 
 Result<EstimateAnswer> estimate(env::Env env, const EstimateRequest& request) {
   const FieldNames& names = request.names;
+  ORRERY_TRY_VOID(check_inputs(request));
   ORRERY_TRY(Queue queue, read_queue(env, request));
   ORRERY_TRY(ClusterChoice cluster, load_cluster(env, request.on.cluster, names));
   ORRERY_TRY(const SimulationSetup setups, load_setup(env, request.on.setup, cluster, queue.job_trace, names));
@@ -291,6 +297,7 @@ Result<ReplayAnswer> replay_estimates(env::Env env, const EstimateRequest& reque
     return names.error("replay", fmt::format("learns from the trace itself, and explains no job; leave out {} and {}",
                                              names("history"), names("explain")));
   }
+  ORRERY_TRY_VOID(check_inputs(request));
   ORRERY_TRY(const simulate::JobTraceFile file, load_job_trace(env, request.queue, request.read));
   ORRERY_TRY(ClusterChoice cluster, load_cluster(env, request.on.cluster, names));
   ORRERY_TRY(const SimulationSetup setups, load_setup(env, request.on.setup, cluster, file.job_trace, names));

@@ -3,19 +3,38 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "service/predicted_times.h"
 #include "simulate/data_file.h"
 #include "simulate/prices.h"
 #include "simulate/readers/reader.h"
 
 namespace orrery::service {
 
-std::string_view to_string(ScalingKnowledge knowledge) {
-  return knowledge == ScalingKnowledge::kFitted ? "fitted" : "known";
+using simulate::ScalingKnowledge;
+
+std::string_view to_string(ScalingChoice choice) {
+  switch (choice) {
+    case ScalingChoice::kAuto:
+      return "auto";
+    case ScalingChoice::kKnown:
+      return "known";
+    case ScalingChoice::kFitted:
+      return "fitted";
+    case ScalingChoice::kPredicted:
+      return "predicted";
+  }
+  return "";
+}
+
+std::string_view to_string(JobInputs inputs) {
+  return inputs == JobInputs::kLive ? "live" : "trace";
 }
 
 const Fields<SetupFields>& setup_fields() {
   using S = SetupFields;
-  static constexpr ScalingKnowledge kKnowledge[] = {ScalingKnowledge::kKnown, ScalingKnowledge::kFitted};
+  static constexpr ScalingChoice kScaling[] = {ScalingChoice::kAuto, ScalingChoice::kKnown, ScalingChoice::kFitted,
+                                               ScalingChoice::kPredicted};
+  static constexpr JobInputs kInputs[] = {JobInputs::kTrace, JobInputs::kLive};
   // The fingerprint of a sweep has names and order of these.
   static const auto kFields =
       Fields<S>()
@@ -63,10 +82,16 @@ const Fields<SetupFields>& setup_fields() {
                              "elastic policies may give a job up to this many times the GPUs that it requests")
                    .bounds(1, 1e4))
           .add(&S::scaling,
-               choice_option("scaling", "known", {"known", "fitted"},
-                             "what elastic policies know of how jobs scale: the true curve, or a fit to trial runs and "
-                             "running jobs"),
-               named_values(kKnowledge))
+               choice_option("scaling", "auto", {"auto", "known", "fitted", "predicted"},
+                             "what elastic policies know of how jobs scale: the true curve, a fit to trial runs and "
+                             "running jobs, or what is predicted for the models that the trace names; auto: predicted "
+                             "with live inputs, otherwise known"),
+               named_values(kScaling))
+          .add(&S::inputs,
+               choice_option("inputs", "trace", {"trace", "live"},
+                             "what policies know of jobs: what the trace says, or what a real cluster could know "
+                             "(predictions, jobs that have ended, time limits, measurements of running jobs)"),
+               named_values(kInputs))
           .add(&S::trial_noise,
                number_option("trial-noise", 0.05, "relative error of trial runs, with --scaling fitted").bounds(0, 2))
           .add(&S::trial_time,
@@ -78,6 +103,11 @@ const Fields<SetupFields>& setup_fields() {
           .add(&S::spread_cost,
                number_option("spread-cost", 0, "relative slowdown for each machine beyond the fewest possible")
                    .bounds(0, 10))
+          .add(&S::step_times,
+               text_option("step-times", "",
+                           "file of measured times of a step, by model and number of GPUs: how jobs of these models "
+                           "really scale")
+                   .in("FILE.csv"))
           .add(&S::locality,
                text_option("locality", "", "file of measured speeds of jobs that are spread over machines")
                    .in("FILE.csv"))
@@ -115,6 +145,11 @@ Status check_combinations(const SetupFields& fields, const FieldNames& names) {
   if (fields.bid && fields.mtbf) {
     return names.error("bid", fmt::format("takes machines away, and so does {}; give one of them", names("mtbf")));
   }
+  if (fields.inputs == JobInputs::kLive && fields.prediction_error > 0) {
+    return names.error(
+        "prediction-error",
+        fmt::format("is of run times that policies are told; with {} live they are told none", names("inputs")));
+  }
   if (!fields.prices.empty() && fields.gpu_price > DollarsPerHour(0)) {
     return names.error("prices",
                        fmt::format("says what a GPU costs, and so does {}; give one of them", names("gpu-price")));
@@ -130,11 +165,29 @@ schedule::TimeNs nanoseconds(Seconds time) {
   return schedule::from_seconds(time.value());
 }
 
+simulate::ScalingKnowledge knowledge_of(const SetupFields& fields) {
+  switch (fields.scaling) {
+    case ScalingChoice::kKnown:
+      return ScalingKnowledge::kKnown;
+    case ScalingChoice::kFitted:
+      return ScalingKnowledge::kFitted;
+    case ScalingChoice::kPredicted:
+      return ScalingKnowledge::kPredicted;
+    case ScalingChoice::kAuto:
+      break;
+  }
+  return fields.inputs == JobInputs::kLive ? ScalingKnowledge::kPredicted : ScalingKnowledge::kKnown;
+}
+
 // What measured files say.
 Status load_files(env::Env env, const SetupFields& fields, simulate::RunSetup& setup) {
   if (!fields.locality.empty()) {
     ORRERY_TRY(const std::string text, simulate::read_data_file(env.files, fields.locality));
     ORRERY_TRY(setup.locality, simulate::LocalityTable::parse(text, fields.locality));
+  }
+  if (!fields.step_times.empty()) {
+    ORRERY_TRY(const std::string text, simulate::read_data_file(env.files, fields.step_times));
+    ORRERY_TRY(setup.step_times, simulate::StepTimes::parse(text, fields.step_times));
   }
   if (!fields.interference.empty()) {
     ORRERY_TRY(const std::string text, simulate::read_data_file(env.files, fields.interference));
@@ -153,6 +206,7 @@ simulate::EngineOptions engine_options(const SetupFields& fields) {
                   nanoseconds(fields.checkpoint)};
   engine.stragglers = {fields.stragglers, fields.straggler_slowdown};
   engine.tenant_quota = fields.quota;
+  if (fields.inputs == JobInputs::kLive) engine.live.emplace();
   if (fields.age) engine.age_ns = nanoseconds(*fields.age);
   if (fields.min_run) engine.min_run_ns = nanoseconds(*fields.min_run);
   if (fields.round) engine.round_ns = nanoseconds(*fields.round);
@@ -183,11 +237,17 @@ Result<SimulationSetup> load_setup(const env::Env& env, const SetupFields& field
   setup.curve.serial_share = fields.serial_share;
   setup.curve.spread_cost = fields.spread_cost;
   setup.elastic = fields.elastic;
-  setup.fitted_scaling = fields.scaling == ScalingKnowledge::kFitted;
+  setup.scaling = knowledge_of(fields);
   setup.trials.noise = fields.trial_noise;
   setup.trials.trial_s = fields.trial_time.value();
   setup.engine = engine_options(fields);
   ORRERY_TRY_VOID(load_files(env, fields, setup));
+  const bool must_predict = fields.scaling == ScalingChoice::kPredicted;
+  if (must_predict || fields.inputs == JobInputs::kLive) {
+    ORRERY_TRY(PredictedTimes predicted, predict_step_times(job_trace, cluster, must_predict, names));
+    setup.predicted_times = std::move(predicted.times);
+    if (!predicted.note.empty()) result.notes.push_back(std::move(predicted.note));
+  }
   simulate::EngineOptions& engine = setup.engine;
   if (fields.bid) {
     engine.outages = simulate::outages_above(engine.prices, fields.bid->value(), setup.machines.size());
@@ -201,15 +261,15 @@ Result<SimulationSetup> load_setup(const env::Env& env, const SetupFields& field
   result.told = fields.preemption_notice.has_value();
   if (result.told) result.notice_ns = nanoseconds(*fields.preemption_notice);
   result.save_ns = nanoseconds(fields.save_time);
-  result.is_random =
-      setup.fitted_scaling || engine.prediction_sigma > 0 || engine.stragglers.probability > 0 || result.mtbf_s > 0;
+  result.is_random = setup.scaling == ScalingKnowledge::kFitted || engine.prediction_sigma > 0 ||
+                     engine.stragglers.probability > 0 || result.mtbf_s > 0;
   return result;
 }
 
 Result<std::string> fingerprint(env::Env env, const SetupFields& fields, const ClusterChoice& cluster,
                                 const simulate::JobTrace& job_trace) {
   std::string content = simulate::to_csv(job_trace) + cluster.text;
-  for (const std::string& file : {fields.locality, fields.interference, fields.prices}) {
+  for (const std::string& file : {fields.step_times, fields.locality, fields.interference, fields.prices}) {
     if (file.empty()) continue;
     ORRERY_TRY(const std::string text, simulate::read_data_file(env.files, file));
     content += text;

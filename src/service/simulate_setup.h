@@ -6,9 +6,16 @@
 
 namespace orrery::service {
 
-// What elastic policies know of how jobs scale.
-enum class ScalingKnowledge { kKnown, kFitted };
-std::string_view to_string(ScalingKnowledge knowledge);
+// What elastic policies know of how jobs scale (simulate::ScalingKnowledge).
+enum class ScalingChoice { kAuto, kKnown, kFitted, kPredicted };
+std::string_view to_string(ScalingChoice choice);
+
+// What policies know of jobs.
+enum class JobInputs {
+  kTrace,  // what the trace says
+  kLive,   // what a real cluster could know (simulate/live_inputs.h)
+};
+std::string_view to_string(JobInputs inputs);
 
 // The fields that decide the result of a run, beside the trace, the cluster, the policy and the seed.
 struct SetupFields {
@@ -23,11 +30,12 @@ struct SetupFields {
   int quota = 0;  // GPUs of one tenant; 0: no limit
   std::optional<Seconds> age, min_run, round;
   double elastic = 1;
-  ScalingKnowledge scaling = ScalingKnowledge::kKnown;
+  JobInputs inputs = JobInputs::kTrace;
+  ScalingChoice scaling = ScalingChoice::kAuto;  // predicted if inputs are live, otherwise known
   double trial_noise = 0;
   Seconds trial_time;
   double serial_share = 0, spread_cost = 0;
-  std::string locality, interference;  // files of measured speeds; empty: none
+  std::string step_times, locality, interference;  // files of measured speeds; empty: none
   DollarsPerHour gpu_price;
   std::string prices;  // file; empty: gpu_price holds
   std::optional<DollarsPerHour> bid;
@@ -42,7 +50,8 @@ struct SimulationSetup {
   double mtbf_s = 0, repair_s = 0;  // 0: machines do not fail by themselves
   bool told = false;                // of failures before they happen
   simulate::TimeNs notice_ns = 0, save_ns = 0;
-  bool is_random = false;  // another seed gives another run
+  bool is_random = false;            // another seed gives another run
+  std::vector<std::string> notes{};  // for people
 
   simulate::RunSetup with_seed(std::uint64_t seed) const;
 };

@@ -54,7 +54,7 @@ TEST(Ageing, UnderEveryPolicyEveryJobEnds) {
     for (int i = 0; i < 6; ++i) {
       setup.engine.outages.push_back({(600 + 1500 * i) * kSecond, (900 + 1500 * i) * kSecond, MachineIndex(i % 3)});
     }
-    for (const schedule::PolicyInfo& policy : runnable_policies()) {
+    for (const schedule::PolicyRecord& policy : runnable_policies()) {
       const RunResult result = run(job_trace, setup, policy.name);
       EXPECT_TRUE(result.unfinished.empty()) << policy.name << " seed " << seed;
       ASSERT_EQ(result.jobs.size(), job_trace.jobs.size()) << policy.name;
@@ -69,7 +69,7 @@ TEST(MinimumRun, HoldsUnderEveryPolicy) {
     RunSetup setup = setup_of(3, 8);
     setup.engine.min_run_ns = 700 * kSecond;
     setup.engine.keep_log = true;
-    for (const schedule::PolicyInfo& policy : runnable_policies()) {
+    for (const schedule::PolicyRecord& policy : runnable_policies()) {
       const RunResult result = run(job_trace, setup, policy.name);
       EXPECT_TRUE(result.unfinished.empty()) << policy.name;
       std::map<JobIndex, TimeNs> started;

@@ -40,6 +40,9 @@ class Engine {
     ledger_.reserve_jobs(count);
     result_.jobs.resize(count);
     if (options.keep_holdings) held_.resize(count);
+    static const JobCurves kNone;
+    if (options.live)
+      live_.emplace(job_trace, options.predicted == nullptr ? kNone : *options.predicted, *options.live);
     for (const Outage& outage : options.outages) {
       outages_.push_back({outage.fails_ns, false, outage.machine, outage.is_announced});
       if (outage.returns_ns != kNever) outages_.push_back({outage.returns_ns, true, outage.machine, false});
@@ -60,6 +63,7 @@ class Engine {
       change_machines();
       arrive();
       carry_out();
+      if (live_) revise();
       ORRERY_TRY(const bool asked, dispatcher_.step());
       carry_out();
       if (options_.restart_policy) ORRERY_TRY_VOID(restart());
@@ -101,6 +105,7 @@ class Engine {
   TimeNs next_event() {
     TimeNs next = kNever;
     if (!ends_.empty()) next = ends_.at_ns();
+    if (!revisions_.empty()) next = std::min(next, revisions_.at_ns());
     if (jobs_to_come()) next = std::min(next, job_trace_.jobs[arrived_].facts.submit_ns);
     const bool jobs_left = next != kNever || dispatcher_.active() > 0;
     next = std::min(next, dispatcher_.due_ns(jobs_left));
@@ -132,6 +137,7 @@ class Engine {
     while (!ends_.empty() && ends_.at_ns() <= ledger_.now()) {
       const JobIndex job = ends_.job();
       dispatcher_.end(job);
+      if (live_) live_->ended(job);
       const schedule::JobProgress& p = ledger_.progress(job);
       JobOutcome& o = outcome(job);
       o.end_ns = ledger_.now();
@@ -161,7 +167,9 @@ class Engine {
       const JobIndex job = arrived_;
       JobFacts facts = job_trace_.jobs[job].facts;
       if (facts.submit_ns > ledger_.now()) return;
-      if (!options_.predicted_ns.empty()) {
+      if (live_) {
+        facts = live_->submitted(job);
+      } else if (!options_.predicted_ns.empty()) {
         facts.work_ns = options_.predicted_ns[job];
       } else if (options_.prediction_sigma > 0) {
         const double factor = std::exp(options_.prediction_sigma * prediction_.split(job.place()).normal());
@@ -169,6 +177,27 @@ class Engine {
       }
       const TimeNs first_start = options_.first_starts.empty() ? 0 : options_.first_starts[job];
       if (dispatcher_.submit(facts, first_start) == schedule::Admission::kTooLarge) result_.too_large.push_back(job);
+    }
+  }
+
+  // What is known of jobs since now.
+  void revise() {
+    for (const JobIndex job : live_->take_known()) {
+      if (ledger_.progress(job).state != schedule::JobState::kEnded) dispatcher_.revise(job, live_->now(ledger_, job));
+    }
+    while (!revisions_.empty() && revisions_.at_ns() <= ledger_.now()) {
+      const JobIndex job = revisions_.job();
+      dispatcher_.revise(job, live_->now(ledger_, job));
+      expect_revision(job);
+    }
+  }
+
+  void expect_revision(JobIndex job) {
+    const TimeNs next = live_->next_ns(ledger_, job);
+    if (next == kNever) {
+      revisions_.remove(job);
+    } else {
+      revisions_.set(job, std::max(next, ledger_.now() + 1));
     }
   }
 
@@ -180,6 +209,7 @@ class Engine {
         case Change::Kind::kReleased:
           keep_holding(job);
           ends_.remove(job);
+          if (live_) revisions_.remove(job);
           if (change.is_move) ++outcome(job).moves;
           if (change.by_fault && !done_before_.empty()) done_before_[job] = 0;
           break;
@@ -243,6 +273,7 @@ class Engine {
       rate *= p.interleaves ? speed_.interleaved_share(ledger_, job) : speed_.packed_share(ledger_, job, p.partner);
     }
     ledger_.set_rate(job, rate);
+    if (live_) expect_revision(job);
     if (!(rate > 0)) {
       ends_.remove(job);
       return;
@@ -293,7 +324,9 @@ class Engine {
   RunResult result_;
   UtilisationSeries use_;
   schedule::TimeQueue ends_;
-  std::size_t price_ = 0;  // of EngineOptions::prices, that holds now
+  std::optional<LiveInputs> live_;
+  schedule::TimeQueue revisions_;  // when more is known of running jobs
+  std::size_t price_ = 0;          // of EngineOptions::prices, that holds now
   std::vector<MachineChange> outages_;
   std::size_t change_ = 0;
   JobIndex arrived_{0};                          // the first that has not

@@ -6,8 +6,11 @@
 // back and fail, then jobs arrive (in order of submission), then the dispatcher's step. A policy that works in rounds is
 // called at multiples of its round only. O(log n) per event apart from what the policy does.
 
+#include <optional>
+
 #include "schedule/dispatcher.h"
 #include "simulate/job_trace.h"
+#include "simulate/live_inputs.h"
 #include "simulate/speed_model.h"
 
 namespace orrery::simulate {
@@ -59,6 +62,10 @@ struct EngineOptions {
   // How fast jobs of each class (JobFacts::speed_class) are on each type of device; empty: types do not differ.
   std::vector<std::vector<double>> speeds{};
   TimeNs round_ns = 0;  // the policy is called at multiples of this only; 0: at its own
+  // Policies know of jobs what a real cluster could know, instead of the next two. The curves that are predicted are
+  // borrowed.
+  std::optional<LiveOptions> live{};
+  const JobCurves* predicted = nullptr;
   // The work of each job as policies see it; empty: as the next line says.
   IndexedVector<JobIndex, TimeNs> predicted_ns{};
   // Predicted work is true work times exp(N(0, sigma)), by job and seed.

@@ -89,7 +89,7 @@ TEST(Engine, PreemptionKeepsWorkAndCostsWhatItIsSaidToCost) {
 
 TEST(Engine, JobsThatNeverFitAreReported) {
   const JobTrace job_trace = job_trace_of({job_of(0, 10, 3), job_of(1, 5, 1)});
-  for (const schedule::PolicyInfo& policy : runnable_policies()) {
+  for (const schedule::PolicyRecord& policy : runnable_policies()) {
     const RunResult result = run(job_trace, pool(2), policy.name);
     EXPECT_EQ(result.too_large, std::vector{JobIndex(0)}) << policy.name;
     EXPECT_TRUE(result.unfinished.empty()) << policy.name;
@@ -178,7 +178,7 @@ TEST(Engine, EveryPolicyEndsEveryJobAndConservesWork) {
     RunSetup setup;
     setup.machines.assign(3, {.gpus = 8});
     setup.engine.check_invariants = true;
-    for (const schedule::PolicyInfo& policy : runnable_policies()) {
+    for (const schedule::PolicyRecord& policy : runnable_policies()) {
       const RunResult result = run(job_trace, setup, policy.name);
       EXPECT_TRUE(result.unfinished.empty()) << policy.name << " seed " << seed;
       for (const JobIndex j : job_trace.jobs.indices()) {
@@ -208,7 +208,7 @@ TEST(Engine, PoliciesSurviveFailures) {
   for (int i = 0; i < 10; ++i) {
     setup.engine.outages.push_back({(600 + 900 * i) * kSecond, (900 + 900 * i) * kSecond, MachineIndex(i % 3)});
   }
-  for (const schedule::PolicyInfo& policy : runnable_policies()) {
+  for (const schedule::PolicyRecord& policy : runnable_policies()) {
     const RunResult result = run(job_trace, setup, policy.name);
     EXPECT_TRUE(result.unfinished.empty()) << policy.name;
   }

@@ -50,7 +50,10 @@ void FittedScaling::make_trials(JobIndex job, Model& model) const {
     if (trial == 1) tasks.workers = static_cast<int>(most);
     tasks.servers = options_.with_servers && trial > 1 ? any() : tasks.workers;
     Samples& samples = model.by_tasks[tasks];
-    samples.sum += speed_.ps_speed().step_s(tasks.servers, tasks.workers) * std::exp(options_.noise * random.normal());
+    const double step = speed_.is_measured(job) && tasks.servers == tasks.workers
+                            ? speed_.step_share(job, tasks.workers)
+                            : speed_.ps_speed().step_s(tasks.servers, tasks.workers);
+    samples.sum += step * std::exp(options_.noise * random.normal());
     ++samples.count;
   }
   fit(model);
@@ -66,7 +69,7 @@ void FittedScaling::measure(JobIndex job, Model& model) const {
   seen = tasks;
   // A rate is that of a step on the GPUs asked for over that of a step now.
   Samples& samples = model.by_tasks[tasks];
-  samples.sum += speed_.step_share(view_.facts(job).gpus) / progress.rate;
+  samples.sum += speed_.step_share(job, view_.facts(job).gpus) / progress.rate;
   ++samples.count;
   fit(model);
 }

@@ -61,7 +61,7 @@ TEST(FittedScaling, TheFirstJobOfAModelWaitsForItsTrials) {
   RunSetup setup = setup_of(1, 1);
   setup.elastic = 1;
   setup.round_s = 1;
-  setup.fitted_scaling = true;
+  setup.scaling = ScalingKnowledge::kFitted;
   setup.trials = {.trials = 5, .trial_s = 10};
   for (const char* policy : {"optimus", "optimus-ps"}) {
     EXPECT_EQ(ends_s(run(job_trace, setup, policy)), (std::vector<TimeNs>{150, 1100, 2150})) << policy;
@@ -73,7 +73,7 @@ TEST(FittedScaling, OptimusIsNearlyAsGoodWithItAsWithTheTrueCurve) {
   const JobTrace job_trace = generate({.jobs = 60, .rate_per_h = 12, .mix = Mix::kOptimus, .seed = 3});
   RunSetup setup = setup_of(4, 8);
   const double known = summarise(job_trace, run(job_trace, setup, "optimus"), 32, 0).mean_s;
-  setup.fitted_scaling = true;
+  setup.scaling = ScalingKnowledge::kFitted;
   const double fitted = summarise(job_trace, run(job_trace, setup, "optimus"), 32, 0).mean_s;
   EXPECT_LT(fitted, known * 1.15);
   EXPECT_NE(fitted, known);

@@ -38,7 +38,7 @@ TEST(JobStory, TellsEveryDecisionWithItsReason) {
 
 TEST(JobStory, EveryPolicyExplainsEveryJob) {
   const JobTrace job_trace = generate({.jobs = 60, .rate_per_h = 120, .tenants = 3, .seed = 5});
-  for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
+  for (const schedule::PolicyRecord& policy : schedule::all_policies()) {
     RunSetup setup = logged(2, 8);
     for (schedule::MachineView& machine : setup.machines) machine.servers = 8;
     const RunResult result = run(job_trace, setup, policy.name);

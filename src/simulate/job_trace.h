@@ -20,7 +20,10 @@ enum class QueueState : std::uint8_t { kNotSaid, kWaits, kRuns, kEnded };
 
 struct TraceJob {
   std::string id;
-  std::string model;  // what it trains; empty: not given
+  std::string model;              // what it trains; empty: not given
+  double batch = 0;               // samples per step, of all its GPUs together; 0: not given
+  double steps = 0;               // that it trains; 0: not given
+  TimeNs time_limit_ns = kNever;  // that its user set
   // Its work_ns is how long the job really runs on the GPUs it asks for; 0, in queues only: not known.
   JobFacts facts;
   TimeNs executed_ns = 0;  // in a snapshot of a queue: how long it has been running; 0: it waits

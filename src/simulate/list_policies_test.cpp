@@ -1,13 +1,13 @@
 // The incremental list policies against the rules of the published simulator, written down without any cleverness: one
 // list of all jobs, sorted and walked at every event. Few distinct numbers, so that ties are everywhere.
 
+#include "schedule/policies/list_policies.h"
+
 #include <algorithm>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
 #include "schedule/policies/las.h"
-#include "schedule/policies/srsf.h"
-#include "schedule/policies/srtf.h"
 #include "simulate/engine.h"
 
 namespace orrery::simulate {

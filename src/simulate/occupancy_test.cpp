@@ -51,7 +51,7 @@ TEST(Occupancy, EveryPolicyUsesGpusThatExist) {
     facts.stages = schedule::shared_stages({.load_s = 1, .gpu_s = 1, .network_s = 0.5, .iteration_s = 2.5});
   }
   std::size_t shared = 0;
-  for (const schedule::PolicyInfo& policy : schedule::all_policies()) {
+  for (const schedule::PolicyRecord& policy : schedule::all_policies()) {
     const RunResult run = run_of(job_trace, policy.name);
     std::map<std::tuple<JobIndex, TimeNs, MachineIndex>, std::int32_t> held;
     for (const Lane& lane : lanes_of(run, kMachines)) {

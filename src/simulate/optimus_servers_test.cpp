@@ -72,7 +72,7 @@ TEST(OptimusServers, HoldsUnderEverythingAtOnce) {
     setup.engine.stragglers = {.probability = 0.1, .slowdown = 3};
     setup.engine.outages = random_outages(3, 20'000, 3'000, schedule::from_seconds(400'000), seed);
     setup.engine.prediction_sigma = 0.5;
-    setup.fitted_scaling = seed % 2 == 0;
+    if (seed % 2 == 0) setup.scaling = ScalingKnowledge::kFitted;
     if (seed % 3 == 0) setup.engine.age_ns = schedule::from_seconds(3600);
     if (seed % 3 == 1) setup.engine.min_run_ns = schedule::from_seconds(900);
     const RunResult result = run(job_trace, setup, "optimus-ps");  // invariants are checked after every event

@@ -1,19 +1,18 @@
 // A policy that is saved, made anew and restored after every event makes the same decisions, also if jobs that have ended
-// are forgotten; bytes that are not its own
-// of that moment are refused, and it goes on from the view alone.
+// are forgotten; bytes that are not its own of that moment are refused, and it goes on from the view alone.
+// tests/policy_processes_test.py does the same with a new process for every event.
 //
 // ORRERY_RESTART_RUNS random simulations of each policy, 40 unless it is set.
 
 #include <cstdlib>
 #include <fmt/format.h>
 
-#include "simulate/generate.h"
+#include "simulate/restart_cases.h"
 #include "simulate/test_scenario.h"
 
 namespace orrery::simulate {
 namespace {
 
-constexpr TimeNs kSecond = schedule::kSecondNs;
 constexpr std::uint64_t kDefaultRuns = 40;
 constexpr std::ptrdiff_t kStateBytesMax = 4096;  // and 200 for each live job
 
@@ -65,59 +64,16 @@ void expect_same_decisions(const Scenario& scenario, const std::string& policy, 
   EXPECT_LE(restarted->state_bytes, kStateBytesMax) << what << scenario.what << " " << restarted->state_jobs << " jobs";
 }
 
-// Three clusters: crowded with jobs of all kinds; several types of devices with failing machines; elastic jobs with
-// deadlines that share GPUs.
-Scenario crowded_cluster() {
-  Scenario scenario;
-  scenario.job_trace = generate({.jobs = 150, .rate_per_h = 400, .seed = 5});
-  scenario.setup = setup_of(3, 8);
-  scenario.setup.engine.costs = {.first_start_ns = 5 * kSecond, .resume_ns = 20 * kSecond, .move_ns = 30 * kSecond};
-  return scenario;
-}
-
-Scenario failing_types() {
-  Scenario scenario;
-  scenario.job_trace = generate({.jobs = 120, .rate_per_h = 200, .arrivals = Arrivals::kBursts, .seed = 6});
-  scenario.job_trace.devices = scenario.setup.devices = {"V100", "K80"};
-  scenario.job_trace.speeds = {{}, {1, 0.4}, {1, 0}, {0.7, 1}};
-  for (const JobIndex job : scenario.job_trace.jobs.indices()) {
-    scenario.job_trace.jobs[job].facts.speed_class = static_cast<std::int32_t>(job.place() % 4);
-  }
-  scenario.setup.machines = {{.gpus = 8}, {.gpus = 8}, {.gpus = 8, .device = 1}, {.gpus = 4, .device = 1}};
-  EngineOptions& engine = scenario.setup.engine;
-  engine.outages = random_outages(4, 20'000, 2000, schedule::from_seconds(2e6), 3);
-  engine.costs.checkpoint_ns = 600 * kSecond;
-  engine.min_run_ns = 300 * kSecond;
-  return scenario;
-}
-
-Scenario elastic_jobs() {
-  Scenario scenario;
-  scenario.job_trace = generate({.jobs = 120, .rate_per_h = 300, .mix = Mix::kOptimus, .tenants = 3, .seed = 7});
-  for (const JobIndex job : scenario.job_trace.jobs.indices()) {
-    JobFacts& facts = scenario.job_trace.jobs[job].facts;
-    facts.gpu_utilisation = 0.1 + 0.1 * static_cast<double>(job.place() % 8);
-    facts.gpu_memory_share = 0.1 + 0.1 * static_cast<double>(job.place() % 5);
-    if (job.place() % 3 == 0) facts.deadline_ns = facts.submit_ns + 3 * facts.work_ns;
-    if (job.place() % 2 == 0) {
-      facts.stages = schedule::shared_stages({.load_s = 0.1 * static_cast<double>(job.place() % 7),
-                                              .gpu_s = 0.3,
-                                              .network_s = 0.1 * static_cast<double>(job.place() % 3),
-                                              .iteration_s = 1.3});
-    }
-  }
-  scenario.setup = setup_of(4, 4);
-  scenario.setup.engine.tenant_quota = 24;
-  scenario.setup.engine.age_ns = 20'000 * kSecond;
-  return scenario;
+Scenario as_scenario(RestartCase played) {
+  return {.job_trace = std::move(played.job_trace), .setup = std::move(played.setup)};
 }
 
 class PolicyRestart : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(PolicyRestart, AfterEveryEventChangesNoDecision) {
-  expect_same_decisions(crowded_cluster(), GetParam(), "crowded");
-  expect_same_decisions(failing_types(), GetParam(), "types");
-  expect_same_decisions(elastic_jobs(), GetParam(), "elastic");
+  expect_same_decisions(as_scenario(crowded_cluster()), GetParam(), "crowded");
+  expect_same_decisions(as_scenario(failing_types()), GetParam(), "types");
+  expect_same_decisions(as_scenario(elastic_jobs()), GetParam(), "elastic");
   for (std::uint64_t seed = 1; seed <= wanted_runs(); ++seed) {
     expect_same_decisions(scenario_of(seed, seed % 3 == 0), GetParam(), fmt::format("seed {}", seed));
   }

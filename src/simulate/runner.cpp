@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "hardware/offer.h"
 #include "plan/milp_policy.h"
-#include "plan/scheduler_adapter.h"
+#include "schedule/predicted_scaling.h"
 #include "simulate/device_types.h"
 
 namespace orrery::simulate {
@@ -21,7 +21,7 @@ Result<std::vector<double>> prices_of(const std::vector<std::string>& devices) {
   std::vector<double> prices;
   for (const std::string& device : devices) {
     auto offer = hardware::cheapest_offer(device, 1);
-    if (!offer) return std::move(offer).error().with_context("gavel-cost");
+    if (!offer) return std::move(offer).error().with_context("prices of GPUs");
     prices.push_back(hardware::price_per_device(*offer).value());
   }
   return prices;
@@ -34,54 +34,49 @@ JobTrace made_elastic(JobTrace job_trace, double factor) {
   return job_trace;
 }
 
-// Renting by plan where nothing has to be rented: heuristics only, since a trace has thousands of decisions.
-Result<std::unique_ptr<schedule::Policy>> make_milp(const RunSetup& setup, const schedule::ScalingModel& scaling) {
-  if (setup.env == nullptr) return Error::invalid("milp needs a clock");
-  const Costs& costs = setup.engine.costs;
-  plan::SchedulerAdapterOptions adapter;
-  adapter.switch_s = schedule::to_seconds(std::max(costs.resume_ns, costs.move_ns));
-  plan::MilpPolicyOptions options;
-  options.horizon_s = 6 * 3600;
-  options.tries = 20;
-  options.planned_max = 30;
-  options.planner.heuristic_only = true;
-  return plan::make_milp_policy(options, std::make_unique<plan::SchedulerAdapter>(adapter, scaling), *setup.env);
-}
-
 }  // namespace
 
-std::vector<schedule::PolicyInfo> runnable_policies() {
-  std::vector<schedule::PolicyInfo> policies = schedule::all_policies();
-  policies.push_back({"milp", "least weighted tardiness, or time without deadlines, by plans that are played on"});
+std::vector<schedule::PolicyRecord> runnable_policies(const env::Env* env) {
+  std::vector<schedule::PolicyRecord> policies = schedule::all_policies();
+  policies.push_back(plan::milp_record(env));
   return policies;
 }
 
 Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, std::string_view policy) {
+  const std::vector<schedule::PolicyRecord> policies = runnable_policies(setup.env);
+  const schedule::PolicyRecord* const record = schedule::find_policy(policies, policy);
+  if (record == nullptr) return schedule::no_such_policy(policies, policy);
   schedule::PolicyInputs inputs;
   inputs.placement = setup.placement;
   inputs.round_s = setup.round_s;
-  if (setup.fitted_scaling) inputs.young_factor = setup.young_factor;
+  const bool is_fitted = setup.scaling == ScalingKnowledge::kFitted;
+  if (is_fitted) inputs.young_factor = setup.young_factor;
   inputs.gandiva = setup.gandiva;
-  const bool is_elastic = schedule::needs_elastic_jobs(policy);
   EngineOptions engine = setup.engine;
+  inputs.switch_s = schedule::to_seconds(std::max(engine.costs.resume_ns, engine.costs.move_ns));
   ORRERY_TRY(engine.speeds, speeds_on(job_trace, setup.devices));
   inputs.typed = !engine.speeds.empty();
-  const CurveSpeed curve(setup.curve);
+  const JobCurves measured_curves = setup.step_times.curves_of(job_trace);
+  const JobCurves predicted_curves = setup.predicted_times.curves_of(job_trace);
+  engine.predicted = &predicted_curves;
+  const CurveSpeed curve(setup.curve, &measured_curves);
   const TableSpeed tables(curve, job_trace, setup.interference, setup.locality);
   const bool measured = !setup.interference.empty() || !setup.locality.empty();
   const SpeedModel& speed = measured ? static_cast<const SpeedModel&>(tables) : curve;
   inputs.packed_share = [&speed](const schedule::ClusterView& view, JobIndex job, JobIndex other) {
     return speed.packed_share(view, job, other);
   };
-  if (policy == "gavel-cost" && inputs.typed) {
+  if (record->has_need(schedule::Need::kPrices) && inputs.typed) {
     ORRERY_TRY(inputs.type_prices, prices_of(setup.devices));
   }
   std::unique_ptr<schedule::ScalingModel> scaling, erred;
   const auto make_scaling = [&](const schedule::ClusterView& view) {
-    if (setup.fitted_scaling) {
+    if (setup.scaling == ScalingKnowledge::kPredicted) {
+      scaling = std::make_unique<schedule::PredictedScaling>(view, predicted_curves);
+    } else if (is_fitted) {
       TrialOptions trials = setup.trials;
       trials.seed = engine.seed;
-      trials.with_servers = policy == "optimus-ps";
+      trials.with_servers = record->has_need(schedule::Need::kServers);
       scaling = std::make_unique<FittedScaling>(view, curve, job_trace, trials);
     } else {
       scaling = std::make_unique<CurveScaling>(view, curve);
@@ -95,10 +90,10 @@ Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, s
   const auto make = [&](const schedule::ClusterView& view) {
     // What is learned about jobs belongs to the run, not to the policy, which may be made anew.
     if (scaling == nullptr) make_scaling(view);
-    return policy == "milp" ? make_milp(setup, *inputs.scaling) : schedule::make_policy(policy, inputs);
+    return schedule::make_policy(*record, inputs);
   };
-  if (!is_elastic) return simulate(job_trace, setup.machines, speed, make, engine);
-  if (setup.fitted_scaling) {
+  if (!record->is_elastic) return simulate(job_trace, setup.machines, speed, make, engine);
+  if (is_fitted) {
     const TimeNs trials_ns = schedule::from_seconds(setup.trials.trials * setup.trials.trial_s);
     for (const bool makes_trials : trial_jobs(job_trace)) engine.first_starts.push_back(makes_trials ? trials_ns : 0);
   }
@@ -106,12 +101,9 @@ Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, s
 }
 
 Status check_policies(const std::vector<std::string>& policies) {
-  std::vector<std::string> names;
-  for (const schedule::PolicyInfo& policy : runnable_policies()) names.push_back(policy.name);
+  const std::vector<schedule::PolicyRecord> known = runnable_policies();
   for (const std::string& policy : policies) {
-    if (std::find(names.begin(), names.end(), policy) != names.end()) continue;
-    return Error::not_found(fmt::format("no policy {}{} (policies: {})", quote(policy), did_you_mean(policy, names),
-                                        fmt::join(names, ", ")));
+    if (schedule::find_policy(known, policy) == nullptr) return schedule::no_such_policy(known, policy);
   }
   return {};
 }

@@ -11,6 +11,13 @@
 
 namespace orrery::simulate {
 
+// What elastic policies know of how jobs scale.
+enum class ScalingKnowledge {
+  kKnown,      // all
+  kFitted,     // what trial runs and running jobs show (fitted_scaling.h)
+  kPredicted,  // what is predicted, and running jobs show (schedule/predicted_scaling.h)
+};
+
 struct RunSetup {
   schedule::Machines machines;
   std::vector<std::string> devices{};  // names of their types, by MachineView::device
@@ -21,8 +28,9 @@ struct RunSetup {
   EngineOptions engine{};
   double elastic = 4;  // jobs without a maximum may grow to this many times the GPUs they ask for
   double round_s = 0;  // of policies that work in rounds; 0: their own
-  // Optimus learns how jobs scale from trials and measurements, instead of knowing it.
-  bool fitted_scaling = false;
+  ScalingKnowledge scaling = ScalingKnowledge::kKnown;
+  StepTimes step_times{};       // how jobs really scale, where that was measured
+  StepTimes predicted_times{};  // how they are predicted to
   TrialOptions trials{};
   double young_factor = 0.95;  // of the gains of young jobs then
   ScalingErrors scaling_errors{};
@@ -30,8 +38,8 @@ struct RunSetup {
   const env::Env* env = nullptr;  // borrowed; milp takes from it the time its plans need
 };
 
-// Those of the module `schedule`, and milp (plan/milp_policy.h).
-std::vector<schedule::PolicyInfo> runnable_policies();
+// Those of the module `schedule`, and milp (plan/milp_policy.h), which can be made only with a clock; it is borrowed.
+std::vector<schedule::PolicyRecord> runnable_policies(const env::Env* env = nullptr);
 
 Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, std::string_view policy);
 

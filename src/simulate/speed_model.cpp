@@ -39,7 +39,7 @@ double CurveSpeed::scaling(const ClusterView& view, JobIndex job, const Allocati
   const int gpus = schedule::gpus_in(allocation), asked = view.facts(job).gpus;
   const int servers = schedule::servers_in(allocation);
   if (servers > 0) return step_share(asked) / ps_speed().step_s(servers, gpus);
-  return gpus == asked ? 1 : step_share(asked) / step_share(gpus);
+  return gpus == asked ? 1 : step_share(job, asked) / step_share(job, gpus);
 }
 
 schedule::PsSpeed CurveSpeed::ps_speed() const {
@@ -60,7 +60,7 @@ double CurveSpeed::batch_gain(const ClusterView&, JobIndex, const Allocation& al
 }
 
 double CurveScaling::step_s(JobIndex job, int gpus) const {
-  return speed_.step_share(gpus) / speed_.step_share(view_.facts(job).gpus);
+  return speed_.step_share(job, gpus) / speed_.step_share(job, view_.facts(job).gpus);
 }
 
 std::optional<schedule::PsSpeed> CurveScaling::ps_speed(JobIndex job) const {
@@ -69,7 +69,7 @@ std::optional<schedule::PsSpeed> CurveScaling::ps_speed(JobIndex job) const {
 
 double CurveScaling::steps_left(JobIndex job) const {
   // A job that has done all its predicted work and still runs is assumed to end soon.
-  return std::max(1.0, schedule::to_seconds(view_.left_ns(job)));
+  return std::max(1.0, schedule::to_seconds(view_.expected_left_ns(job)));
 }
 
 int CurveScaling::gpus_max(JobIndex job) const {

@@ -5,6 +5,7 @@
 
 #include "schedule/cluster_view.h"
 #include "schedule/scaling_model.h"
+#include "schedule/step_curve.h"
 
 namespace orrery::simulate {
 
@@ -33,13 +34,16 @@ struct CurveOptions {
   double noise_scale = 4;          // of gradients, in batches: with f batches a sample is worth (n + 1) / (n + f)
 };
 
-// One scaling curve for all jobs: a step on k GPUs takes (1 - s) / k + s + g (k - 1) of one on a single GPU. With p
-// parameter servers half of s is their work, and grows with the workers each has: s / 2 + s / 2 x k / p, which is the
-// same where servers are as many as workers. Two jobs that share GPUs get all they ask for while their utilisations add
+// One scaling curve for all jobs: a step on k GPUs takes (1 - s) / k + s + g (k - 1) of one on a single GPU; or, for jobs
+// whose steps were measured, the curve of their model. With p parameter servers half of s is their work, and grows with
+// the workers each has: s / 2 + s / 2 x k / p, which is the same where servers are as many as workers. Two jobs that share GPUs get all they ask for while their utilisations add
 // up to less than 1, and equal parts of it beyond.
 class CurveSpeed : public SpeedModel {
  public:
-  explicit CurveSpeed(const CurveOptions& options) : options_(options) {}
+  // `measured`, by job, is borrowed; jobs without a curve there, or beyond it, have the one curve.
+  using Curves = IndexedVector<schedule::JobIndex, schedule::SharedCurve>;
+  explicit CurveSpeed(const CurveOptions& options, const Curves* measured = nullptr)
+      : options_(options), measured_(measured) {}
 
   double rate(const schedule::ClusterView& view, schedule::JobIndex job,
               const schedule::Allocation& allocation) const override;
@@ -54,11 +58,21 @@ class CurveSpeed : public SpeedModel {
   double step_share(int gpus) const {
     return (1 - options_.serial_share) / gpus + options_.serial_share + options_.growth * (gpus - 1);
   }
+  bool is_measured(schedule::JobIndex job) const {
+    return measured_ != nullptr && job.place() < measured_->size() && (*measured_)[job] != nullptr;
+  }
+  // The same for one job.
+  double step_share(schedule::JobIndex job, int gpus) const {
+    if (!is_measured(job)) return step_share(gpus);
+    const schedule::StepCurve& curve = *(*measured_)[job];
+    return curve.step_s(gpus) / curve.step_s(1);
+  }
   // The same with parameter servers.
   schedule::PsSpeed ps_speed() const;
 
  private:
   CurveOptions options_;
+  const Curves* measured_;
 };
 
 // The model that a policy sees: the same curve, and predicted work.

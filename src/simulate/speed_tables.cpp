@@ -3,9 +3,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "base/csv.h"
 #include "base/text.h"
-#include "simulate/readers/columns.h"
 
 namespace orrery::simulate {
 
@@ -17,7 +15,10 @@ namespace {
 
 constexpr double kSpeedMax = 10;  // of running alone; measurements scatter above 1
 
-Result<CsvTable> read_table(std::string_view csv, const std::string& file, const std::vector<std::string>& needed) {
+}  // namespace
+
+Result<CsvTable> read_measured_table(std::string_view csv, const std::string& file,
+                                     const std::vector<std::string>& needed) {
   auto table = parse_csv(csv);
   if (!table) return std::move(table).error().with_context(file);
   const Columns columns(table->header);
@@ -32,6 +33,12 @@ Result<CsvTable> read_table(std::string_view csv, const std::string& file, const
   return table;
 }
 
+bool is_count(double value) {
+  return value >= 1 && value <= 1 << 20 && value == std::floor(value);
+}
+
+namespace {
+
 double speed_in(RowReader& row, std::string_view column) {
   const double speed = row.number(column);
   if (!(speed > 0 && speed <= kSpeedMax)) row.fail(column, "expected a speed above 0, of running alone");
@@ -41,7 +48,7 @@ double speed_in(RowReader& row, std::string_view column) {
 }  // namespace
 
 Result<InterferenceTable> InterferenceTable::parse(std::string_view csv, const std::string& file) {
-  ORRERY_TRY(const CsvTable table, read_table(csv, file, {"model1", "speed1", "model2", "speed2"}));
+  ORRERY_TRY(const CsvTable table, read_measured_table(csv, file, {"model1", "speed1", "model2", "speed2"}));
   const Columns columns(table.header);
   InterferenceTable result;
   for (const CsvRow& row : table.rows) {
@@ -68,14 +75,13 @@ std::optional<double> InterferenceTable::speed(std::string_view model, std::stri
 }
 
 Result<LocalityTable> LocalityTable::parse(std::string_view csv, const std::string& file) {
-  ORRERY_TRY(const CsvTable table, read_table(csv, file, {"model", "gpus", "machines", "speed"}));
+  ORRERY_TRY(const CsvTable table, read_measured_table(csv, file, {"model", "gpus", "machines", "speed"}));
   const Columns columns(table.header);
   LocalityTable result;
   for (const CsvRow& row : table.rows) {
     RowReader fields(columns, row.fields);
     const double gpus = fields.number("gpus"), machines = fields.number("machines");
     const double speed = speed_in(fields, "speed");
-    const auto is_count = [](double value) { return value >= 1 && value <= 1 << 20 && value == std::floor(value); };
     if (!is_count(gpus)) fields.fail("gpus", "expected a whole number from 1 on");
     if (!is_count(machines)) fields.fail("machines", "expected a whole number from 1 on");
     if (!fields.fault().empty()) return Error::invalid(fmt::format("{}:{}: {}", file, row.line, fields.fault()));

@@ -12,13 +12,21 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/csv.h"
 #include "base/result.h"
 #include "simulate/job_trace.h"
+#include "simulate/readers/columns.h"
 #include "simulate/speed_model.h"
 
 namespace orrery::simulate {
 
 inline constexpr std::size_t kTableRowsMax = 1'000'000;
+
+// A table of measurements that has these columns; an error names the file and what is missing.
+Result<CsvTable> read_measured_table(std::string_view csv, const std::string& file,
+                                     const std::vector<std::string>& needed);
+// Of GPUs or machines.
+bool is_count(double value);
 
 class InterferenceTable {
  public:

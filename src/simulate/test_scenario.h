@@ -79,6 +79,21 @@ inline void draw_jobs(Random random, bool typed, Scenario& scenario) {
   normalise(scenario.job_trace);
 }
 
+// Jobs of three models, one of which is not predicted; some say their steps or have a limit.
+inline void draw_predictions(Random random, Scenario& scenario) {
+  for (const char* model : {"m0", "m1"}) {
+    std::map<int, double> step_s;
+    double time_s = random.uniform(0.1, 2);
+    for (const int gpus : {1, 2, 4, 8}) step_s[gpus] = time_s *= random.uniform(0.5, 1.1);
+    scenario.setup.predicted_times.add(model, 0, std::make_shared<const schedule::StepCurve>(std::move(step_s)));
+  }
+  for (TraceJob& job : scenario.job_trace.jobs) {
+    job.model = fmt::format("m{}", pick(random, 0, 2));
+    if (random.uniform() < 0.5) job.steps = pick(random, 1, 5000);
+    if (random.uniform() < 0.3) job.time_limit_ns = 2 * job.facts.work_ns;
+  }
+}
+
 inline void draw_options(Random random, Scenario& scenario) {
   EngineOptions& engine = scenario.setup.engine;
   const auto with = [&](double probability, const char* name) {
@@ -104,10 +119,16 @@ inline void draw_options(Random random, Scenario& scenario) {
     engine.costs.resume_ns = 20 * schedule::kSecondNs;
     engine.costs.move_ns = 30 * schedule::kSecondNs;
   }
-  if (with(0.15, "fitted")) scenario.setup.fitted_scaling = true;
+  if (with(0.15, "fitted")) scenario.setup.scaling = ScalingKnowledge::kFitted;
   if (with(0.2, "spread-cost")) scenario.setup.curve.spread_cost = 0.5;
   scenario.setup.placement = one_of(random, {"consolidated", "consolidated", "most-free", "rack", "best-fit"});
   scenario.what += " " + scenario.setup.placement;
+  if (with(0.25, "live")) {
+    engine.live.emplace();
+    engine.prediction_sigma = 0;
+    if (scenario.setup.scaling == ScalingKnowledge::kKnown) scenario.setup.scaling = ScalingKnowledge::kPredicted;
+    draw_predictions(random.split("predictions"), scenario);
+  }
 }
 
 inline Scenario scenario_of(std::uint64_t seed, bool typed) {
@@ -131,7 +152,7 @@ inline Result<RunResult> run_scenario(const Scenario& scenario, const std::strin
 // For tests with the names of policies as parameters.
 inline std::vector<std::string> names_of_policies() {
   std::vector<std::string> names;
-  for (const schedule::PolicyInfo& policy : runnable_policies()) names.push_back(policy.name);
+  for (const schedule::PolicyRecord& policy : runnable_policies()) names.push_back(policy.name);
   return names;
 }
 

@@ -68,6 +68,7 @@ class Flow : public Policy {
     for (const JobIndex job : event.ended) leave(job);
     for (const JobIndex job : event.withdrawn) leave(job);
     for (const JobIndex job : event.arrived) arrive(view.facts(job), job);
+    for (const JobIndex job : event.revised) sort_into_kind(view.facts(job), job);
     if (table_.has_many_kinds(active_.size())) forget_kinds(view);
     if (view.gpus() == 0) return;
     if (view.gpus() != gpus_ || model_.learns()) speedups_.clear();
@@ -80,11 +81,17 @@ class Flow : public Policy {
   }
 
   void exchange(StateArchive& state) override {
-    state(active_, table_, may_share_);
+    // What is known of a job may have been revised since its kind was found.
+    std::vector<InterleavingTable::Kind> kinds;
+    for (const JobIndex job : active_) kinds.push_back(kinds_.at(job));
+    state(active_, table_, kinds, may_share_);
     state.expect_active(active_);
-    if (!state.is_reading()) return;
-    for (const JobIndex job : active_) kinds_.emplace(job, table_.kind_of(state.view().facts(job)));
+    state.expect(kinds.size() == active_.size(), "not every job has a kind");
+    for (const InterleavingTable::Kind kind : kinds) state.expect(table_.has(kind), "there is no such kind of job");
+    if (!state.is_reading() || !state.is_ok()) return;
+    for (std::size_t i = 0; i < active_.size(); ++i) kinds_.emplace(active_[i], kinds[i]);
   }
+  std::uint32_t state_format() const override { return 2; }
 
   void adopt(const ClusterView& view) override {
     for (const JobIndex job : own_jobs(view)) arrive(view.facts(job), job);
@@ -101,7 +108,11 @@ class Flow : public Policy {
 
   void arrive(const JobFacts& facts, JobIndex job) {
     active_.push_back(job);
-    kinds_.emplace(job, table_.kind_of(facts));
+    sort_into_kind(facts, job);
+  }
+
+  void sort_into_kind(const JobFacts& facts, JobIndex job) {
+    kinds_.insert_or_assign(job, table_.kind_of(facts));
     may_share_ = may_share_ || facts.stages != nullptr || facts.gpu_utilisation < 1;
   }
 

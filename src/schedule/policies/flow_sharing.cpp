@@ -11,6 +11,7 @@ struct SharingGroup {
   int gpus = 0;
   InterleavingTable::Group group = 0;
   double worth_s = 0;  // sum of value x speed x iteration alone: worth x iteration of all
+  bool is_closed = false;
 };
 
 class Sharing {
@@ -28,8 +29,13 @@ class Sharing {
     double best_gain = 0;
     for (SharingGroup& group : groups_) {
       const bool stays = group.host == job.beside;
-      if (job.must_stay ? !stays : group.gpus > job.speedup->most()) continue;
+      if (job.must_stay ? !stays : group.is_closed || group.gpus > job.speedup->most()) continue;
       const InterleavingTable::Group next = table_.with(group.group, job.kind);
+      if (next == InterleavingTable::kNone && job.must_stay) {
+        // It runs there, whatever is known of its memory since; no other job can join them.
+        group.is_closed = true;
+        return group.host;
+      }
       if (next == InterleavingTable::kNone) continue;
       const double own = worth_s(job, group.gpus) * (stays ? 1 : 1 - job.change);
       const double gain =

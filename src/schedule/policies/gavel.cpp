@@ -23,7 +23,7 @@ class Gavel : public Policy {
     for (const JobIndex job : event.ended) leave(job);
     for (const JobIndex job : event.withdrawn) leave(job);
     for (const JobIndex job : event.arrived) arrive(job);
-    is_changed_ = is_changed_ || event.machines_changed;
+    is_changed_ = is_changed_ || event.machines_changed || !event.revised.empty();
     const double now_s = to_seconds(view.now());
     if (is_changed_ && (!rounds_->has_shares() || now_s - reset_s_ >= options_.reset_s)) reset(now_s);
     choose();
@@ -153,7 +153,7 @@ class Gavel : public Policy {
     ShareJob result{.speed = speeds(job), .gpus = facts.gpus};
     result.age_s = now_s - to_seconds(facts.submit_ns);
     // An underestimated job counts as one that ends soon.
-    result.left = std::max(1.0, to_seconds(view_->left_ns(job)));
+    result.left = std::max(1.0, to_seconds(view_->expected_left_ns(job)));
     if (facts.deadline_ns != kNever) result.deadline_in_s = to_seconds(facts.deadline_ns) - now_s;
     return result;
   }

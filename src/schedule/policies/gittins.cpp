@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/policies/order_walk.h"
+
 namespace orrery::schedule {
 
 namespace {
@@ -96,12 +98,11 @@ class Gittins : public Policy {
   }
 
   void walk(std::vector<Decision>& decisions) {
-    int room = view_->gpus();
+    running_.clear();
+    walk_.begin(*view_);
     for (const JobIndex job : live_) {
-      if (view_->is_protected(job)) room -= gpus(job);
+      if (view_->is_running(job) && !view_->is_protected(job)) walk_.offer(job);
     }
-    FreeGpus free(*view_);
-    std::vector<JobIndex> starting;
     for (std::vector<JobIndex>& queue : queues_) {
       std::stable_sort(queue.begin(), queue.end(), [&](JobIndex a, JobIndex b) {
         if (entry(a).rank != entry(b).rank) return entry(a).rank > entry(b).rank;
@@ -109,36 +110,20 @@ class Gittins : public Policy {
       });
       std::vector<JobIndex> running, waiting;
       for (const JobIndex job : queue) {
-        if (view_->is_protected(job)) {
-          running.push_back(job);
-          continue;
-        }
-        const bool fits = gpus(job) <= room;
-        (fits ? running : waiting).push_back(job);
-        if (fits) room -= gpus(job);
-        if (fits && !view_->is_running(job)) starting.push_back(job);
-        if (!fits && view_->is_running(job)) {
-          free.give(view_->progress(job).allocation);
-          decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
-        }
+        const bool runs = view_->is_protected(job) || fits(walk_.visit(job));
+        (runs ? running : waiting).push_back(job);
       }
+      running_.insert(running_.end(), running.begin(), running.end());
       queue = std::move(running);
       queue.insert(queue.end(), waiting.begin(), waiting.end());
     }
-    running_.clear();
-    for (const std::vector<JobIndex>& queue : queues_) {
-      for (const JobIndex job : queue) {
-        if (view_->is_running(job)) running_.push_back(job);
-      }
-    }
-    for (const Decision& decision : decisions) std::erase(running_, decision.job);
-    for (const JobIndex job : starting) {
-      Allocation allocation = take_gpus(*placer_, *view_, free, job, gpus(job));
-      running_.push_back(job);
-      decisions.push_back({.job = job,
-                           .allocation = std::move(allocation),
-                           .reason = {Why::kQueue, static_cast<double>(entry(job).queue), entry(job).rank}});
-    }
+    walk_.apply(*placer_, decisions, [&](JobIndex job) {
+      return Reason{Why::kQueue, static_cast<double>(entry(job).queue), entry(job).rank};
+    });
+  }
+
+  static bool fits(OrderWalk::Verdict verdict) {
+    return verdict != OrderWalk::Verdict::kWaits && verdict != OrderWalk::Verdict::kStops;
   }
 
   TimeNs next_demotion() {
@@ -167,6 +152,7 @@ class Gittins : public Policy {
   std::vector<JobIndex> live_;     // unfinished, in order of arrival
   std::vector<JobIndex> running_;  // after the decisions of this call
   JobTable<Entry> entries_;
+  OrderWalk walk_;
   TimeNs wake_ns_ = kNever;
 };
 

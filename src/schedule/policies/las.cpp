@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "schedule/policies/order_walk.h"
 #include "schedule/size_heaps.h"
 
 namespace orrery::schedule {
@@ -23,7 +24,7 @@ class Las : public Policy {
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     look(view);
     for (const JobIndex job : event.forgotten) entries_.forget(job);
-    for (const JobIndex job : event.withdrawn) queues_[entry(job).queue].waiting.remove(gpus(job), job);
+    for (const JobIndex job : event.withdrawn) queues_[entry(job).queue].waiting.remove(kind_of(view, job), job);
     for (const JobIndex job : event.ended) stop(job);
     for (const JobIndex job : event.evicted) {
       stop(job);
@@ -32,7 +33,13 @@ class Las : public Policy {
     for (const JobIndex job : event.arrived) queues_[0].tail.push_back(job);
     end_protection();
     demote();
-    walk();
+    starting_.clear();
+    stopping_.clear();
+    if (view.is_typed()) {
+      walk_types();
+    } else {
+      walk();
+    }
     apply(decisions);
     wake_ns_ = next_demotion();
   }
@@ -159,7 +166,7 @@ class Las : public Policy {
 
   void wait(JobIndex job, std::int64_t stamp) {
     entry(job).stamp = stamp;
-    queues_[entry(job).queue].waiting.push(gpus(job), {.value = stamp, .job = job});
+    queues_[entry(job).queue].waiting.push(kind_of(*view_, job), {.value = stamp, .job = job});
   }
   void wait_in_front(JobIndex job) { wait(job, --front_stamp_); }
 
@@ -246,8 +253,6 @@ class Las : public Policy {
 
   // Decides which jobs start and stop, and puts every queue in order.
   void walk() {
-    starting_.clear();
-    stopping_.clear();
     int room = view_->gpus() - protected_held_;
     for (Queue& queue : queues_) {
       suspended_.clear();
@@ -260,47 +265,92 @@ class Las : public Policy {
       }
       while (const OrderKey* next = queue.waiting.first(room)) {
         const OrderKey key = *next;
-        queue.waiting.pop(gpus(key.job));
+        queue.waiting.pop(kind_of(*view_, key.job));
         room -= gpus(key.job);
         begin(key.job);
       }
       for (const JobIndex job : queue.tail) {
-        const bool was_running = entry(job).running;
-        if (gpus(job) <= room) {
-          room -= gpus(job);
-          if (was_running) {
-            run(job);
-            watch(job);
-          } else {
-            begin(job);
-          }
-          continue;
-        }
-        entry(job).running = false;
-        if (was_running) stopping_.push_back(job);
-        wait(job, ++stamp_);
+        const bool fits = gpus(job) <= room;
+        if (fits) room -= gpus(job);
+        enter(job, fits);
       }
-      queue.tail.clear();
-      // Suspended jobs were before all waiting ones.
-      for (auto job = suspended_.rbegin(); job != suspended_.rend(); ++job) wait_in_front(*job);
-      stopping_.insert(stopping_.end(), suspended_.begin(), suspended_.end());
+      put_in_order(queue);
     }
   }
 
-  void apply(std::vector<Decision>& decisions) {
-    if (starting_.empty() && stopping_.empty()) return;
-    free_.assign(*view_);
-    for (const JobIndex job : stopping_) {
-      free_.give(view_->progress(job).allocation);
-      decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
+  // The same on a cluster with several types of devices, where what is free is no single number: every running job is
+  // visited.
+  void walk_types() {
+    using enum OrderWalk::Verdict;
+    walk_.begin(*view_);
+    for (const Queue& queue : queues_) {
+      for (const auto& place : queue.running) {
+        if (!must_stay(place.second)) walk_.offer(place.second);
+      }
+      for (const JobIndex job : queue.tail) {
+        if (entry(job).running && !must_stay(job)) walk_.offer(job);
+      }
     }
-    for (const JobIndex job : starting_) {
-      Allocation allocation = take_gpus(*placer_, *view_, free_, job, gpus(job));
-      decisions.push_back({.job = job,
-                           .allocation = std::move(allocation),
-                           .reason = {Why::kQueue, static_cast<double>(entry(job).queue)}});
+    for (Queue& queue : queues_) {
+      suspended_.clear();
+      for (const auto& place : queue.running) {
+        if (!must_stay(place.second) && walk_.visit(place.second) == kStops) suspended_.push_back(place.second);
+      }
+      for (const JobIndex job : suspended_) stop(job);
+      closed_.assign(queue.waiting.heaps().size(), false);
+      while (const SizeHeaps::Heap* next = queue.waiting.first_open(closed_)) {
+        const JobIndex job = next->top().job;
+        if (walk_.visit(job) == kWaits) {
+          closed_[queue.waiting.place_of(*next)] = true;
+          continue;
+        }
+        queue.waiting.pop(next->kind);
+        begin(job);
+      }
+      for (const JobIndex job : queue.tail) {
+        const OrderWalk::Verdict verdict = must_stay(job) ? kStays : walk_.visit(job);
+        enter(job, verdict != kWaits && verdict != kStops);
+      }
+      put_in_order(queue);
+    }
+  }
+
+  // It has moved, and counts as one that has just started.
+  bool must_stay(JobIndex job) const { return view_->is_protected(job); }
+
+  // A job that came into its queue at this event, behind all others.
+  void enter(JobIndex job, bool fits) {
+    const bool was_running = entry(job).running;
+    if (fits && was_running) {
+      run(job);
       watch(job);
+    } else if (fits) {
+      begin(job);
+    } else {
+      entry(job).running = false;
+      if (was_running) stopping_.push_back(job);
+      wait(job, ++stamp_);
     }
+  }
+
+  void put_in_order(Queue& queue) {
+    queue.tail.clear();
+    // Suspended jobs were before all waiting ones.
+    for (auto job = suspended_.rbegin(); job != suspended_.rend(); ++job) wait_in_front(*job);
+    stopping_.insert(stopping_.end(), suspended_.begin(), suspended_.end());
+  }
+
+  void apply(std::vector<Decision>& decisions) {
+    if (!view_->is_typed()) {
+      if (starting_.empty() && stopping_.empty()) return;
+      walk_.begin(*view_);
+      for (const JobIndex job : stopping_) walk_.stop(job);
+      for (const JobIndex job : starting_) walk_.start(job);
+    }
+    walk_.apply(*placer_, decisions, [&](JobIndex job) {
+      return Reason{Why::kQueue, static_cast<double>(entry(job).queue)};
+    });
+    for (const JobIndex job : starting_) watch(job);
   }
 
   TimeNs next_demotion() {
@@ -334,7 +384,8 @@ class Las : public Policy {
   TimeNs wake_ns_ = kNever;
   int protected_held_ = 0;           // GPUs of protected_
   std::vector<JobIndex> protected_;  // in the order of their starts
-  FreeGpus free_;
+  OrderWalk walk_;
+  std::vector<bool> closed_;  // on several types: kinds of a queue whose first job did not fit in this walk
   std::vector<JobIndex> demoted_, starting_, stopping_, suspended_, last_;
 };
 

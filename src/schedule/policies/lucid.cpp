@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "schedule/policies/gandiva.h"
-#include "schedule/size_heaps.h"
+#include "schedule/policies/ordered_start.h"
 
 namespace orrery::schedule {
 
@@ -24,8 +24,11 @@ class Lucid : public Policy {
       leave(job);
       wait(job);
     }
-    for (const JobIndex job : event.withdrawn) waiting_.remove(view.facts(job).gpus, job);
+    for (const JobIndex job : event.withdrawn) waiting_.remove(kind_of(view, job), job);
     for (const JobIndex job : event.arrived) wait(job);
+    for (const JobIndex job : event.revised) {
+      if (waiting_.remove(kind_of(view, job), job)) wait(job);
+    }
     undo_bad_pairs(decisions);
     start(decisions);
     if (waiting_.size() >= options_.crowd) share(decisions);
@@ -70,7 +73,7 @@ class Lucid : public Policy {
     const JobFacts& facts = view_->facts(job);
     const auto service = static_cast<std::int64_t>(
         std::min(9e18, static_cast<double>(std::max<TimeNs>(0, view_->left_ns(job))) * facts.gpus));
-    waiting_.push(facts.gpus, {.value = service, .first = job.value(), .job = job});
+    waiting_.push(kind_of(*view_, job), {.value = service, .first = job.value(), .job = job});
   }
 
   void leave(JobIndex job) {
@@ -98,22 +101,11 @@ class Lucid : public Policy {
   }
 
   void start(std::vector<Decision>& decisions) {
-    if (waiting_.smallest() > view_->free_gpus()) return;
-    free_.assign(*view_);
-    int limit = free_.total();
-    while (const OrderKey* next = waiting_.first(std::min(limit, free_.total()))) {
-      const OrderKey key = *next;
-      const int gpus = view_->facts(key.job).gpus;
-      auto allocation = placer_->place(*view_, free_, key.job, gpus);
-      if (!allocation) {
-        limit = gpus - 1;
-        continue;
-      }
-      free_.take(*allocation);
-      waiting_.pop(gpus);
-      hosts_[gpus].push_back(key.job);
-      decisions.push_back(
-          {.job = key.job, .allocation = std::move(*allocation), .reason = {Why::kNextInOrder, to_seconds(key.value)}});
+    const std::size_t first = decisions.size();
+    start_what_fits(*view_, *placer_, waiting_, free_, decisions);
+    for (std::size_t i = first; i < decisions.size(); ++i) {
+      const JobIndex job = decisions[i].job;
+      hosts_[view_->facts(job).gpus].push_back(job);
     }
   }
 
@@ -124,7 +116,7 @@ class Lucid : public Policy {
         const OrderKey* next = first_of(gpus);
         if (next == nullptr) break;
         const OrderKey key = *next;
-        waiting_.pop(gpus);
+        waiting_.pop(kind_of(*view_, key.job));
         const JobIndex host = partner_for(key.job, hosts);
         if (host == kNoJob) {
           back.push_back(key);
@@ -138,15 +130,17 @@ class Lucid : public Policy {
                              .reason = {Why::kClassesFit, static_cast<double>(class_of(host)),
                                         static_cast<double>(class_of(key.job))}});
       }
-      for (const OrderKey& key : back) waiting_.push(gpus, key);
+      for (const OrderKey& key : back) waiting_.push(kind_of(*view_, key.job), key);
     }
   }
 
   const OrderKey* first_of(int gpus) const {
+    const OrderKey* first = nullptr;
     for (const SizeHeaps::Heap& heap : waiting_.heaps()) {
-      if (heap.gpus == gpus) return heap.empty() ? nullptr : &heap.top();
+      if (heap.kind.gpus != gpus || heap.empty()) continue;
+      if (first == nullptr || heap.top() < *first) first = &heap.top();
     }
-    return nullptr;
+    return first;
   }
 
   int class_of(JobIndex job) const { return lucid_class(view_->facts(job).gpu_utilisation); }

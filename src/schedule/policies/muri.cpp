@@ -33,7 +33,7 @@ class Muri : public Policy {
     for (const JobIndex job : event.withdrawn) std::erase(active_, job);
     active_.insert(active_.end(), event.arrived.begin(), event.arrived.end());
     const bool happened = !event.arrived.empty() || !event.ended.empty() || !event.evicted.empty() ||
-                          !event.withdrawn.empty() || event.machines_changed;
+                          !event.withdrawn.empty() || !event.revised.empty() || event.machines_changed;
     if (!happened && !waits_for_protected_) return;
     std::vector<JobFacts> jobs;
     if (grouping_.has_many_kinds(active_.size())) {

@@ -62,7 +62,7 @@ class OnlineBatch : public Policy {
   double runtime_s(JobIndex job, std::int32_t type) const {
     const double speed = view_->speed_on(job, type);
     // A job that has done all its predicted work is assumed to end soon.
-    const double left = std::max(1e-3, to_seconds(view_->left_ns(job)));
+    const double left = std::max(1e-3, to_seconds(view_->expected_left_ns(job)));
     return speed > 0 ? left / speed : kNoDeadline;
   }
   double deadline_s(JobIndex job) const {
@@ -70,7 +70,7 @@ class OnlineBatch : public Policy {
     return deadline == kNever ? kNoDeadline : to_seconds(deadline - view_->now());
   }
 
-  double latest_start_s(JobIndex job) const { return deadline_s(job) - to_seconds(view_->left_ns(job)); }
+  double latest_start_s(JobIndex job) const { return deadline_s(job) - to_seconds(view_->expected_left_ns(job)); }
 
   // Whether it could be placed; a placer may prefer to wait.
   bool start(JobIndex job, std::int32_t type, const Reason& reason) {

@@ -1,6 +1,6 @@
 #include "schedule/policies/ordered_start.h"
 
-#include "schedule/size_heaps.h"
+#include <algorithm>
 
 namespace orrery::schedule {
 
@@ -14,26 +14,13 @@ class OrderedStart : public Policy {
   std::string_view name() const override { return name_; }
 
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
-    for (const JobIndex job : event.withdrawn) waiting_.remove(view.facts(job).gpus, job);
+    for (const JobIndex job : event.withdrawn) waiting_.remove(kind_of(view, job), job);
     for (const JobIndex job : event.evicted) wait(view, job);
     for (const JobIndex job : event.arrived) wait(view, job);
-    if (waiting_.smallest() > view.free_gpus()) return;
-    free_.assign(view);
-    int limit = free_.total();
-    while (const OrderKey* next = waiting_.first(std::min(limit, free_.total()))) {
-      const OrderKey key = *next;
-      const int gpus = view.facts(key.job).gpus;
-      auto allocation = placer_->place(view, free_, key.job, gpus);
-      if (!allocation) {
-        // What this placer cannot find for one job it cannot find for another of this size.
-        limit = gpus - 1;
-        continue;
-      }
-      free_.take(*allocation);
-      waiting_.pop(gpus);
-      decisions.push_back(
-          {.job = key.job, .allocation = std::move(*allocation), .reason = {Why::kNextInOrder, to_seconds(key.value)}});
+    for (const JobIndex job : event.revised) {
+      if (waiting_.remove(kind_of(view, job), job)) wait(view, job);
     }
+    start_what_fits(view, *placer_, waiting_, free_, decisions);
   }
 
   void exchange(StateArchive& state) override { state(waiting_); }
@@ -46,7 +33,7 @@ class OrderedStart : public Policy {
 
  private:
   void wait(const ClusterView& view, JobIndex job) {
-    waiting_.push(view.facts(job).gpus, {.value = key_(view, job), .first = job.value(), .job = job});
+    waiting_.push(kind_of(view, job), {.value = key_(view, job), .first = job.value(), .job = job});
   }
 
   std::string name_;
@@ -57,6 +44,30 @@ class OrderedStart : public Policy {
 };
 
 }  // namespace
+
+void start_what_fits(const ClusterView& view, Placer& placer, SizeHeaps& waiting, FreeGpus& free,
+                     std::vector<Decision>& decisions) {
+  if (waiting.smallest() > view.free_gpus()) return;
+  free.assign(view);
+  std::vector<bool> closed(waiting.heaps().size(), false);
+  int limit = free.total();
+  while (const SizeHeaps::Heap* next = waiting.first_open(closed, std::min(limit, free.total()))) {
+    const OrderKey key = next->top();
+    const int gpus = next->kind.gpus;
+    auto allocation = placer.place(view, free, key.job, gpus);
+    if (!allocation) {
+      // What a placer cannot find for one job it cannot find for another of this kind; nor, where types do not differ,
+      // for a larger one.
+      closed[waiting.place_of(*next)] = true;
+      if (!view.is_typed()) limit = gpus - 1;
+      continue;
+    }
+    free.take(*allocation);
+    waiting.pop(next->kind);
+    decisions.push_back(
+        {.job = key.job, .allocation = std::move(*allocation), .reason = {Why::kNextInOrder, to_seconds(key.value)}});
+  }
+}
 
 std::unique_ptr<Policy> make_ordered_start(std::string name, StaticKey key, std::unique_ptr<Placer> placer) {
   return std::make_unique<OrderedStart>(std::move(name), std::move(key), std::move(placer));

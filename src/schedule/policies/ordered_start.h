@@ -1,6 +1,6 @@
 #pragma once
 // What policies without preemption share: waiting jobs in an order of their own; a job that fits starts, others are
-// skipped. O(log n + sizes) per start.
+// skipped. O(log n + kinds) per start. On a cluster with several types of devices the placer chooses the type.
 
 #include <functional>
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "schedule/placement/placer.h"
 #include "schedule/policy.h"
+#include "schedule/size_heaps.h"
 
 namespace orrery::schedule {
 
@@ -15,5 +16,10 @@ namespace orrery::schedule {
 using StaticKey = std::function<std::int64_t(const ClusterView& view, JobIndex job)>;
 
 std::unique_ptr<Policy> make_ordered_start(std::string name, StaticKey key, std::unique_ptr<Placer> placer);
+
+// Walks `waiting` in order. A job for which the placer finds GPUs leaves it and starts; the value of its key is the
+// reason, in nanoseconds. `free` is assigned.
+void start_what_fits(const ClusterView& view, Placer& placer, SizeHeaps& waiting, FreeGpus& free,
+                     std::vector<Decision>& decisions);
 
 }  // namespace orrery::schedule

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "schedule/policies/order_walk.h"
 #include "schedule/size_heaps.h"
 
 namespace orrery::schedule {
@@ -30,27 +31,34 @@ class PreemptiveOrder : public Policy {
     }
     starting_.clear();
     stopping_.clear();
-    for (const JobIndex job : event.withdrawn) waiting_.remove(gpus(job), job);
+    for (const JobIndex job : event.withdrawn) waiting_.remove(kind_of(view, job), job);
     for (const JobIndex job : event.ended) leave(job);
     for (const JobIndex job : event.evicted) {
       leave(job);
       wait(job, waiting_key(job, false));
     }
     const bool grown_up = end_protection();
-    const bool only_arrivals = event.ended.empty() && event.evicted.empty() && !event.machines_changed && !grown_up;
+    if (moves()) {
+      for (const JobIndex job : event.revised) revise(job);
+    }
+    const bool only_arrivals =
+        event.ended.empty() && event.evicted.empty() && !event.machines_changed && event.revised.empty() && !grown_up;
     int wanted = 0;
     for (const JobIndex job : event.arrived) {
       key(job) = waiting_key(job, true);
       wanted += gpus(job);
     }
-    if (wanted <= free_now() && (only_arrivals || waiting_.empty())) {
+    if (view.is_typed()) {
+      for (const JobIndex job : event.arrived) waiting_.push(kind_of(view, job), key(job));
+      choose_on_types();
+    } else if (wanted <= free_now() && (only_arrivals || waiting_.empty())) {
       starting_.assign(event.arrived.begin(), event.arrived.end());
       std::sort(starting_.begin(), starting_.end(), [&](JobIndex a, JobIndex b) { return key(a) < key(b); });
     } else {
       bool comes_first = false;
       for (const JobIndex job : event.arrived) {
-        waiting_.push(gpus(job), key(job));
-        comes_first = comes_first || waiting_.top(gpus(job)).job == job;
+        waiting_.push(kind_of(view, job), key(job));
+        comes_first = comes_first || waiting_.top(kind_of(view, job)).job == job;
       }
       // If no GPUs became free, jobs that did not fit before do not fit now.
       if (!only_arrivals || comes_first) choose();
@@ -81,6 +89,7 @@ class PreemptiveOrder : public Policy {
     }
     state.expect_all_running(jobs);
   }
+  std::uint32_t state_format() const override { return 2; }
 
   void adopt(const ClusterView& view) override {
     look(view);
@@ -122,7 +131,17 @@ class PreemptiveOrder : public Policy {
   // GPUs that none of our running jobs holds.
   int free_now() const { return view_->gpus() - held_; }
 
-  std::int64_t weight(JobIndex job) const { return rule_ == OrderRule::kRemainingService ? gpus(job) : 1; }
+  bool counts_gpus() const { return rule_ == OrderRule::kRemainingService; }
+  std::int64_t weight(JobIndex job) const { return counts_gpus() ? gpus(job) : 1; }
+  // Of what is left, for a job that asks for so many GPUs. Service is in microseconds, so that a year of 100,000 GPUs
+  // fits; more than fits is the most there is.
+  std::int64_t size_of(TimeNs left_ns, int of_gpus) const {
+    if (!counts_gpus()) return left_ns;
+    constexpr TimeNs kMicrosecond = 1000;
+    std::int64_t size = 0;
+    const bool fits = !__builtin_mul_overflow(left_ns / kMicrosecond, std::int64_t{of_gpus}, &size);
+    return fits ? size : std::numeric_limits<std::int64_t>::max();
+  }
 
   OrderKey static_key(JobIndex job) const {
     const JobFacts& facts = view_->facts(job);
@@ -135,7 +154,7 @@ class PreemptiveOrder : public Policy {
   // had run come before new ones.
   OrderKey waiting_key(JobIndex job, bool is_new) {
     if (!moves()) return static_key(job);
-    return {.value = view_->left_ns(job) * weight(job),
+    return {.value = size_of(view_->left_ns(job), gpus(job)),
             .kind = kWaitingKind,
             .first = 2 * pass_ + (is_new ? 1 : 0),
             .second = ++stamp_,
@@ -163,7 +182,7 @@ class PreemptiveOrder : public Policy {
   // The value of a running job as of now, comparable with those of waiting jobs.
   std::int64_t value_now(const OrderKey& running, int of_gpus) const {
     if (!moves()) return running.value;
-    return (running.value - view_->now()) * (rule_ == OrderRule::kRemainingService ? of_gpus : 1);
+    return size_of(running.value - view_->now(), of_gpus);
   }
   OrderKey current(const OrderKey& running, int of_gpus) const {
     OrderKey result = running;
@@ -178,7 +197,7 @@ class PreemptiveOrder : public Policy {
 
   void wait(JobIndex job, const OrderKey& new_key) {
     key(job) = new_key;
-    waiting_.push(gpus(job), new_key);
+    waiting_.push(kind_of(*view_, job), new_key);
   }
 
   void leave(JobIndex job) {
@@ -187,6 +206,18 @@ class PreemptiveOrder : public Policy {
   }
 
   void stand_in_order(JobIndex job) { places_[job] = set_of(gpus(job)).insert(key(job)).first; }
+
+  // It takes the place that its work as it is known now gives it.
+  void revise(JobIndex job) {
+    if (waiting_.remove(kind_of(*view_, job), job)) {
+      wait(job, waiting_key(job, false));
+      return;
+    }
+    const auto place = std::find(protected_.begin(), protected_.end(), job);
+    if (place == protected_.end()) set_of(gpus(job)).erase(places_[job]);
+    key(job).value = view_->now() + view_->left_ns(job);
+    if (place == protected_.end()) stand_in_order(job);
+  }
 
   // Jobs that have had their minimum run time take their place in the order; whether there were any.
   bool end_protection() {
@@ -270,17 +301,12 @@ class PreemptiveOrder : public Policy {
     // Mostly all waiting jobs ask for more GPUs than are left, and no job runs behind them: settled without a walk.
     const bool someone_may_start =
         std::any_of(waiting_.heaps().begin(), waiting_.heaps().end(), [&](const SizeHeaps::Heap& heap) {
-          return !heap.empty() && (heap.gpus <= slack || heap.top().value <= last_value_);
+          return !heap.empty() && (heap.kind.gpus <= slack || heap.top().value <= last_value_);
         });
     if (!someone_may_start && slack >= 0) return;
     closed_.assign(waiting_.heaps().size(), false);
     while (true) {
-      const SizeHeaps::Heap* next = nullptr;
-      for (std::size_t i = 0; i < closed_.size(); ++i) {
-        const SizeHeaps::Heap& heap = waiting_.heaps()[i];
-        if (closed_[i] || heap.empty()) continue;
-        if (next == nullptr || heap.top() < next->top()) next = &heap;
-      }
+      const SizeHeaps::Heap* const next = waiting_.first_open(closed_);
       if (slack < 0) {
         const OrderKey stops = first_to_stop(-slack);
         if (next == nullptr || stops < against_running(next->top())) {
@@ -290,29 +316,61 @@ class PreemptiveOrder : public Policy {
         }
       }
       if (next == nullptr) return;
-      if (!fits(next->top(), next->gpus, slack)) {
-        closed_[static_cast<std::size_t>(next - waiting_.heaps().data())] = true;
+      if (!fits(next->top(), next->kind.gpus, slack)) {
+        closed_[waiting_.place_of(*next)] = true;
         continue;
       }
       starting_.push_back(next->top().job);
-      slack -= next->gpus;
-      waiting_.pop(next->gpus);
+      slack -= next->kind.gpus;
+      waiting_.pop(next->kind);
+    }
+  }
+
+  // The same on a cluster with several types of devices. What is free there is no single number, and jobs work at the
+  // speed of their type, so that every running job is visited, at the place it has now.
+  void choose_on_types() {
+    walk_.begin(*view_);
+    order_.clear();
+    for (const RunningSet& of_size : running_) {
+      for (OrderKey place : of_size.jobs) {
+        if (view_->is_protected(place.job)) continue;  // it has moved
+        walk_.offer(place.job);
+        if (moves()) place.value = size_of(view_->left_ns(place.job), gpus(place.job));
+        order_.push_back(place);
+      }
+    }
+    std::sort(order_.begin(), order_.end());
+    closed_.assign(waiting_.heaps().size(), false);
+    for (auto running = order_.begin();;) {
+      const SizeHeaps::Heap* const next = waiting_.first_open(closed_);
+      if (running != order_.end() && (next == nullptr || *running < against_running(next->top()))) {
+        if (walk_.visit(running->job) == OrderWalk::Verdict::kStops) stopping_.push_back(running->job);
+        ++running;
+        continue;
+      }
+      if (next == nullptr) return;
+      const JobIndex job = next->top().job;
+      if (walk_.visit(job) == OrderWalk::Verdict::kWaits) {
+        closed_[waiting_.place_of(*next)] = true;
+      } else {
+        starting_.push_back(job);
+        waiting_.pop(next->kind);
+      }
     }
   }
 
   void apply(std::vector<Decision>& decisions) {
-    if (starting_.empty() && stopping_.empty()) return;
-    free_.assign(*view_);
-    for (const JobIndex job : stopping_) {
-      free_.give(view_->progress(job).allocation);
-      decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
-      leave(job);
+    if (!view_->is_typed()) {
+      if (starting_.empty() && stopping_.empty()) return;
+      walk_.begin(*view_);
+      for (const JobIndex job : stopping_) walk_.stop(job);
+      for (const JobIndex job : starting_) walk_.start(job);
     }
+    walk_.apply(*placer_, decisions, [&](JobIndex job) {
+      return Reason{Why::kNextInOrder, static_cast<double>(key(job).value) * (counts_gpus() ? 1e-6 : 1e-9)};
+    });
+    for (const JobIndex job : stopping_) leave(job);
     for (const JobIndex job : starting_) {
-      Allocation allocation = take_gpus(*placer_, *view_, free_, job, gpus(job));
-      decisions.push_back({.job = job,
-                           .allocation = std::move(allocation),
-                           .reason = {Why::kNextInOrder, static_cast<double>(key(job).value) * 1e-9}});
       hold(running_key(job, key(job)));
       if (view_->min_run_ns() > 0) {
         protected_.push_back(job);
@@ -336,9 +394,10 @@ class PreemptiveOrder : public Policy {
   std::vector<RunningSet> running_;
   std::vector<JobIndex> protected_;  // run and must not be suspended yet, in the order of their starts
   std::int64_t last_value_ = 0;      // of the running job that is last, in this walk
-  std::vector<bool> closed_;         // sizes whose first job did not fit in this walk
+  std::vector<bool> closed_;         // kinds whose first job did not fit in this walk
   std::vector<JobIndex> starting_, stopping_;
-  FreeGpus free_;
+  OrderWalk walk_;
+  std::vector<OrderKey> order_;  // on several types: running jobs, at the places they have now
   struct BackCursor {
     std::set<OrderKey>::const_reverse_iterator at, end;
     int gpus = 0;

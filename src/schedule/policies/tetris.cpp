@@ -47,7 +47,7 @@ class Tetris : public Policy {
 
  private:
   static double service(const ClusterView& view, JobIndex job) {
-    return to_seconds(std::max<TimeNs>(0, view.left_ns(job))) * view.facts(job).gpus;
+    return to_seconds(std::max<TimeNs>(0, view.expected_left_ns(job))) * view.facts(job).gpus;
   }
 
   struct Resources {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/policies/order_walk.h"
+
 namespace orrery::schedule {
 
 namespace {
@@ -22,33 +24,21 @@ class Tiresias : public Policy {
     }
     queues_[0].insert(queues_[0].end(), event.arrived.begin(), event.arrived.end());
     demote(view);
-    FreeGpus free(view);
-    std::vector<JobIndex> starting;
-    int room = view.gpus();
+    walk_.begin(view);
     for (const auto& queue : queues_) {
       for (const JobIndex job : queue) {
-        if (view.is_protected(job)) room -= view.facts(job).gpus;
+        if (view.is_running(job) && !view.is_protected(job)) walk_.offer(job);
       }
     }
     for (const auto& queue : queues_) {
       for (const JobIndex job : queue) {
-        if (view.is_protected(job)) continue;
-        const int gpus = view.facts(job).gpus;
-        const bool fits = gpus <= room;
-        if (fits) room -= gpus;
-        if (fits && !view.is_running(job)) starting.push_back(job);
-        if (!fits && view.is_running(job)) {
-          free.give(view.progress(job).allocation);
-          decisions.push_back({.action = Action::kSuspend, .job = job, .reason = {Why::kOvertaken}});
-        }
+        if (!view.is_protected(job)) walk_.visit(job);
       }
     }
-    for (const JobIndex job : starting) {
-      Allocation allocation = take_gpus(*placer_, view, free, job, view.facts(job).gpus);
-      const bool first = std::find(queues_[0].begin(), queues_[0].end(), job) != queues_[0].end();
-      decisions.push_back(
-          {.job = job, .allocation = std::move(allocation), .reason = {Why::kQueue, first ? 0.0 : 1.0}});
-    }
+    walk_.apply(*placer_, decisions, [&](JobIndex job) {
+      const bool is_first = std::find(queues_[0].begin(), queues_[0].end(), job) != queues_[0].end();
+      return Reason{Why::kQueue, is_first ? 0.0 : 1.0};
+    });
   }
 
   void exchange(StateArchive& state) override {
@@ -87,6 +77,7 @@ class Tiresias : public Policy {
   TiresiasOptions options_;
   std::unique_ptr<Placer> placer_;
   std::vector<std::vector<JobIndex>> queues_;
+  OrderWalk walk_;
 };
 
 }  // namespace

@@ -32,6 +32,9 @@ bool read_own(RowReader& row, const SpeedLookup&, RawJob& job) {
   job.gpu_utilisation = row.number_or("gpu_utilisation", 1);
   job.gpu_memory_share = row.number_or("gpu_memory_share", 1);
   job.executed_s = row.number_or("executed_s", 0);
+  job.batch = row.number_or("batch", 0);
+  job.steps = row.number_or("steps", 0);
+  job.time_limit_s = row.number_or("time_limit_s", 0);
   job.stages = {.load_s = row.number_or("stage_s.load", 0),
                 .storage_s = row.number_or("stage_s.storage", 0),
                 .processors_s = row.number_or("stage_s.processors", 0),
@@ -182,6 +185,7 @@ bool read_pollux(RowReader& row, const SpeedLookup& speeds, RawJob& job) {
   job.gpus = row.number("num_replicas");
   const double batch = row.number("batch_size");
   if (!row.fault().empty() || !(job.gpus >= 1 && job.gpus <= 1e6) || !(batch >= 1 && batch <= 1e9)) return true;
+  job.batch = std::floor(batch);
   const auto run = speeds.table.run_s(job.model, static_cast<int>(batch), static_cast<int>(job.gpus));
   if (!run) {
     row.fail("application", fmt::format("no measured time of {} with batch {:.0f} on {:.0f} GPUs; --speeds names the "

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kGpusMax = 1 << 20;
 constexpr double kStageSecondsMax = 1e6;
+constexpr double kSamplesMax = 1 << 30, kStepsMax = 1e15;
 constexpr std::size_t kIdBytesMax = 200, kDevicesMax = 1000;
 
 std::string stages_fault(const schedule::StageTimes& stages) {
@@ -57,6 +58,11 @@ std::string fault_of(const RawJob& job, bool may_lack_length) {
   if (!(job.gpu_memory_share > 0 && job.gpu_memory_share <= 1)) {
     return out_of_range("gpu_memory_share", job.gpu_memory_share, "above 0, at most 1");
   }
+  if (!(job.batch >= 0 && job.batch <= kSamplesMax) || job.batch != std::floor(job.batch)) {
+    return out_of_range("batch", job.batch, "a whole number of samples");
+  }
+  if (!(job.steps >= 0 && job.steps <= kStepsMax)) return out_of_range("steps", job.steps, "a number of steps");
+  if (!(job.time_limit_s >= 0)) return out_of_range("time_limit", job.time_limit_s, "seconds");
   if (!(job.executed_s >= 0 && job.executed_s <= schedule::kSecondsMax)) {
     return out_of_range("executed", job.executed_s, "seconds");
   }
@@ -90,6 +96,10 @@ Status JobSink::add(std::size_t line, const RawJob& job) {
   TraceJob& added = jobs.emplace_back();
   added.id = job.id;
   added.model = job.model;
+  added.batch = job.batch;
+  added.steps = job.steps;
+  const bool is_limited = job.time_limit_s > 0 && job.time_limit_s <= schedule::kSecondsMax;
+  if (is_limited) added.time_limit_ns = schedule::from_seconds(job.time_limit_s);
   added.facts.submit_ns = submit_ns;
   added.facts.work_ns = job.duration_s > 0 ? std::max<TimeNs>(1, schedule::from_seconds(job.duration_s)) : 0;
   added.facts.gpus = static_cast<std::int32_t>(job.gpus);

@@ -27,6 +27,8 @@ struct RawJob {
   std::string tenant{};
   double submit_s = 0;
   double duration_s = 0;  // on the type where it is fastest, if types are given
+  double batch = 0, steps = 0;
+  double time_limit_s = 0;  // 0: none
   std::vector<TypedDuration> typed{};
   double gpus = 1;
   double gpus_max = 0;

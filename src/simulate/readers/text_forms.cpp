@@ -119,7 +119,8 @@ Status add_sacct_row(std::size_t line, RowReader row, JobSink& sink) {
   if (!waits && !elapsed_s) row.fail("Elapsed", "missing, and no Start and End: no time for which the job ran");
   // Slurm counts whole seconds; one that has just started runs.
   if (runs && sink.is_queue()) job.executed_s = std::max(1.0, elapsed_s.value_or(0));
-  job.duration_s = sink.is_queue() && (waits || runs) ? sacct_limit_s(row) : elapsed_s.value_or(0);
+  job.time_limit_s = sacct_limit_s(row);
+  job.duration_s = sink.is_queue() && (waits || runs) ? job.time_limit_s : elapsed_s.value_or(0);
   if (!row.fault().empty()) return sink.skip(line, row.fault());
   return sink.add(line, job);
 }
@@ -166,6 +167,7 @@ Status read_swf(std::string_view text, JobSink& sink) {
     job.submit_s = values[1];
     job.duration_s = values[3];
     job.gpus = values[7] > 0 ? values[7] : values[4];  // asked for, or else allocated
+    job.time_limit_s = std::max(0.0, values[8]);
     job.tenant = words[11];
     return sink.add(number, job);
   });
@@ -205,6 +207,9 @@ Status read_jsonl(std::string_view text, JobSink& sink) {
                                                        {"gpu_utilisation", &job.gpu_utilisation},
                                                        {"gpu_memory_share", &job.gpu_memory_share},
                                                        {"executed_s", &job.executed_s},
+                                                       {"batch", &job.batch},
+                                                       {"steps", &job.steps},
+                                                       {"time_limit_s", &job.time_limit_s},
                                                        {"iteration_s", &job.stages.iteration_s},
                                                        {"stage_s.load", &job.stages.load_s},
                                                        {"stage_s.storage", &job.stages.storage_s},

@@ -29,10 +29,16 @@ Table table_of(const JobTrace& job_trace) {
                                  {"memory_gib", "memory", CellFormat::kNumber},
                                  {"gpu_utilisation", "utilisation", CellFormat::kNumber},
                                  {"gpu_memory_share", "memory share", CellFormat::kNumber}};
-  const bool is_snapshot = std::ranges::any_of(job_trace.jobs, [](const TraceJob& job) { return job.executed_ns > 0; });
+  const auto any = [&](auto has) { return std::ranges::any_of(job_trace.jobs, has); };
+  const bool has_batches = any([](const TraceJob& job) { return job.batch > 0; });
+  const bool has_steps = any([](const TraceJob& job) { return job.steps > 0; });
+  const bool has_limits = any([](const TraceJob& job) { return job.time_limit_ns != kNever; });
+  if (has_batches) columns.push_back({"batch", "batch", CellFormat::kNumber});
+  if (has_steps) columns.push_back({"steps", "steps", CellFormat::kNumber});
+  if (has_limits) columns.push_back({"time_limit_s", "time limit", CellFormat::kNumber});
+  const bool is_snapshot = any([](const TraceJob& job) { return job.executed_ns > 0; });
   if (is_snapshot) columns.push_back({"executed_s", "executed", CellFormat::kNumber});
-  const bool has_stages =
-      std::ranges::any_of(job_trace.jobs, [](const TraceJob& job) { return job.facts.stages != nullptr; });
+  const bool has_stages = any([](const TraceJob& job) { return job.facts.stages != nullptr; });
   if (has_stages) {
     for (const char* column :
          {"iteration_s", "stage_s.load", "stage_s.storage", "stage_s.processors", "stage_s.gpu", "stage_s.network"}) {
@@ -59,6 +65,10 @@ Table table_of(const JobTrace& job_trace) {
                                facts.memory,
                                facts.gpu_utilisation,
                                facts.gpu_memory_share};
+    if (has_batches) cells.push_back(job.batch > 0 ? Cell(job.batch) : Cell());
+    if (has_steps) cells.push_back(job.steps > 0 ? Cell(job.steps) : Cell());
+    const bool is_limited = job.time_limit_ns != kNever;
+    if (has_limits) cells.push_back(is_limited ? Cell(schedule::to_seconds(job.time_limit_ns)) : Cell());
     if (is_snapshot) cells.emplace_back(schedule::to_seconds(job.executed_ns));
     if (has_stages) {
       const schedule::StageTimes s = facts.stages != nullptr ? *facts.stages : schedule::StageTimes{};

@@ -1,6 +1,9 @@
-#include "schedule/policies/fifo.h"
+#include "schedule/policies/list_policies.h"
 
 #include <deque>
+
+#include "schedule/policies/ordered_start.h"
+#include "schedule/policies/preemptive_order.h"
 
 namespace orrery::schedule {
 
@@ -52,6 +55,32 @@ class Fifo : public Policy {
 
 std::unique_ptr<Policy> make_fifo(std::unique_ptr<Placer> placer) {
   return std::make_unique<Fifo>(std::move(placer));
+}
+
+std::unique_ptr<Policy> make_first_fit(std::unique_ptr<Placer> placer) {
+  const auto arrival = [](const ClusterView& view, JobIndex job) { return view.facts(job).submit_ns; };
+  return make_ordered_start("first-fit", arrival, std::move(placer));
+}
+
+std::unique_ptr<Policy> make_sjf(std::unique_ptr<Placer> placer) {
+  const auto work = [](const ClusterView& view, JobIndex job) { return view.left_ns(job); };
+  return make_ordered_start("sjf", work, std::move(placer));
+}
+
+std::unique_ptr<Policy> make_srtf(std::unique_ptr<Placer> placer) {
+  return make_preemptive_order("srtf", OrderRule::kRemainingTime, std::move(placer));
+}
+
+std::unique_ptr<Policy> make_srsf(std::unique_ptr<Placer> placer) {
+  return make_preemptive_order("srsf", OrderRule::kRemainingService, std::move(placer));
+}
+
+std::unique_ptr<Policy> make_edf(std::unique_ptr<Placer> placer) {
+  return make_preemptive_order("edf", OrderRule::kDeadline, std::move(placer));
+}
+
+std::unique_ptr<Policy> make_priority(std::unique_ptr<Placer> placer) {
+  return make_preemptive_order("priority", OrderRule::kPriority, std::move(placer));
 }
 
 }  // namespace orrery::schedule
