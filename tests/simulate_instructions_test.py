@@ -20,12 +20,12 @@ SLACK = 0.05
 # Policy: instructions per event, with JOBS jobs on a pool of 1,024 GPUs as in `./dev bench simulate`.
 JOBS = 20000
 COUNTS = {
-    "fifo": 1785,
-    "first-fit": 1865,
-    "sjf": 1881,
-    "srtf": 4445,
-    "srsf": 4692,
-    "las": 3251,
+    "fifo": 1680,
+    "first-fit": 1907,
+    "sjf": 1924,
+    "srtf": 4410,
+    "srsf": 4682,
+    "las": 3195,
 }
 
 

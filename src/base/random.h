@@ -33,7 +33,12 @@ class Random {
 };
 
 // Mixes 64 bits so that neighbouring inputs give unrelated outputs.
-std::uint64_t mix64(std::uint64_t value);
+inline std::uint64_t mix64(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15ULL;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
+  return value ^ (value >> 31);
+}
 // FNV-1a; stable over versions, so it may be stored.
 std::uint64_t hash64(std::string_view text);
 

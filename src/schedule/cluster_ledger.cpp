@@ -38,9 +38,9 @@ void ClusterLedger::reserve_jobs(std::size_t count) {
   progress_.reserve(count);
 }
 
-JobIndex ClusterLedger::add(const JobFacts& facts) {
+JobIndex ClusterLedger::add(JobFacts&& facts) {
   const JobIndex job = facts_.end();
-  facts_.push_back(facts);
+  facts_.push_back(std::move(facts));
   progress_.push_back({});
   return job;
 }
@@ -73,14 +73,15 @@ Status ClusterLedger::check_release(const Decision& decision) const {
   if (!decision.job.valid() || decision.job >= facts_.end()) {
     return refuse(decision, "no such job");
   }
-  if (progress(decision.job).state == JobState::kEnded) return refuse(decision, "it has ended");
+  const JobProgress& p = progress(decision.job);
+  if (p.state == JobState::kEnded) return refuse(decision, "it has ended");
   if (decision.action == Action::kEvict) return refuse(decision, "a failure does that, no policy");
-  const bool running = is_running(decision.job);
+  const bool running = p.state == JobState::kRunning;
   if (takes_only(decision.action) && running) return refuse(decision, "it runs already");
   if (!takes_only(decision.action) && decision.action != Action::kStop && !running) {
     return refuse(decision, "it does not run");
   }
-  if (progress(decision.job).is_withheld) return refuse(decision, "it runs on GPUs that are not the policy's");
+  if (p.is_withheld) return refuse(decision, "it runs on GPUs that are not the policy's");
   const bool suspends = decision.action == Action::kSuspend || decision.action == Action::kUnpack;
   if (suspends && is_protected(decision.job)) return refuse(decision, "it has not had its minimum run time");
   if (decision.action == Action::kSetBatch && !(decision.batch_factor > 0 && decision.batch_factor <= 1e6)) {
@@ -127,31 +128,37 @@ Status ClusterLedger::check_take(const Decision& decision) const {
   return {};
 }
 
-void ClusterLedger::book(JobIndex job) {
-  if (progress(job).is_starting) return;
-  const TimeNs executed = executed_ns(job), done = done_ns(job);
-  JobProgress& p = changed(job);
-  p.executed_ns = executed;
-  p.done_ns = done;
+inline void ClusterLedger::book(JobProgress& p) {
+  if (p.is_starting || p.since_ns == now_) return;
+  p.executed_ns = p.executed_ns_at(now_);
+  p.done_ns = p.done_ns_at(now_);
   p.since_ns = now_;
 }
 
-void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
+namespace {
+
+// 0 to `all`, in one comparison.
+bool is_share(std::int32_t part, std::int32_t all) {
+  return static_cast<std::uint32_t>(part) <= static_cast<std::uint32_t>(all);
+}
+
+}  // namespace
+
+inline void ClusterLedger::hold(JobIndex job, const Allocation& allocation, int sign) {
   const JobFacts& f = facts(job);
   const bool more_than_gpus = f.cpus > 0 || f.memory > 0;
   const double share = more_than_gpus ? 1.0 / std::max(1, gpus_in(allocation)) : 0;
   for (const Slice& slice : allocation) {
     MachineView& machine = machines_[slice.machine];
     const int taken = sign * slice.gpus;
-    const bool was_whole = machine.free == machine.gpus, is_whole = machine.free - taken == machine.gpus;
+    const int before = machine.free, after = before - taken;
     // An unused machine has no stranded GPUs.
-    stranded_ += (is_whole ? 0 : machine.free - taken) - (was_whole ? 0 : machine.free);
-    machine.free -= taken;
+    stranded_ += (after == machine.gpus ? 0 : after) - (before == machine.gpus ? 0 : before);
+    machine.free = after;
     changes_.add(slice.machine, machines_.size());
     machine.servers_free -= sign * slice.servers;
     free_ -= taken;
-    ORRERY_CHECK(machine.free >= 0 && machine.free <= machine.gpus);
-    ORRERY_CHECK(machine.servers_free >= 0 && machine.servers_free <= machine.servers);
+    ORRERY_CHECK(is_share(machine.free, machine.gpus) && is_share(machine.servers_free, machine.servers));
     if (!more_than_gpus) continue;
     machine.cpus_free -= sign * f.cpus * share * slice.gpus;
     machine.memory_free -= sign * f.memory * share * slice.gpus;
@@ -194,10 +201,10 @@ double ClusterLedger::type_speed(JobIndex job, const Allocation& allocation) con
   return slowest;
 }
 
-JobProgress& ClusterLedger::set_running(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes) {
+inline JobProgress& ClusterLedger::set_running(JobIndex job, Allocation allocation, double rate, TimeNs resumes) {
   JobProgress& p = changed(job);
   ORRERY_CHECK(p.state == JobState::kWaiting || p.state == JobState::kSuspended);
-  p.allocation = allocation;
+  p.allocation = std::move(allocation);
   p.state = JobState::kRunning;
   p.rate = rate;
   p.since_ns = now_;
@@ -224,15 +231,14 @@ void ClusterLedger::begin_work(JobIndex job) {
   p.since_ns = p.started_ns = p.resumes_ns = now_;
 }
 
-void ClusterLedger::start(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes) {
+void ClusterLedger::start(JobIndex job, Allocation allocation, double rate, TimeNs resumes) {
   hold(job, allocation, +1);
-  set_running(job, allocation, rate, resumes);
+  set_running(job, std::move(allocation), rate, resumes);
 }
 
 void ClusterLedger::share(JobIndex guest, JobIndex host, bool interleaves, double rate, TimeNs resumes) {
   ORRERY_CHECK(is_running(host) && (progress(host).partner == kNoJob || (interleaves && progress(host).interleaves)));
-  const Allocation shared = progress(host).allocation;
-  JobProgress& p = set_running(guest, shared, rate, resumes);
+  JobProgress& p = set_running(guest, progress(host).allocation, rate, resumes);
   JobProgress& before = changed(host);
   p.partner = before.partner == kNoJob ? host : before.partner;
   p.is_guest = true;
@@ -257,9 +263,14 @@ void ClusterLedger::leave_ring(JobIndex job) {
 }
 
 void ClusterLedger::suspend(JobIndex job) {
-  ORRERY_CHECK(is_running(job));
-  book(job);
   JobProgress& p = changed(job);
+  ORRERY_CHECK(p.state == JobState::kRunning);
+  release(job, p);
+  p.state = JobState::kSuspended;
+}
+
+inline void ClusterLedger::release(JobIndex job, JobProgress& p) {
+  book(p);
   p.since_ns = now_;
   if (p.is_withheld) {
     for (const Slice& slice : p.allocation) give_back(slice);
@@ -276,18 +287,19 @@ void ClusterLedger::suspend(JobIndex job) {
   p.is_starting = false;
   p.allocation.clear();
   p.rate = 0;
-  p.state = JobState::kSuspended;
 }
 
 void ClusterLedger::end(JobIndex job) {
-  if (is_running(job)) suspend(job);
-  changed(job).state = JobState::kEnded;
+  JobProgress& p = changed(job);
+  if (p.state == JobState::kRunning) release(job, p);
+  p.state = JobState::kEnded;
 }
 
 void ClusterLedger::set_rate(JobIndex job, double rate) {
-  ORRERY_CHECK(is_running(job) && rate >= 0);
-  book(job);
-  changed(job).rate = rate;
+  JobProgress& p = changed(job);
+  ORRERY_CHECK(p.state == JobState::kRunning && rate >= 0);
+  book(p);
+  p.rate = rate;
 }
 
 void ClusterLedger::lose_work(JobIndex job, TimeNs kept_ns) {

@@ -20,7 +20,7 @@ class ClusterLedger : public ClusterView {
   // Running jobs may not be suspended before this time.
   void set_min_run(TimeNs min_run_ns) { min_run_ns_ = min_run_ns; }
   // Adds a job that has not been submitted yet.
-  JobIndex add(const JobFacts& facts);
+  JobIndex add(JobFacts&& facts);
   // It is submitted, and waits.
   void admit(JobIndex job);
   // A job that has ended takes no memory any more.
@@ -34,7 +34,7 @@ class ClusterLedger : public ClusterView {
   Status check_take(const Decision& decision) const;
 
   // A waiting or suspended job takes `allocation`; it works from `resumes` on with `rate`.
-  void start(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes);
+  void start(JobIndex job, Allocation allocation, double rate, TimeNs resumes);
   // A job that has just started does nothing before begin_work(), and may not be suspended if there is a minimum run
   // time.
   void await_start(JobIndex job);
@@ -76,8 +76,9 @@ class ClusterLedger : public ClusterView {
   Status check_share(const Decision& decision) const;
   Status check_ring(JobIndex job) const;
   void leave_ring(JobIndex job);
-  void book(JobIndex job);
-  JobProgress& set_running(JobIndex job, const Allocation& allocation, double rate, TimeNs resumes);
+  void book(JobProgress& running);
+  void release(JobIndex job, JobProgress& running);
+  JobProgress& set_running(JobIndex job, Allocation allocation, double rate, TimeNs resumes);
   void hold(JobIndex job, const Allocation& allocation, int sign);
   void change_machine(const Slice& slice, int sign);
   static int stranded_on(const MachineView& machine) {

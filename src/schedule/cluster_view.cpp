@@ -18,21 +18,7 @@ std::vector<JobIndex> ClusterView::group_of(JobIndex job) const {
   return group;
 }
 
-TimeNs ClusterView::executed_ns(JobIndex job) const {
-  const JobProgress& p = progress(job);
-  return p.state == JobState::kRunning ? p.executed_ns + std::max<TimeNs>(0, now_ - p.since_ns) : p.executed_ns;
-}
-
-TimeNs ClusterView::done_ns(JobIndex job) const {
-  const JobProgress& p = progress(job);
-  if (p.state != JobState::kRunning) return p.done_ns;
-  const TimeNs worked = std::max<TimeNs>(0, now_ - std::max(p.since_ns, p.resumes_ns));
-  // The rate of most jobs is exactly 1; then no rounding is involved.
-  return p.done_ns + (p.rate == 1 ? worked : static_cast<TimeNs>(static_cast<double>(worked) * p.rate));
-}
-
-double ClusterView::speed_on(JobIndex job, std::int32_t device) const {
-  if (speeds_.empty()) return 1;
+double ClusterView::typed_speed_on(JobIndex job, std::int32_t device) const {
   const std::vector<double>& of_class = speeds_[static_cast<std::size_t>(facts(job).speed_class)];
   return static_cast<std::size_t>(device) < of_class.size() ? of_class[static_cast<std::size_t>(device)] : 0;
 }

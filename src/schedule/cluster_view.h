@@ -56,6 +56,16 @@ struct JobProgress {
   std::int32_t starts = 0;
   float slowest_worker = 1;  // speed of its slowest worker, of the median one
   float batch_factor = 1;    // its batch, of the one it was submitted with
+
+  TimeNs executed_ns_at(TimeNs now) const {
+    return state == JobState::kRunning ? executed_ns + std::max<TimeNs>(0, now - since_ns) : executed_ns;
+  }
+  TimeNs done_ns_at(TimeNs now) const {
+    if (state != JobState::kRunning) return done_ns;
+    const TimeNs worked = std::max<TimeNs>(0, now - std::max(since_ns, resumes_ns));
+    // The rate of most jobs is exactly 1; then no rounding is involved.
+    return done_ns + (rate == 1 ? worked : static_cast<TimeNs>(static_cast<double>(worked) * rate));
+  }
 };
 
 struct MachineView {
@@ -126,7 +136,7 @@ class ClusterView {
   // Whether jobs are faster on some types of devices than on others; if not, policies may ignore types.
   bool is_typed() const { return !speeds_.empty(); }
   // How fast a job is on a type: 1 where its work is measured, 0 where it cannot run.
-  double speed_on(JobIndex job, std::int32_t device) const;
+  double speed_on(JobIndex job, std::int32_t device) const { return is_typed() ? typed_speed_on(job, device) : 1; }
   // The types it runs on, the fastest first; of equal ones the lower number.
   std::vector<std::int32_t> types_of(JobIndex job) const;
   // Jobs with the same number run on the same types, at whatever speeds.
@@ -142,17 +152,21 @@ class ClusterView {
   // The job and those that share its GPUs, in the order of the ring.
   std::vector<JobIndex> group_of(JobIndex job) const;
   // Time on GPUs until now.
-  TimeNs executed_ns(JobIndex job) const;
+  TimeNs executed_ns(JobIndex job) const { return progress(job).executed_ns_at(now_); }
   // Work done until now, and work predicted to be left; the latter is negative for a job that was underestimated.
-  TimeNs done_ns(JobIndex job) const;
+  TimeNs done_ns(JobIndex job) const { return progress(job).done_ns_at(now_); }
   TimeNs left_ns(JobIndex job) const { return facts(job).work_ns - done_ns(job); }
   bool knows_work(JobIndex job) const { return facts(job).work_ns != kUnknownWork; }
   // The same where work is added up or weighed: a job of unknown work is taken to have as much left as it has done, and
   // at least an hour.
   TimeNs expected_left_ns(JobIndex job) const {
     constexpr TimeNs kLeast = 3600 * kSecondNs;
-    return knows_work(job) ? left_ns(job) : std::max(kLeast, done_ns(job));
+    const TimeNs work = facts(job).work_ns, done = done_ns(job);
+    return work != kUnknownWork ? work - done : std::max(kLeast, done);
   }
+
+ private:
+  double typed_speed_on(JobIndex job, std::int32_t device) const;
 
  protected:
   TimeNs now_ = 0;

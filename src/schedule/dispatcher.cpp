@@ -7,6 +7,8 @@
 #include "base/check.h"
 #include "base/random.h"
 
+// Private functions are inline, so that a step is one function again: it is taken millions of times.
+
 namespace orrery::schedule {
 
 namespace {
@@ -25,6 +27,7 @@ Dispatcher::Dispatcher(const Machines& machines, DispatchOptions options)
   for (const MachineView& machine : machines) {
     machine_gpus_.push_back(machine.gpus);
     capacities_[static_cast<std::size_t>(machine.device)] += machine.gpus;
+    capacity_ += machine.gpus;
   }
 }
 
@@ -37,15 +40,17 @@ Status Dispatcher::set_policy(const PolicyMaker& make) {
 
 // --- What happened.
 
-Admission Dispatcher::submit(const JobFacts& facts, TimeNs first_start_ns) {
-  const JobIndex job = ledger_.add(facts);
+Admission Dispatcher::submit(JobFacts known, TimeNs first_start_ns) {
+  const JobIndex job = ledger_.add(std::move(known));
+  const JobFacts& facts = ledger_.facts(job);
   ++events_;
   if (first_start_ns > 0) {
     ledger_.cover(first_starts_);
     first_starts_[job] = first_start_ns;
   }
   const bool beyond_quota = options_.tenant_quota > 0 && facts.gpus > options_.tenant_quota;
-  if (facts.gpus > capacity_for(job, false) || beyond_quota) return Admission::kTooLarge;
+  const int capacity = ledger_.is_typed() ? capacity_for(job, false) : capacity_;
+  if (facts.gpus > capacity || beyond_quota) return Admission::kTooLarge;
   if (options_.tenant_quota == 0) {
     admit(job);
     return Admission::kAdmitted;
@@ -57,14 +62,14 @@ Admission Dispatcher::submit(const JobFacts& facts, TimeNs first_start_ns) {
   return ledger_.progress(job).state == JobState::kUnknown ? Admission::kHeld : Admission::kAdmitted;
 }
 
-void Dispatcher::admit(JobIndex job) {
+inline void Dispatcher::admit(JobIndex job) {
   ++active_;
   ledger_.admit(job);
   event_arrived_.push_back(job);
   if (options_.age_ns > 0) ages_.set(job, ledger_.now() + options_.age_ns);
 }
 
-Dispatcher::Quota& Dispatcher::quota_of(JobIndex job) {
+inline Dispatcher::Quota& Dispatcher::quota_of(JobIndex job) {
   return quotas_[static_cast<std::size_t>(ledger_.facts(job).tenant)];
 }
 
@@ -78,7 +83,7 @@ void Dispatcher::admit_within(Quota& quota) {
   }
 }
 
-void Dispatcher::leave_quota(JobIndex job) {
+inline void Dispatcher::leave_quota(JobIndex job) {
   if (options_.tenant_quota == 0) return;
   Quota& quota = quota_of(job);
   quota.gpus -= ledger_.facts(job).gpus;
@@ -86,12 +91,12 @@ void Dispatcher::leave_quota(JobIndex job) {
 }
 
 void Dispatcher::end(JobIndex job) {
-  const bool was_running = ledger_.is_running(job);
-  const bool withheld = ledger_.progress(job).is_withheld;
+  const JobProgress& p = ledger_.progress(job);
   ++events_;
-  if (!was_running) return cancel(job);
-  std::erase(event_revised_, job);
-  const JobIndex partner = ledger_.progress(job).partner;
+  if (p.state != JobState::kRunning) return cancel(job);
+  const bool withheld = p.is_withheld;
+  const JobIndex partner = p.partner;
+  if (!event_revised_.empty()) std::erase(event_revised_, job);
   ledger_.end(job);
   changed(Change::Kind::kReleased, job);
   // The policy does not know jobs that aged, but their GPUs are its own again.
@@ -204,17 +209,14 @@ void Dispatcher::lose(JobIndex job, const Reason& reason, bool is_announced, std
 
 // --- The step.
 
-bool Dispatcher::events_pending() const {
-  return !event_arrived_.empty() || !event_ended_.empty() || !event_evicted_.empty() || !event_withdrawn_.empty() ||
-         !event_revised_.empty() || machines_changed_;
-}
-
 TimeNs Dispatcher::due_ns(bool expects_jobs) {
   const TimeNs now = ledger_.now();
   TimeNs next = ages_.empty() ? kNever : ages_.at_ns();
-  // The minimum run time of a job is over, and others wait.
-  while (!protected_.empty() && protected_.front() <= now) protected_.pop_front();
-  if (!protected_.empty() && active_ > running_) next = std::min(next, protected_.front());
+  if (options_.min_run_ns > 0) {
+    // The minimum run time of a job is over, and others wait.
+    while (!protected_.empty() && protected_.front() <= now) protected_.pop_front();
+    if (!protected_.empty() && active_ > running_) next = std::min(next, protected_.front());
+  }
   if (round_ns_ > 0) {
     promised_round_ns_ = kNever;
     // A job runs, waits or just ended: the next round can change something.
@@ -274,7 +276,7 @@ void Dispatcher::serve_aged() {
   machines_changed_ = machines_changed_ || ledger_.gpus() != before;
 }
 
-TimeNs Dispatcher::resumes_of(JobIndex job) const {
+inline TimeNs Dispatcher::resumes_of(JobIndex job) const {
   const Costs& costs = options_.costs;
   if (ledger_.progress(job).starts > 0) return ledger_.now() + costs.resume_ns;
   const bool costs_more = job < first_starts_.end();
@@ -282,7 +284,7 @@ TimeNs Dispatcher::resumes_of(JobIndex job) const {
 }
 
 // A job has got GPUs.
-void Dispatcher::begin(JobIndex job, JobIndex beside) {
+inline void Dispatcher::begin(JobIndex job, JobIndex beside) {
   ++running_;
   if (options_.age_ns > 0) ages_.remove(job);
   if (options_.awaits_starts) {
@@ -293,7 +295,7 @@ void Dispatcher::begin(JobIndex job, JobIndex beside) {
   changes_.push_back({.kind = Change::Kind::kStarted, .job = job, .beside = beside});
 }
 
-void Dispatcher::release(JobIndex job, bool is_move, bool by_fault) {
+inline void Dispatcher::release(JobIndex job, bool is_move, bool by_fault) {
   const JobIndex partner = ledger_.progress(job).partner;
   ledger_.suspend(job);
   --running_;
@@ -329,15 +331,16 @@ void Dispatcher::forget_jobs() {
   event_forgotten_.erase(event_forgotten_.begin(), untold);
 }
 
-Status Dispatcher::ask() {
+inline Status Dispatcher::ask() {
   decided_.clear();
   forgotten_.clear();
   if (!event_forgotten_.empty()) forget_jobs();
   Event event = untold();
   event.forgotten = forgotten_;
   policy_->decide(ledger_, event, decided_);
-  if (!events_pending()) ++events_;
-  stalled_ = decided_.empty() && !events_pending() && policy_->wake_at_ns() <= ledger_.now();
+  const bool happened = events_pending();
+  if (!happened) ++events_;
+  stalled_ = decided_.empty() && !happened && policy_->wake_at_ns() <= ledger_.now();
   if (running_ == 0 && decided_.empty() && round_ns_ > 0) stalled_ = true;
   event_arrived_.clear();
   event_ended_.clear();
@@ -355,7 +358,7 @@ Status Dispatcher::ask() {
     record(decision);
     if (releases(decision.action)) let_go(decision);
   }
-  for (const Decision& decision : decided_) {
+  for (Decision& decision : decided_) {
     if (decision.action == Action::kSetBatch) {
       ledger_.set_batch_factor(decision.job, decision.batch_factor);
       changed(Change::Kind::kSpeed, decision.job);
@@ -416,7 +419,7 @@ Status Dispatcher::adopt() {
   return {};
 }
 
-void Dispatcher::let_go(const Decision& decision) {
+inline void Dispatcher::let_go(const Decision& decision) {
   if (ledger_.is_running(decision.job)) release(decision.job, takes(decision.action), false);
   if (decision.action != Action::kStop) return;
   ledger_.end(decision.job);
@@ -425,7 +428,7 @@ void Dispatcher::let_go(const Decision& decision) {
   leave_quota(decision.job);
 }
 
-void Dispatcher::take(const Decision& decision) {
+inline void Dispatcher::take(Decision& decision) {
   const JobIndex job = decision.job;
   const bool moves = releases(decision.action);
   const TimeNs resumes = moves ? ledger_.now() + options_.costs.move_ns : resumes_of(job);
@@ -435,11 +438,11 @@ void Dispatcher::take(const Decision& decision) {
     begin(job, decision.other);
     return;
   }
-  ledger_.start(job, decision.allocation, 0, resumes);
+  ledger_.start(job, std::move(decision.allocation), 0, resumes);
   begin(job);
 }
 
-void Dispatcher::record(const Decision& decision) {
+inline void Dispatcher::record(const Decision& decision) {
   std::uint64_t hash = hash_;
   const auto mix = [&hash](std::uint64_t value) { hash = mix64(hash ^ value); };
   mix(static_cast<std::uint64_t>(ledger_.now()));
@@ -455,7 +458,7 @@ void Dispatcher::record(const Decision& decision) {
 }
 
 int Dispatcher::capacity_for(JobIndex job, bool only_up) const {
-  if (!only_up && !ledger_.is_typed()) return std::accumulate(capacities_.begin(), capacities_.end(), 0);
+  if (!only_up && !ledger_.is_typed()) return capacity_;
   std::vector<int> up;
   if (only_up) {
     up.assign(capacities_.size(), 0);

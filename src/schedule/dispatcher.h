@@ -105,7 +105,7 @@ class Dispatcher {
 
   // Its number is the one after that of the job before. `first_start_ns` is what its first start costs beyond that of
   // every job.
-  Admission submit(const JobFacts& facts, TimeNs first_start_ns = 0);
+  Admission submit(JobFacts known, TimeNs first_start_ns = 0);
   // It has done its work. If the policy has suspended it meanwhile it is over as well.
   void end(JobIndex job);
   // It shall not run any more, whether it waits or runs.
@@ -137,7 +137,7 @@ class Dispatcher {
   std::string save_policy();
   Result<bool> restart_policy(std::string_view bytes);
 
-  // What the policy decided in the last step in which it was called.
+  // What the policy decided in the last step in which it was called. Allocations that were taken are in the view.
   std::span<const Decision> decided() const { return decided_; }
   std::span<const Change> changes() const { return changes_; }
   void clear_changes() { changes_.clear(); }
@@ -165,7 +165,10 @@ class Dispatcher {
   void leave_quota(JobIndex job);
   void leave(JobIndex job);
 
-  bool events_pending() const;
+  bool events_pending() const {
+    return !event_arrived_.empty() || !event_ended_.empty() || !event_evicted_.empty() || !event_withdrawn_.empty() ||
+           !event_revised_.empty() || machines_changed_;
+  }
   Event untold() const {
     return {event_arrived_, event_ended_, event_evicted_, machines_changed_, event_withdrawn_, {}, event_revised_};
   }
@@ -179,11 +182,11 @@ class Dispatcher {
   void changed_others(JobIndex job);
 
   void forget_jobs();
-  Status ask();
+  [[gnu::always_inline]] Status ask();  // of step(), which is taken millions of times
   Status refuse(const Decision& decision, Error error);
   Status adopt();
   void let_go(const Decision& decision);
-  void take(const Decision& decision);
+  void take(Decision& decision);
   void record(const Decision& decision);
 
   DispatchOptions options_;
@@ -195,6 +198,7 @@ class Dispatcher {
   std::deque<TimeNs> protected_;                   // ends of minimum run times
   IndexedVector<MachineIndex, int> machine_gpus_;  // whatever was withheld of them since
   std::vector<int> capacities_;                    // by type of device, with every machine up
+  int capacity_ = 0;                               // of all types
   std::vector<Quota> quotas_;                      // by tenant, if there are any
   JobTable<TimeNs> first_starts_;                  // of jobs whose first start costs more; may be shorter than jobs
   TimeNs round_ns_ = 0;

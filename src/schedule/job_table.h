@@ -24,14 +24,8 @@ class JobTable {
   // What jobs have that are new, and what is read of those that are forgotten.
   explicit JobTable(T blank = T{}) : blank_(std::move(blank)) {}
 
-  T& operator[](JobIndex job) {
-    return job < first_ ? older_.try_emplace(job, blank_).first->second : recent_[at(job)];
-  }
-  const T& operator[](JobIndex job) const {
-    if (job >= first_) return recent_[at(job)];
-    const auto found = older_.find(job);
-    return found == older_.end() ? blank_ : found->second;
-  }
+  T& operator[](JobIndex job) { return job >= first_ ? recent_[at(job)] : older(job); }
+  const T& operator[](JobIndex job) const { return job >= first_ ? recent_[at(job)] : older(job); }
 
   // Of the vector; older jobs have a value only if they got one.
   JobIndex first() const { return first_; }
@@ -41,11 +35,12 @@ class JobTable {
   std::size_t stored() const { return recent_.size() + older_.size(); }
 
   void reserve(std::size_t jobs) { recent_.reserve(jobs); }
-  void push_back(T value) { recent_.push_back(std::move(value)); }
+  void push_back(T&& value) { recent_.push_back(std::move(value)); }
+  void push_back(const T& value) { recent_.push_back(value); }
   // Jobs before `end` have a value. A table that is empty begins at `first`.
   void cover(JobIndex first, JobIndex end) {
     if (recent_.empty() && first_ < first) first_ = first;
-    if (this->end() < end) recent_.resize(end.place() - first_.place(), blank_);
+    while (this->end() < end) recent_.push_back(blank_);
   }
   // All that it covers are blank again.
   void clear() {
@@ -78,6 +73,12 @@ class JobTable {
   static constexpr std::size_t kCutMin = 256;
 
   std::size_t at(JobIndex job) const { return static_cast<std::size_t>(job - first_); }
+  // Out of line: look-ups are everywhere, and hardly any is of an older job.
+  [[gnu::noinline, gnu::cold]] T& older(JobIndex job) { return older_.try_emplace(job, blank_).first->second; }
+  [[gnu::noinline, gnu::cold]] const T& older(JobIndex job) const {
+    const auto found = older_.find(job);
+    return found == older_.end() ? blank_ : found->second;
+  }
   bool is_forgotten(JobIndex job) const { return at(job) < forgotten_.size() && forgotten_[at(job)]; }
 
   // The longest front of which at most a quarter is kept.

@@ -190,7 +190,7 @@ TEST(SizeHeaps, AJobCanBeTakenOutWhereverItStands) {
   EXPECT_EQ(heaps.size(), 3u);
   for (const int job : {3, 5, 9}) {
     EXPECT_EQ(heaps.top({2}).job, JobIndex(job));
-    heaps.pop({2});
+    heaps.pop(*heaps.first(2));
   }
 }
 

@@ -7,13 +7,13 @@
 
 namespace orrery::schedule {
 
-std::size_t SizeHeaps::find(const JobKind& kind) const {
+std::size_t SizeHeaps::find(JobKind kind) const {
   std::size_t place = 0;
   while (place < heaps_.size() && heaps_[place].kind < kind) ++place;
   return place;
 }
 
-void SizeHeaps::push(const JobKind& kind, const OrderKey& key) {
+void SizeHeaps::push(JobKind kind, const OrderKey& key) {
   const std::size_t place = find(kind);
   if (place == heaps_.size() || heaps_[place].kind != kind) {
     heaps_.insert(heaps_.begin() + static_cast<std::ptrdiff_t>(place), Heap{kind, {}});
@@ -24,22 +24,38 @@ void SizeHeaps::push(const JobKind& kind, const OrderKey& key) {
   ++count_;
 }
 
-const OrderKey& SizeHeaps::top(const JobKind& kind) const {
+template <class IsOpen>
+const SizeHeaps::Heap* SizeHeaps::first_of(int gpus_max, IsOpen is_open) const {
+  const Heap* best = nullptr;
+  std::int64_t best_value = 0;
+  std::size_t place = 0;
+  for (const Heap& heap : heaps_) {
+    if (heap.kind.gpus > gpus_max) break;
+    if (!is_open(place++) || heap.empty()) continue;
+    // Values mostly differ, so the rest is rarely compared.
+    const std::int64_t value = heap.top().value;
+    if (best != nullptr && (value > best_value || (value == best_value && !(heap.top() < best->top())))) continue;
+    best = &heap;
+    best_value = value;
+  }
+  return best;
+}
+
+const OrderKey& SizeHeaps::top(JobKind kind) const {
   const std::size_t place = find(kind);
   ORRERY_CHECK(place < heaps_.size() && heaps_[place].kind == kind && !heaps_[place].empty());
   return heaps_[place].top();
 }
 
-void SizeHeaps::pop(const JobKind& kind) {
-  const std::size_t place = find(kind);
-  ORRERY_CHECK(place < heaps_.size() && heaps_[place].kind == kind && !heaps_[place].empty());
-  std::vector<OrderKey>& keys = heaps_[place].keys;
+void SizeHeaps::pop(const Heap& heap) {
+  std::vector<OrderKey>& keys = heaps_[place_of(heap)].keys;
+  ORRERY_CHECK(!keys.empty());
   std::pop_heap(keys.begin(), keys.end(), std::greater<>());
   keys.pop_back();
   --count_;
 }
 
-bool SizeHeaps::remove(const JobKind& kind, JobIndex job) {
+bool SizeHeaps::remove(JobKind kind, JobIndex job) {
   const std::size_t place = find(kind);
   if (place >= heaps_.size() || heaps_[place].kind != kind) return false;
   std::vector<OrderKey>& keys = heaps_[place].keys;
@@ -72,24 +88,12 @@ void SizeHeaps::exchange(StateArchive& state) {
   state.expect_waiting(jobs);
 }
 
-const OrderKey* SizeHeaps::first(int gpus_max) const {
-  const OrderKey* best = nullptr;
-  for (const Heap& heap : heaps_) {
-    if (heap.kind.gpus > gpus_max) break;
-    if (heap.empty()) continue;
-    if (best == nullptr || heap.top() < *best) best = &heap.top();
-  }
-  return best;
+const SizeHeaps::Heap* SizeHeaps::first(int gpus_max) const {
+  return first_of(gpus_max, [](std::size_t) { return true; });
 }
 
-const SizeHeaps::Heap* SizeHeaps::first_open(const std::vector<bool>& closed, int gpus_max) const {
-  const Heap* best = nullptr;
-  for (std::size_t place = 0; place < heaps_.size() && heaps_[place].kind.gpus <= gpus_max; ++place) {
-    const Heap& heap = heaps_[place];
-    if (closed[place] || heap.empty()) continue;
-    if (best == nullptr || heap.top() < best->top()) best = &heap;
-  }
-  return best;
+const SizeHeaps::Heap* SizeHeaps::first_open(const Closed& closed, int gpus_max) const {
+  return first_of(gpus_max, [&](std::size_t place) { return closed[place] == 0; });
 }
 
 }  // namespace orrery::schedule

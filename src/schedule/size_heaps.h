@@ -36,22 +36,25 @@ class SizeHeaps {
     const OrderKey& top() const { return keys.front(); }
   };
 
-  void push(const JobKind& kind, const OrderKey& key);
+  // Which heaps are left out of a walk, by place in heaps(): 0 or 1.
+  using Closed = std::vector<std::uint8_t>;
+
+  void push(JobKind kind, const OrderKey& key);
   // The first job of a kind. Precondition: there is one.
-  const OrderKey& top(const JobKind& kind) const;
-  // Takes out the first job of a kind. Precondition: there is one.
-  void pop(const JobKind& kind);
+  const OrderKey& top(JobKind kind) const;
+  // Takes out the first job of one of heaps(). Precondition: there is one.
+  void pop(const Heap& heap);
   // Takes out a job of a kind, at any position; whether it was there. O(jobs of the kind).
-  bool remove(const JobKind& kind, JobIndex job);
+  bool remove(JobKind kind, JobIndex job);
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
   // Fewest GPUs that any of them needs; INT_MAX without any.
   int smallest() const;
-  // The first in order among jobs that need at most `gpus_max`; nullptr without any. Valid until the next change.
-  const OrderKey* first(int gpus_max) const;
-  // The kind whose first job is the first in order, among those that need at most `gpus_max` GPUs and are not closed;
-  // nullptr without any. `closed` goes by place in heaps(). Valid until the next push.
-  const Heap* first_open(const std::vector<bool>& closed, int gpus_max = std::numeric_limits<int>::max()) const;
+  // The kind whose first job is the first in order, among those that need at most `gpus_max` GPUs; nullptr without any.
+  // Valid until the next push.
+  const Heap* first(int gpus_max) const;
+  // The same among those that are not closed.
+  const Heap* first_open(const Closed& closed, int gpus_max = std::numeric_limits<int>::max()) const;
   std::size_t place_of(const Heap& heap) const { return static_cast<std::size_t>(&heap - heaps_.data()); }
   // By increasing number of GPUs; some may be empty.
   const std::vector<Heap>& heaps() const { return heaps_; }
@@ -60,7 +63,9 @@ class SizeHeaps {
   void exchange(StateArchive& state);
 
  private:
-  std::size_t find(const JobKind& kind) const;  // the first place that is not before it
+  template <class IsOpen>
+  const Heap* first_of(int gpus_max, IsOpen is_open) const;
+  std::size_t find(JobKind kind) const;  // the first place that is not before it
 
   std::vector<Heap> heaps_;  // few: numbers of GPUs are mostly powers of two
   std::size_t count_ = 0;

@@ -1,36 +1,43 @@
 #include "schedule/time_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace orrery::schedule {
 
-void TimeQueue::put(std::size_t place, const Entry& entry) {
-  heap_[place] = entry;
-  places_[entry.job] = static_cast<std::int32_t>(place);
-}
-
-void TimeQueue::sift_up(std::size_t place) {
-  const Entry entry = heap_[place];
-  while (place > 0) {
-    const std::size_t parent = (place - 1) / 2;
+inline void TimeQueue::put_up(std::size_t hole, Entry entry) {
+  while (hole > 0) {
+    const std::size_t parent = (hole - 1) / 2;
     if (!entry.before(heap_[parent])) break;
-    put(place, heap_[parent]);
-    place = parent;
+    put(hole, heap_[parent]);
+    hole = parent;
   }
-  put(place, entry);
+  put(hole, entry);
 }
 
-void TimeQueue::sift_down(std::size_t place) {
-  const Entry entry = heap_[place];
-  while (true) {
-    std::size_t child = 2 * place + 1;
-    if (child >= heap_.size()) break;
-    if (child + 1 < heap_.size() && heap_[child + 1].before(heap_[child])) ++child;
-    if (!heap_[child].before(entry)) break;
-    put(place, heap_[child]);
-    place = child;
+// An entry from the end of the heap mostly belongs there again: the hole goes down to the end without a look at the
+// entry, which then goes up.
+inline void TimeQueue::put_down(std::size_t hole, Entry entry) {
+  const std::size_t size = heap_.size();
+  std::size_t child = 2 * hole + 2;
+  for (; child < size; child = 2 * hole + 2) {
+    if (heap_[child - 1].before(heap_[child])) --child;
+    put(hole, heap_[child]);
+    hole = child;
   }
-  put(place, entry);
+  if (child == size) {
+    put(hole, heap_[child - 1]);
+    hole = child - 1;
+  }
+  put_up(hole, entry);
+}
+
+inline void TimeQueue::put_anywhere(std::size_t hole, const Entry& entry) {
+  if (hole > 0 && entry.before(heap_[(hole - 1) / 2])) {
+    put_up(hole, entry);
+  } else {
+    put_down(hole, entry);
+  }
 }
 
 void TimeQueue::set(JobIndex job, TimeNs at_ns) {
@@ -38,28 +45,21 @@ void TimeQueue::set(JobIndex job, TimeNs at_ns) {
     places_.cover(job, JobIndex(std::max(job.place() + 1, places_.end().place() + places_.stored())));
   }
   const std::int32_t place = places_[job];
+  const Entry entry = {at_ns, job};
   if (place == kOut) {
-    heap_.push_back({at_ns, job});
-    sift_up(heap_.size() - 1);
-    return;
+    heap_.push_back(entry);
+    put_up(heap_.size() - 1, entry);
+  } else {
+    put_anywhere(static_cast<std::size_t>(place), entry);
   }
-  const auto at = static_cast<std::size_t>(place);
-  heap_[at].at_ns = at_ns;
-  sift_up(at);
-  sift_down(static_cast<std::size_t>(places_[job]));
 }
 
 void TimeQueue::remove(JobIndex job) {
   if (!has(job)) return;
-  const std::int32_t place = places_[job];
-  places_[job] = kOut;
+  const auto hole = static_cast<std::size_t>(std::exchange(places_[job], kOut));
   const Entry last = heap_.back();
   heap_.pop_back();
-  if (last.job == job) return;
-  const auto at = static_cast<std::size_t>(place);
-  put(at, last);
-  sift_up(at);
-  sift_down(static_cast<std::size_t>(places_[last.job]));
+  if (hole < heap_.size()) put_anywhere(hole, last);
 }
 
 void TimeQueue::forget(JobIndex job) {

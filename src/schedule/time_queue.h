@@ -32,9 +32,15 @@ class TimeQueue {
   static constexpr std::int32_t kOut = -1;
 
   bool has(JobIndex job) const { return job < places_.end() && places_[job] != kOut; }
-  void put(std::size_t place, const Entry& entry);
-  void sift_up(std::size_t place);
-  void sift_down(std::size_t place);
+  void put(std::size_t place, const Entry& entry) {
+    heap_[place] = entry;
+    places_[entry.job] = static_cast<std::int32_t>(place);
+  }
+  // Puts the entry where it belongs, at the hole or above it; below it.
+  void put_up(std::size_t hole, Entry entry);
+  void put_down(std::size_t hole, Entry entry);
+  // What is at the hole is replaced.
+  void put_anywhere(std::size_t hole, const Entry& entry);
 
   std::vector<Entry> heap_;
   JobTable<std::int32_t> places_{kOut};

@@ -35,11 +35,12 @@ class Engine {
         options_(options),
         dispatcher_(machines, dispatch_options(options)),
         ledger_(dispatcher_.ledger()),
-        prediction_(Random(options.seed).split("prediction")) {
-    const std::size_t count = job_trace.jobs.size();
-    ledger_.reserve_jobs(count);
-    result_.jobs.resize(count);
-    if (options.keep_holdings) held_.resize(count);
+        prediction_(Random(options.seed).split("prediction")),
+        count_(job_trace.jobs.size()) {
+    ledger_.reserve_jobs(count_);
+    result_.jobs.resize(count_);
+    if (options.keep_holdings) held_.resize(count_);
+    next_submission_ns_ = next_submission();
     static const JobCurves kNone;
     if (options.live)
       live_.emplace(job_trace, options.predicted == nullptr ? kNone : *options.predicted, *options.live);
@@ -100,13 +101,15 @@ class Engine {
 
   TimeNs true_work(JobIndex job) const { return job_trace_.jobs[job].facts.work_ns; }
   JobOutcome& outcome(JobIndex job) { return result_.jobs[job]; }
-  bool jobs_to_come() const { return arrived_.place() < job_trace_.jobs.size(); }
+  TimeNs next_submission() const {
+    return arrived_.place() < count_ ? job_trace_.jobs[arrived_].facts.submit_ns : kNever;
+  }
 
   TimeNs next_event() {
     TimeNs next = kNever;
     if (!ends_.empty()) next = ends_.at_ns();
     if (!revisions_.empty()) next = std::min(next, revisions_.at_ns());
-    if (jobs_to_come()) next = std::min(next, job_trace_.jobs[arrived_].facts.submit_ns);
+    next = std::min(next, next_submission_ns_);
     const bool jobs_left = next != kNever || dispatcher_.active() > 0;
     next = std::min(next, dispatcher_.due_ns(jobs_left));
     if (jobs_left && change_ < outages_.size()) next = std::min(next, outages_[change_].at_ns);
@@ -163,21 +166,25 @@ class Engine {
   }
 
   void arrive() {
-    for (; jobs_to_come(); ++arrived_) {
+    for (; next_submission_ns_ <= ledger_.now(); next_submission_ns_ = next_submission()) {
       const JobIndex job = arrived_;
-      JobFacts facts = job_trace_.jobs[job].facts;
-      if (facts.submit_ns > ledger_.now()) return;
-      if (live_) {
-        facts = live_->submitted(job);
-      } else if (!options_.predicted_ns.empty()) {
-        facts.work_ns = options_.predicted_ns[job];
-      } else if (options_.prediction_sigma > 0) {
-        const double factor = std::exp(options_.prediction_sigma * prediction_.split(job.place()).normal());
-        facts.work_ns = static_cast<TimeNs>(std::min(static_cast<double>(facts.work_ns) * factor, 4e18));
-      }
+      ++arrived_;
       const TimeNs first_start = options_.first_starts.empty() ? 0 : options_.first_starts[job];
-      if (dispatcher_.submit(facts, first_start) == schedule::Admission::kTooLarge) result_.too_large.push_back(job);
+      const auto admission = dispatcher_.submit(live_ ? live_->submitted(job) : told(job), first_start);
+      if (admission == schedule::Admission::kTooLarge) result_.too_large.push_back(job);
     }
+  }
+
+  // What the policy is told of a job.
+  JobFacts told(JobIndex job) const {
+    JobFacts facts = job_trace_.jobs[job].facts;
+    if (!options_.predicted_ns.empty()) {
+      facts.work_ns = options_.predicted_ns[job];
+    } else if (options_.prediction_sigma > 0) {
+      const double factor = std::exp(options_.prediction_sigma * prediction_.split(job.place()).normal());
+      facts.work_ns = static_cast<TimeNs>(std::min(static_cast<double>(facts.work_ns) * factor, 4e18));
+    }
+    return facts;
   }
 
   // What is known of jobs since now.
@@ -203,6 +210,9 @@ class Engine {
 
   // What the dispatcher has changed happens at once.
   void carry_out() {
+    if (!dispatcher_.changes().empty()) carry_out_changes();
+  }
+  void carry_out_changes() {
     for (const Change& change : dispatcher_.changes()) {
       const JobIndex job = change.job;
       switch (change.kind) {
@@ -329,7 +339,9 @@ class Engine {
   std::size_t price_ = 0;          // of EngineOptions::prices, that holds now
   std::vector<MachineChange> outages_;
   std::size_t change_ = 0;
+  std::size_t count_;                            // of jobs
   JobIndex arrived_{0};                          // the first that has not
+  TimeNs next_submission_ns_ = kNever;           // its own
   IndexedVector<JobIndex, TimeNs> done_before_;  // if invariants are checked
   // If holdings are kept: the GPUs it has, and since when.
   struct Held {

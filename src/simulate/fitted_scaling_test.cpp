@@ -12,7 +12,7 @@ TEST(FittedScaling, FiveNoisyTrialsGiveTheCurveWithinTenPercent) {
   job_trace.jobs[JobIndex(0)].facts.gpus_max = 16;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     schedule::ClusterLedger ledger(schedule::Machines(1, {.gpus = 16}));
-    ledger.add(job_trace.jobs[JobIndex(0)].facts);
+    ledger.add(JobFacts(job_trace.jobs[JobIndex(0)].facts));
     const CurveSpeed speed({.serial_share = 0.1});
     const CurveScaling known(ledger, speed);
     const FittedScaling fitted(ledger, speed, job_trace, {.trials = 5, .noise = 0.02, .seed = seed});
@@ -27,7 +27,7 @@ TEST(FittedScaling, WhatARunningJobShowsIsTakenAsItIs) {
   JobTrace job_trace = job_trace_of({job_of(0, 1000, 1)});
   job_trace.jobs[JobIndex(0)].facts.gpus_max = 8;
   schedule::ClusterLedger ledger(schedule::Machines(1, {.gpus = 8}));
-  const JobIndex job = ledger.add(job_trace.jobs[JobIndex(0)].facts);
+  const JobIndex job = ledger.add(JobFacts(job_trace.jobs[JobIndex(0)].facts));
   ledger.admit(job);
   const CurveSpeed speed({.serial_share = 0});
   const FittedScaling fitted(ledger, speed, job_trace, {.trials = 2, .noise = 0});
@@ -42,7 +42,7 @@ TEST(FittedScaling, WithServersTrialsGiveTheFormulaOfServersAndWorkers) {
   JobTrace job_trace = job_trace_of({job_of(0, 1000, 2)});
   job_trace.jobs[JobIndex(0)].facts.gpus_max = 8;
   schedule::ClusterLedger ledger(schedule::Machines(1, {.gpus = 8}));
-  ledger.add(job_trace.jobs[JobIndex(0)].facts);
+  ledger.add(JobFacts(job_trace.jobs[JobIndex(0)].facts));
   const CurveSpeed speed({.serial_share = 0.2});
   const FittedScaling fitted(ledger, speed, job_trace, {.trials = 12, .noise = 0, .with_servers = true});
   const auto known = CurveScaling(ledger, speed).ps_speed(JobIndex(0)), learned = fitted.ps_speed(JobIndex(0));

@@ -43,9 +43,10 @@ std::vector<schedule::PolicyRecord> runnable_policies(const env::Env* env) {
 }
 
 Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, std::string_view policy) {
-  const std::vector<schedule::PolicyRecord> policies = runnable_policies(setup.env);
-  const schedule::PolicyRecord* const record = schedule::find_policy(policies, policy);
-  if (record == nullptr) return schedule::no_such_policy(policies, policy);
+  const schedule::PolicyRecord milp = plan::milp_record(setup.env);
+  const schedule::PolicyRecord* record = schedule::find_policy(schedule::all_policies(), policy);
+  if (record == nullptr && policy == milp.name) record = &milp;
+  if (record == nullptr) return schedule::no_such_policy(runnable_policies(), policy);
   schedule::PolicyInputs inputs;
   inputs.placement = setup.placement;
   inputs.round_s = setup.round_s;
@@ -59,7 +60,7 @@ Result<RunResult> run_policy(const JobTrace& job_trace, const RunSetup& setup, s
   const JobCurves measured_curves = setup.step_times.curves_of(job_trace);
   const JobCurves predicted_curves = setup.predicted_times.curves_of(job_trace);
   engine.predicted = &predicted_curves;
-  const CurveSpeed curve(setup.curve, &measured_curves);
+  const CurveSpeed curve(setup.curve, measured_curves.empty() ? nullptr : &measured_curves);
   const TableSpeed tables(curve, job_trace, setup.interference, setup.locality);
   const bool measured = !setup.interference.empty() || !setup.locality.empty();
   const SpeedModel& speed = measured ? static_cast<const SpeedModel&>(tables) : curve;

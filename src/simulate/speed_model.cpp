@@ -60,7 +60,13 @@ double CurveSpeed::batch_gain(const ClusterView&, JobIndex, const Allocation& al
 }
 
 double CurveScaling::step_s(JobIndex job, int gpus) const {
-  return speed_.step_share(job, gpus) / speed_.step_share(job, view_.facts(job).gpus);
+  const int asked = view_.facts(job).gpus;
+  if (speed_.has_measured()) return speed_.step_shares(job, gpus, asked);
+  return speed_.step_share(gpus) / speed_.step_share(asked);
+}
+
+double CurveSpeed::step_shares(JobIndex job, int gpus, int asked) const {
+  return step_share(job, gpus) / step_share(job, asked);
 }
 
 std::optional<schedule::PsSpeed> CurveScaling::ps_speed(JobIndex job) const {

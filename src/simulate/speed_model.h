@@ -58,8 +58,9 @@ class CurveSpeed : public SpeedModel {
   double step_share(int gpus) const {
     return (1 - options_.serial_share) / gpus + options_.serial_share + options_.growth * (gpus - 1);
   }
+  bool has_measured() const { return measured_ != nullptr; }
   bool is_measured(schedule::JobIndex job) const {
-    return measured_ != nullptr && job.place() < measured_->size() && (*measured_)[job] != nullptr;
+    return has_measured() && job.place() < measured_->size() && (*measured_)[job] != nullptr;
   }
   // The same for one job.
   double step_share(schedule::JobIndex job, int gpus) const {
@@ -67,6 +68,8 @@ class CurveSpeed : public SpeedModel {
     const schedule::StepCurve& curve = *(*measured_)[job];
     return curve.step_s(gpus) / curve.step_s(1);
   }
+  // Their quotient. Out of line: mostly nothing was measured.
+  [[gnu::noinline]] double step_shares(schedule::JobIndex job, int gpus, int asked) const;
   // The same with parameter servers.
   schedule::PsSpeed ps_speed() const;
 

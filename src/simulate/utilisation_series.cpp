@@ -1,16 +1,8 @@
 #include "simulate/utilisation_series.h"
 
-#include <algorithm>
-
 namespace orrery::simulate {
 
-void UtilisationSeries::add(const UtilisationPoint& point) {
-  if (!points_.empty() && point.at_ns - points_.back().at_ns < std::max<TimeNs>(apart_ns_, 1)) {
-    const TimeNs at = points_.back().at_ns;
-    points_.back() = point;
-    points_.back().at_ns = at;
-    return;
-  }
+void UtilisationSeries::append(const UtilisationPoint& point) {
   points_.push_back(point);
   if (points_.size() < kPointsMax) return;
   for (std::size_t i = 0; 2 * i < points_.size(); ++i) points_[i] = points_[2 * i];

@@ -176,8 +176,9 @@ class GoodputEngine : public schedule::GoodputModel {
     const JobIndex j = decision.job;
     Progress& p = progress_[j];
     std::vector<int> per_node;
-    for (const schedule::Slice& slice : decision.allocation) per_node.push_back(slice.gpus);
-    const int gpus = schedule::gpus_in(decision.allocation);
+    const schedule::Allocation& held = dispatcher_.view().progress(j).allocation;
+    for (const schedule::Slice& slice : held) per_node.push_back(slice.gpus);
+    const int gpus = schedule::gpus_in(held);
     p.delay_s = options_.rescale_s;
     p.goodput_epoch = -1;
     p.per_node = per_node;

@@ -173,20 +173,20 @@ class ElasticFlow : public Policy {
       }
       left -= held_gpus(view, job);
     }
-    std::vector<JobIndex> others;
     for (const Share& share : shares_of(view, promised, left)) {
       const double spare = to_seconds(view.facts(share.job).deadline_ns - view.now());
       const Reason promise = {Why::kMinimumShare, static_cast<double>(share.gpus), spare};
       add_grant(share.job, share.gpus, share.in_time ? promise : Reason{Why::kBestEffort});
       left -= share.gpus;
     }
+    std::vector<std::pair<double, JobIndex>> others;  // with the time they need alone
     for (const JobIndex job : active_) {
-      if (!promised.contains(job) && !view.is_protected(job)) others.push_back(job);
+      if (!promised.contains(job) && !view.is_protected(job)) others.emplace_back(alone_s(job), job);
     }
-    std::stable_sort(others.begin(), others.end(), [&](JobIndex a, JobIndex b) { return alone_s(a) < alone_s(b); });
-    for (const JobIndex job : others) {
+    std::stable_sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& other : others) {
       const int gpus = std::min(left, 1);
-      add_grant(job, gpus, {Why::kBestEffort});
+      add_grant(other.second, gpus, {Why::kBestEffort});
       left -= gpus;
     }
     keep_held(view, left);
@@ -219,10 +219,11 @@ class ElasticFlow : public Policy {
     for (const Grant& grant : grants_) before.push_back(grant.gpus);
     std::priority_queue<std::pair<double, std::ptrdiff_t>> queue;  // of equal gains the first
     const auto offer = [&](std::size_t i) {
-      if (grants_[i].gpus < most(view, grants_[i].job) && gain(grants_[i]) > 0)
-        queue.push({gain(grants_[i]), -static_cast<std::ptrdiff_t>(i)});
+      if (grants_[i].gpus >= most(view, grants_[i].job)) return;
+      const double saved_s = gain(grants_[i]);
+      if (saved_s > 0) queue.push({saved_s, -static_cast<std::ptrdiff_t>(i)});
     };
-    for (std::size_t i = 0; i < grants_.size(); ++i) offer(i);
+    for (std::size_t i = 0; i < grants_.size() && left > 0; ++i) offer(i);
     for (; left > 0 && !queue.empty(); --left) {
       const auto i = static_cast<std::size_t>(-queue.top().second);
       queue.pop();

@@ -101,7 +101,7 @@ class Gittins : public Policy {
     running_.clear();
     walk_.begin(*view_);
     for (const JobIndex job : live_) {
-      if (view_->is_running(job) && !view_->is_protected(job)) walk_.offer(job);
+      if (view_->is_protected(job)) walk_.keep(job);
     }
     for (std::vector<JobIndex>& queue : queues_) {
       std::stable_sort(queue.begin(), queue.end(), [&](JobIndex a, JobIndex b) {

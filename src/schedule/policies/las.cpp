@@ -57,9 +57,11 @@ class Las : public Policy {
     look(state.view());
     std::vector<JobIndex> running, waiting;
     for (std::size_t q = 0; q < queues_.size(); ++q) {
-      for (const auto& [stamp, job] : queues_[q].running) {
+      const Running& in_order = queues_[q].running;
+      for (auto place = in_order.begin(); place != in_order.end(); ++place) {
+        const auto [stamp, job] = *place;
         running.push_back(job);
-        entry(job) = {.queue = q, .stamp = stamp, .running = true};
+        entry(job) = {.queue = q, .stamp = stamp, .place = place, .running = true};
         queues_[q].held += gpus(job);
       }
       for (const SizeHeaps::Heap& heap : queues_[q].waiting.heaps()) {
@@ -106,16 +108,18 @@ class Las : public Policy {
   }
 
  private:
+  using Running = std::set<std::pair<std::int64_t, JobIndex>>;
   struct Entry {
     std::size_t queue = 0;
-    std::int64_t stamp = 0;  // its place among the running or the waiting of its queue
-    std::uint32_t turn = 0;  // counts starts, suspensions and demotions; older due times are void
+    std::int64_t stamp = 0;     // its place among the running or the waiting of its queue
+    Running::iterator place{};  // of a job that runs in its queue
+    std::uint32_t turn = 0;     // counts starts, suspensions and demotions; older due times are void
     bool running = false;
     bool is_protected = false;  // runs, and is in no queue until it may be suspended
   };
   struct Queue {
     int held = 0;  // GPUs of `running`
-    std::set<std::pair<std::int64_t, JobIndex>> running;
+    Running running;
     SizeHeaps waiting;
     std::vector<JobIndex> tail;  // came in at this event
   };
@@ -139,6 +143,7 @@ class Las : public Policy {
 
   void stop(JobIndex job) {
     Entry& e = entry(job);
+    ORRERY_CHECK(e.running);
     e.running = false;
     ++e.turn;
     if (e.is_protected) {
@@ -148,7 +153,7 @@ class Las : public Policy {
       return;
     }
     Queue& queue = queues_[e.queue];
-    ORRERY_CHECK(queue.running.erase({e.stamp, job}) == 1);
+    queue.running.erase(e.place);
     queue.held -= gpus(job);
   }
 
@@ -174,8 +179,9 @@ class Las : public Policy {
     Entry& e = entry(job);
     e.stamp = ++stamp_;
     e.running = true;
-    queues_[e.queue].running.insert({e.stamp, job});
-    queues_[e.queue].held += gpus(job);
+    Queue& queue = queues_[e.queue];
+    e.place = queue.running.emplace_hint(queue.running.end(), e.stamp, job);
+    queue.held += gpus(job);
   }
 
   void begin(JobIndex job) {
@@ -263,11 +269,11 @@ class Las : public Policy {
         for (const JobIndex job : suspended_) stop(job);
         room -= queue.held;
       }
-      while (const OrderKey* next = queue.waiting.first(room)) {
-        const OrderKey key = *next;
-        queue.waiting.pop(kind_of(*view_, key.job));
-        room -= gpus(key.job);
-        begin(key.job);
+      while (const SizeHeaps::Heap* next = queue.waiting.first(room)) {
+        const JobIndex job = next->top().job;
+        room -= next->kind.gpus;
+        queue.waiting.pop(*next);
+        begin(job);
       }
       for (const JobIndex job : queue.tail) {
         const bool fits = gpus(job) <= room;
@@ -283,12 +289,13 @@ class Las : public Policy {
   void walk_types() {
     using enum OrderWalk::Verdict;
     walk_.begin(*view_);
+    for (const JobIndex job : protected_) walk_.keep(job);
     for (const Queue& queue : queues_) {
       for (const auto& place : queue.running) {
-        if (!must_stay(place.second)) walk_.offer(place.second);
+        if (must_stay(place.second)) walk_.keep(place.second);
       }
       for (const JobIndex job : queue.tail) {
-        if (entry(job).running && !must_stay(job)) walk_.offer(job);
+        if (must_stay(job)) walk_.keep(job);
       }
     }
     for (Queue& queue : queues_) {
@@ -297,14 +304,14 @@ class Las : public Policy {
         if (!must_stay(place.second) && walk_.visit(place.second) == kStops) suspended_.push_back(place.second);
       }
       for (const JobIndex job : suspended_) stop(job);
-      closed_.assign(queue.waiting.heaps().size(), false);
+      closed_.assign(queue.waiting.heaps().size(), 0);
       while (const SizeHeaps::Heap* next = queue.waiting.first_open(closed_)) {
         const JobIndex job = next->top().job;
         if (walk_.visit(job) == kWaits) {
-          closed_[queue.waiting.place_of(*next)] = true;
+          closed_[queue.waiting.place_of(*next)] = 1;
           continue;
         }
-        queue.waiting.pop(next->kind);
+        queue.waiting.pop(*next);
         begin(job);
       }
       for (const JobIndex job : queue.tail) {
@@ -341,15 +348,12 @@ class Las : public Policy {
   }
 
   void apply(std::vector<Decision>& decisions) {
-    if (!view_->is_typed()) {
-      if (starting_.empty() && stopping_.empty()) return;
-      walk_.begin(*view_);
-      for (const JobIndex job : stopping_) walk_.stop(job);
-      for (const JobIndex job : starting_) walk_.start(job);
+    const auto reason_of = [&](JobIndex job) { return Reason{Why::kQueue, static_cast<double>(entry(job).queue)}; };
+    if (view_->is_typed()) {
+      walk_.apply(*placer_, decisions, reason_of);
+    } else if (!starting_.empty() || !stopping_.empty()) {
+      walk_.start_and_stop(*view_, starting_, stopping_, *placer_, decisions, reason_of);
     }
-    walk_.apply(*placer_, decisions, [&](JobIndex job) {
-      return Reason{Why::kQueue, static_cast<double>(entry(job).queue)};
-    });
     for (const JobIndex job : starting_) watch(job);
   }
 
@@ -385,7 +389,7 @@ class Las : public Policy {
   int protected_held_ = 0;           // GPUs of protected_
   std::vector<JobIndex> protected_;  // in the order of their starts
   OrderWalk walk_;
-  std::vector<bool> closed_;  // on several types: kinds of a queue whose first job did not fit in this walk
+  SizeHeaps::Closed closed_;  // on several types: kinds of a queue whose first job did not fit in this walk
   std::vector<JobIndex> demoted_, starting_, stopping_, suspended_, last_;
 };
 

@@ -18,8 +18,8 @@ class Fifo : public Policy {
   void decide(const ClusterView& view, const Event& event, std::vector<Decision>& decisions) override {
     for (const JobIndex job : event.withdrawn) std::erase(queue_, job);
     // Jobs that lost their GPUs were before all waiting ones.
-    queue_.insert(queue_.begin(), event.evicted.begin(), event.evicted.end());
-    queue_.insert(queue_.end(), event.arrived.begin(), event.arrived.end());
+    if (!event.evicted.empty()) queue_.insert(queue_.begin(), event.evicted.begin(), event.evicted.end());
+    for (const JobIndex job : event.arrived) queue_.push_back(job);
     if (queue_.empty() || view.facts(queue_.front()).gpus > view.free_gpus()) return;
     free_.assign(view);
     while (!queue_.empty()) {

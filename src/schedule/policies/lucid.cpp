@@ -102,6 +102,7 @@ class Lucid : public Policy {
 
   void start(std::vector<Decision>& decisions) {
     const std::size_t first = decisions.size();
+    if (waiting_.smallest() > view_->free_gpus()) return;
     start_what_fits(*view_, *placer_, waiting_, free_, decisions);
     for (std::size_t i = first; i < decisions.size(); ++i) {
       const JobIndex job = decisions[i].job;
@@ -113,10 +114,10 @@ class Lucid : public Policy {
     for (auto& [gpus, hosts] : hosts_) {
       std::vector<OrderKey> back;
       for (int tries = 0; tries < kTriesMax && !hosts.empty(); ++tries) {
-        const OrderKey* next = first_of(gpus);
+        const SizeHeaps::Heap* next = first_of(gpus);
         if (next == nullptr) break;
-        const OrderKey key = *next;
-        waiting_.pop(kind_of(*view_, key.job));
+        const OrderKey key = next->top();
+        waiting_.pop(*next);
         const JobIndex host = partner_for(key.job, hosts);
         if (host == kNoJob) {
           back.push_back(key);
@@ -134,11 +135,11 @@ class Lucid : public Policy {
     }
   }
 
-  const OrderKey* first_of(int gpus) const {
-    const OrderKey* first = nullptr;
+  const SizeHeaps::Heap* first_of(int gpus) const {
+    const SizeHeaps::Heap* first = nullptr;
     for (const SizeHeaps::Heap& heap : waiting_.heaps()) {
       if (heap.kind.gpus != gpus || heap.empty()) continue;
-      if (first == nullptr || heap.top() < *first) first = &heap.top();
+      if (first == nullptr || heap.top() < first->top()) first = &heap;
     }
     return first;
   }
@@ -147,15 +148,17 @@ class Lucid : public Policy {
 
   JobIndex partner_for(JobIndex job, const std::vector<JobIndex>& hosts) const {
     const JobFacts& facts = view_->facts(job);
+    const int own_class = lucid_class(facts.gpu_utilisation);
     JobIndex best = kNoJob;
     std::tuple<int, double, JobIndex> least;
     for (const JobIndex host : hosts) {
       const JobFacts& other = view_->facts(host);
-      if (!lucid_packs(class_of(job), class_of(host)) || facts.gpu_memory_share + other.gpu_memory_share > 1) continue;
+      const int other_class = lucid_class(other.gpu_utilisation);
+      if (!lucid_packs(own_class, other_class) || facts.gpu_memory_share + other.gpu_memory_share > 1) continue;
       const auto refused = refused_.find(job);
       if (refused != refused_.end() && refused->second == host) continue;
       if (view_->is_typed() && !runs_beside(job, host)) continue;
-      const std::tuple<int, double, JobIndex> key(class_of(host), other.gpu_utilisation, host);
+      const std::tuple<int, double, JobIndex> key(other_class, other.gpu_utilisation, host);
       if (best != kNoJob && key >= least) continue;
       best = host;
       least = key;

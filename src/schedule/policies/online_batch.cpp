@@ -89,12 +89,6 @@ class OnlineBatch : public Policy {
     return view_->is_typed() ? view_->types_of(job) : std::vector<std::int32_t>{0};
   }
 
-  // Whether `a` is shorter than `b` on a type; of equal ones the older.
-  bool is_shorter(JobIndex a, JobIndex b, std::int32_t type) const {
-    const double x = runtime_s(a, type), y = runtime_s(b, type);
-    return x != y ? x < y : a < b;
-  }
-
   void start_jobs() {
     free_types_.clear();
     int free = 0;
@@ -115,7 +109,7 @@ class OnlineBatch : public Policy {
                                                [&](JobIndex job) { return deadline_s(job) != kNoDeadline; });
     started_.clear();
     if (!due && free_types_.size() == 1) {
-      start_shortest(std::move(part), free_types_.front());
+      start_shortest(part, free_types_.front());
     } else {
       start_planned(std::move(part), due);
       start_gangs();
@@ -142,24 +136,26 @@ class OnlineBatch : public Policy {
   }
 
   // One type: the plan starts the shortest jobs, and gangs are in the same order.
-  void start_shortest(std::vector<JobIndex> part, std::int32_t type) {
-    const auto before = [&](JobIndex a, JobIndex b) { return is_shorter(a, b, type); };
-    const auto count = std::min(part.size(), static_cast<std::size_t>(room(type)));
-    std::partial_sort(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(count), part.end(), before);
-    std::vector<JobIndex> gangs;
+  void start_shortest(const std::vector<JobIndex>& part, std::int32_t type) {
+    using Timed = std::pair<double, JobIndex>;  // of equal run times the older job is first
+    std::vector<Timed> singles, gangs;
+    for (const JobIndex job : part) singles.emplace_back(runtime_s(job, type), job);
+    const auto count = std::min(singles.size(), static_cast<std::size_t>(room(type)));
+    std::partial_sort(singles.begin(), singles.begin() + static_cast<std::ptrdiff_t>(count), singles.end());
     for (const JobIndex job : gangs_) {
-      if (view_->facts(job).gpus <= room(type) && view_->speed_on(job, type) > 0) gangs.push_back(job);
+      const bool may_fit = view_->facts(job).gpus <= room(type) && view_->speed_on(job, type) > 0;
+      if (may_fit) gangs.emplace_back(runtime_s(job, type), job);
     }
-    std::sort(gangs.begin(), gangs.end(), before);
+    std::sort(gangs.begin(), gangs.end());
     auto gang = gangs.begin();
     for (std::size_t i = 0; room(type) > 0 && (i < count || gang != gangs.end());) {
-      const bool takes_gang = gang != gangs.end() && (i == count || before(*gang, part[i]));
+      const bool takes_gang = gang != gangs.end() && (i == count || *gang < singles[i]);
       // The number of jobs that run after it on its machine is the place from the end.
       const auto machines = static_cast<std::size_t>(room(type));
-      const std::size_t place = (part.size() - i + machines - 1) / machines;
-      const JobIndex job = takes_gang ? *gang++ : part[i++];
+      const std::size_t place = (singles.size() - i + machines - 1) / machines;
+      const auto [runtime, job] = takes_gang ? *gang++ : singles[i++];
       if (view_->facts(job).gpus > room(type)) continue;
-      if (start(job, type, {Why::kMatched, static_cast<double>(place), runtime_s(job, type)})) started_.push_back(job);
+      if (start(job, type, {Why::kMatched, static_cast<double>(place), runtime})) started_.push_back(job);
     }
   }
 

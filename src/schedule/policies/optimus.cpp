@@ -111,9 +111,10 @@ class Optimus : public Policy {
     FreeGpus free(view);
     std::vector<std::size_t> changed;
     for (std::size_t i = 0; i < active_.size(); ++i) {
-      const Allocation& held = view.progress(active_[i]).allocation;
+      const JobProgress& progress = view.progress(active_[i]);
+      const Allocation& held = progress.allocation;
       const int before = gpus_in(held);
-      const bool slow = view.is_running(active_[i]) && view.progress(active_[i]).slowest_worker < kStragglerSpeed;
+      const bool slow = progress.state == JobState::kRunning && progress.slowest_worker < kStragglerSpeed;
       const bool same_type = before == 0 || held_type(view, active_[i]) == types_[i];
       if (before == granted_[i] && same_type && !slow) continue;
       free.give(held);

@@ -8,17 +8,15 @@ void OrderWalk::begin(const ClusterView& view) {
   taking_.clear();
   free_.assign(view);
   if (!view.is_typed()) {
-    rooms_.assign(1, free_.total());
+    rooms_.assign(1, view.gpus());
     return;
   }
   rooms_.assign(static_cast<std::size_t>(view.types()), 0);
-  const Machines& machines = view.machines();
-  for (const MachineIndex m : machines.indices()) room(machines[m].device) += free_.on(m);
+  for (const MachineView& machine : view.machines()) room(machine.device) += machine.up ? machine.gpus : 0;
 }
 
 std::int32_t OrderWalk::fastest_type(JobIndex job) {
   const int gpus = view_->facts(job).gpus;
-  if (!view_->is_typed()) return room(0) >= gpus ? 0 : -1;
   std::int32_t fastest = -1;
   for (std::int32_t type = 0; type < view_->types(); ++type) {
     const double speed = view_->speed_on(job, type);
@@ -27,7 +25,7 @@ std::int32_t OrderWalk::fastest_type(JobIndex job) {
   return fastest;
 }
 
-OrderWalk::Verdict OrderWalk::visit(JobIndex job) {
+OrderWalk::Verdict OrderWalk::visit_types(JobIndex job) {
   const int gpus = view_->facts(job).gpus;
   const bool runs = view_->is_running(job);
   if (runs) {

@@ -20,7 +20,7 @@ class OrderedStart : public Policy {
     for (const JobIndex job : event.revised) {
       if (waiting_.remove(kind_of(view, job), job)) wait(view, job);
     }
-    start_what_fits(view, *placer_, waiting_, free_, decisions);
+    if (waiting_.smallest() <= view.free_gpus()) start_what_fits(view, *placer_, waiting_, free_, decisions);
   }
 
   void exchange(StateArchive& state) override { state(waiting_); }
@@ -43,29 +43,37 @@ class OrderedStart : public Policy {
   FreeGpus free_;
 };
 
+// Whether the placer finds GPUs for the first job of a kind, which then starts.
+bool start_first_of(const SizeHeaps::Heap& kind, const ClusterView& view, Placer& placer, SizeHeaps& waiting,
+                    FreeGpus& free, std::vector<Decision>& decisions) {
+  const JobIndex job = kind.top().job;
+  auto allocation = placer.place(view, free, job, kind.kind.gpus);
+  if (!allocation) return false;
+  free.take(*allocation);
+  decisions.push_back(
+      {.job = job, .allocation = std::move(*allocation), .reason = {Why::kNextInOrder, to_seconds(kind.top().value)}});
+  waiting.pop(kind);
+  return true;
+}
+
 }  // namespace
 
 void start_what_fits(const ClusterView& view, Placer& placer, SizeHeaps& waiting, FreeGpus& free,
                      std::vector<Decision>& decisions) {
-  if (waiting.smallest() > view.free_gpus()) return;
   free.assign(view);
-  std::vector<bool> closed(waiting.heaps().size(), false);
-  int limit = free.total();
-  while (const SizeHeaps::Heap* next = waiting.first_open(closed, std::min(limit, free.total()))) {
-    const OrderKey key = next->top();
-    const int gpus = next->kind.gpus;
-    auto allocation = placer.place(view, free, key.job, gpus);
-    if (!allocation) {
-      // What a placer cannot find for one job it cannot find for another of this kind; nor, where types do not differ,
-      // for a larger one.
-      closed[waiting.place_of(*next)] = true;
-      if (!view.is_typed()) limit = gpus - 1;
-      continue;
+  if (view.is_typed()) {
+    // What a placer cannot find for one job it cannot find for another of this kind.
+    SizeHeaps::Closed closed(waiting.heaps().size(), 0);
+    while (const SizeHeaps::Heap* next = waiting.first_open(closed, free.total())) {
+      if (!start_first_of(*next, view, placer, waiting, free, decisions)) closed[waiting.place_of(*next)] = 1;
     }
-    free.take(*allocation);
-    waiting.pop(next->kind);
-    decisions.push_back(
-        {.job = key.job, .allocation = std::move(*allocation), .reason = {Why::kNextInOrder, to_seconds(key.value)}});
+    return;
+  }
+  // Nor for a larger one.
+  int limit = free.total();
+  while (const SizeHeaps::Heap* next = waiting.first(std::min(limit, free.total()))) {
+    const int gpus = next->kind.gpus;
+    if (!start_first_of(*next, view, placer, waiting, free, decisions)) limit = gpus - 1;
   }
 }
 

@@ -304,7 +304,7 @@ class PreemptiveOrder : public Policy {
           return !heap.empty() && (heap.kind.gpus <= slack || heap.top().value <= last_value_);
         });
     if (!someone_may_start && slack >= 0) return;
-    closed_.assign(waiting_.heaps().size(), false);
+    closed_.assign(waiting_.heaps().size(), 0);
     while (true) {
       const SizeHeaps::Heap* const next = waiting_.first_open(closed_);
       if (slack < 0) {
@@ -317,12 +317,12 @@ class PreemptiveOrder : public Policy {
       }
       if (next == nullptr) return;
       if (!fits(next->top(), next->kind.gpus, slack)) {
-        closed_[waiting_.place_of(*next)] = true;
+        closed_[waiting_.place_of(*next)] = 1;
         continue;
       }
       starting_.push_back(next->top().job);
       slack -= next->kind.gpus;
-      waiting_.pop(next->kind);
+      waiting_.pop(*next);
     }
   }
 
@@ -331,16 +331,19 @@ class PreemptiveOrder : public Policy {
   void choose_on_types() {
     walk_.begin(*view_);
     order_.clear();
+    for (const JobIndex job : protected_) walk_.keep(job);
     for (const RunningSet& of_size : running_) {
       for (OrderKey place : of_size.jobs) {
-        if (view_->is_protected(place.job)) continue;  // it has moved
-        walk_.offer(place.job);
+        if (view_->is_protected(place.job)) {
+          walk_.keep(place.job);  // it has moved
+          continue;
+        }
         if (moves()) place.value = size_of(view_->left_ns(place.job), gpus(place.job));
         order_.push_back(place);
       }
     }
     std::sort(order_.begin(), order_.end());
-    closed_.assign(waiting_.heaps().size(), false);
+    closed_.assign(waiting_.heaps().size(), 0);
     for (auto running = order_.begin();;) {
       const SizeHeaps::Heap* const next = waiting_.first_open(closed_);
       if (running != order_.end() && (next == nullptr || *running < against_running(next->top()))) {
@@ -351,24 +354,24 @@ class PreemptiveOrder : public Policy {
       if (next == nullptr) return;
       const JobIndex job = next->top().job;
       if (walk_.visit(job) == OrderWalk::Verdict::kWaits) {
-        closed_[waiting_.place_of(*next)] = true;
+        closed_[waiting_.place_of(*next)] = 1;
       } else {
         starting_.push_back(job);
-        waiting_.pop(next->kind);
+        waiting_.pop(*next);
       }
     }
   }
 
   void apply(std::vector<Decision>& decisions) {
-    if (!view_->is_typed()) {
-      if (starting_.empty() && stopping_.empty()) return;
-      walk_.begin(*view_);
-      for (const JobIndex job : stopping_) walk_.stop(job);
-      for (const JobIndex job : starting_) walk_.start(job);
-    }
-    walk_.apply(*placer_, decisions, [&](JobIndex job) {
+    const auto reason_of = [&](JobIndex job) {
       return Reason{Why::kNextInOrder, static_cast<double>(key(job).value) * (counts_gpus() ? 1e-6 : 1e-9)};
-    });
+    };
+    if (view_->is_typed()) {
+      walk_.apply(*placer_, decisions, reason_of);
+    } else {
+      if (starting_.empty() && stopping_.empty()) return;
+      walk_.start_and_stop(*view_, starting_, stopping_, *placer_, decisions, reason_of);
+    }
     for (const JobIndex job : stopping_) leave(job);
     for (const JobIndex job : starting_) {
       hold(running_key(job, key(job)));
@@ -394,7 +397,7 @@ class PreemptiveOrder : public Policy {
   std::vector<RunningSet> running_;
   std::vector<JobIndex> protected_;  // run and must not be suspended yet, in the order of their starts
   std::int64_t last_value_ = 0;      // of the running job that is last, in this walk
-  std::vector<bool> closed_;         // kinds whose first job did not fit in this walk
+  SizeHeaps::Closed closed_;         // kinds whose first job did not fit in this walk
   std::vector<JobIndex> starting_, stopping_;
   OrderWalk walk_;
   std::vector<OrderKey> order_;  // on several types: running jobs, at the places they have now

@@ -64,8 +64,7 @@ class Tetris : public Policy {
     return sum;
   }
 
-  static double alignment(const ClusterView& view, const Resources& all, JobIndex job, int free_gpus) {
-    const JobFacts& facts = view.facts(job);
+  static double alignment(const ClusterView& view, const Resources& all, const JobFacts& facts, int free_gpus) {
     const double gpus = view.gpus();
     double sum = facts.gpus / gpus * free_gpus / gpus;
     if (all.cpus > 0) sum += facts.cpus / all.cpus * all.cpus_free / all.cpus;
@@ -73,24 +72,29 @@ class Tetris : public Policy {
     return sum;
   }
 
-  bool may_start(const ClusterView& view, JobIndex job, int gpus_max) const {
-    return view.facts(job).gpus <= gpus_max && std::find(passed_.begin(), passed_.end(), job) == passed_.end();
+  bool may_start(JobIndex job, const JobFacts& facts, int gpus_max) const {
+    return facts.gpus <= gpus_max && std::find(passed_.begin(), passed_.end(), job) == passed_.end();
   }
 
   std::vector<JobIndex>::iterator choose(const ClusterView& view, int free_gpus, int gpus_max) {
     const Resources all = resources_of(view);
     double most_aligned = 0, most_service = 0;
+    services_.clear();
     for (const JobIndex job : waiting_) {
-      most_service = std::max(most_service, service(view, job));
-      if (may_start(view, job, gpus_max)) {
-        most_aligned = std::max(most_aligned, alignment(view, all, job, free_gpus));
+      const JobFacts& facts = view.facts(job);
+      services_.push_back(service(view, job));
+      most_service = std::max(most_service, services_.back());
+      if (may_start(job, facts, gpus_max)) {
+        most_aligned = std::max(most_aligned, alignment(view, all, facts, free_gpus));
       }
     }
     auto best = waiting_.end();
-    for (auto job = waiting_.begin(); job != waiting_.end(); ++job) {
-      if (!may_start(view, *job, gpus_max)) continue;
-      const double shortness = most_service > 0 ? 1 - service(view, *job) / most_service : 1;
-      const double score = alignment(view, all, *job, free_gpus) / most_aligned + shortness;
+    auto own_service = services_.begin();
+    for (auto job = waiting_.begin(); job != waiting_.end(); ++job, ++own_service) {
+      const JobFacts& facts = view.facts(*job);
+      if (!may_start(*job, facts, gpus_max)) continue;
+      const double shortness = most_service > 0 ? 1 - *own_service / most_service : 1;
+      const double score = alignment(view, all, facts, free_gpus) / most_aligned + shortness;
       if (best != waiting_.end() && score <= score_) continue;
       best = job;
       score_ = score;
@@ -101,6 +105,7 @@ class Tetris : public Policy {
   std::unique_ptr<Placer> placer_;
   std::vector<JobIndex> waiting_;  // by arrival
   std::vector<JobIndex> passed_;   // no place was found in this call
+  std::vector<double> services_;   // that waiting_ still needs
   double score_ = 0;               // of the last choice
 };
 

@@ -27,7 +27,7 @@ class Tiresias : public Policy {
     walk_.begin(view);
     for (const auto& queue : queues_) {
       for (const JobIndex job : queue) {
-        if (view.is_running(job) && !view.is_protected(job)) walk_.offer(job);
+        if (view.is_protected(job)) walk_.keep(job);
       }
     }
     for (const auto& queue : queues_) {
@@ -65,8 +65,9 @@ class Tiresias : public Policy {
     for (std::size_t q = queues_.size() - 1; q-- > 0;) {
       std::vector<JobIndex> moved;
       for (const JobIndex job : queues_[q]) {
+        if (!view.is_running(job)) continue;
         const double attained = to_seconds(view.executed_ns(job)) * view.facts(job).gpus;
-        if (view.is_running(job) && attained >= options_.limits_gpu_s[q]) moved.push_back(job);
+        if (attained >= options_.limits_gpu_s[q]) moved.push_back(job);
       }
       std::sort(moved.begin(), moved.end());
       for (const JobIndex job : moved) std::erase(queues_[q], job);
