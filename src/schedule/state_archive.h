@@ -120,7 +120,7 @@ class StateArchive {
     if (!is_reading_) {
       // The elements of sets and the keys of maps are copied, since they cannot be changed.
       for (const auto& item : items) {
-        item_of<List> copy = item;
+        Item<List> copy = item;
         (*this)(copy);
       }
       return;
@@ -128,7 +128,7 @@ class StateArchive {
     items.clear();
     expect(count <= bytes_.size() - at_, "a list is longer than the bytes");
     for (std::uint64_t i = 0; i < count && ok_; ++i) {
-      item_of<List> item{};
+      Item<List> item{};
       (*this)(item);
       if (ok_) items.insert(items.end(), std::move(item));
     }
@@ -143,7 +143,7 @@ class StateArchive {
     using Type = std::pair<Key, Value>;
   };
   template <class List>
-  using item_of = typename ItemOf<List>::Type;
+  using Item = typename ItemOf<List>::Type;
 
   void varint(std::uint64_t& number);
   void integer(std::int64_t& number);
