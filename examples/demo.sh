@@ -98,7 +98,7 @@ await() {
 
 caption "Three processes train on Fashion-MNIST (synthetic images where the package is missing). Each line begins with the
 worker that printed it. One is killed: the others go on at once, from the step they were at. Then the job grows to four.
-Passes take at least 20 ms, so that the training does not end before that on a fast machine."
+Steps take at least 20 ms, so that the training does not end before that on a fast machine."
 run run -n 3 --elastic 1:4 --standby 2 --name "$job" --events "$events" -- \
   "$orrery" train lenet --steps 300 --pace 20ms 2>&1 &
 training=$!

@@ -26,9 +26,9 @@ ROWS = [
     ("predict resnet50", 8.7),
     ("predict resnet50 --predictor analytic", 8.3),
     ("predict resnet50 --device T4 --precision fp16", 8.3),
-    ("predict resnet50 --device T4 --batch 32", 67.7),
-    ("predict gpt2", 97.8),
-    ("choose resnet50", 325.4),
+    ("predict resnet50 --device T4 --batch 32", 49.8),
+    ("predict gpt2", 69.2),
+    ("choose resnet50", 309.3),
 ]
 
 

@@ -1,12 +1,12 @@
-// One event of a run in a process of its own: the policy gets what was saved after the event before, and nothing else of
-// the past. tests/policy_processes_test.py starts it again and again.
+// A part of a run in a process of its own: the policy gets what was saved after the event before, and nothing else of the
+// past. tests/policy_processes_test.py starts it again and again.
 //
-// usage: policy_processes whole CASE POLICY
-//        policy_processes next CASE POLICY FOLDER
+// usage: policy_processes whole CASE POLICY               prints how many events there are, too
+//        policy_processes next CASE POLICY FOLDER EVENTS  plays so many
 //        policy_processes rest CASE POLICY FOLDER
 //
 // FOLDER holds `journal`, the decisions so far, and `state`, the saved policy. The past is played again from the
-// journal, as a control plane recovers: no policy is asked for it. Then the policy itself plays the next event, or the
+// journal, as a control plane recovers: no policy is asked for it. Then the policy itself plays the next events, or the
 // rest. The last line is "ended HASH DECISIONS" when the run has ended.
 
 #include <cstdio>
@@ -157,12 +157,21 @@ class Process {
   }
 
   int whole() {
+    std::int64_t events = 0;
+    played_.setup.engine.restart_policy = [&](const std::string& bytes) {
+      ++events;
+      return bytes;
+    };
+    const auto make = [&](const ClusterView& view) { return make_policy(view); };
+    if (const int failed = run(make, false); failed != 0) return failed;
+    fmt::print("{} events\n", events);
     played_.setup.engine.restart_policy = nullptr;
-    return run([&](const ClusterView& view) { return make_policy(view); });
+    scaling_ = nullptr;
+    return run(make);
   }
 
-  // One event, or all that are left.
-  int go_on(const std::string& folder, bool only_one) {
+  // So many events; 0: all that are left.
+  int go_on(const std::string& folder, std::int64_t count) {
     const std::string journal_path = folder + "/journal", state_path = folder + "/state";
     journal_ = read_journal(journal_path);
     const std::int64_t past = journal_.events;
@@ -172,7 +181,7 @@ class Process {
       if (++events < past) return bytes;
       is_past_ = false;
       if (events == past) return saved;
-      if (!only_one) return bytes;
+      if (count == 0 || events < past + count) return bytes;
       journal_.events = events;
       std::ofstream state(state_path + ".new", std::ios::binary);
       state << bytes;
@@ -206,7 +215,7 @@ class Process {
     return schedule::make_policy(*record, inputs);
   }
 
-  int run(const schedule::PolicyMaker& make) {
+  int run(const schedule::PolicyMaker& make, bool prints = true) {
     EngineOptions& engine = played_.setup.engine;
     if (!played_.setup.devices.empty()) engine.speeds = played_.job_trace.speeds;
     const auto result = simulate(played_.job_trace, played_.setup.machines, curve_, make, engine);
@@ -214,7 +223,7 @@ class Process {
       std::fputs((result.error().to_string() + "\n").c_str(), stdout);
       return result.error().code() == ErrorCode::kInvalidArgument ? 77 : 1;
     }
-    std::fputs(fmt::format("ended {:016x} {}\n", result->decision_hash, result->decisions).c_str(), stdout);
+    if (prints) fmt::print("ended {:016x} {}\n", result->decision_hash, result->decisions);
     return 0;
   }
 
@@ -235,8 +244,12 @@ int main(int argc, char** argv) {
   using namespace orrery::simulate;
   const std::vector<std::string> words(argv + 1, argv + argc);
   const bool is_whole = words.size() == 3 && words[0] == "whole";
-  const bool goes_on = words.size() == 4 && (words[0] == "next" || words[0] == "rest");
-  if (!is_whole && !goes_on) fail("usage: policy_processes whole|next|rest CASE POLICY [FOLDER]");
+  const bool is_next = words.size() == 5 && words[0] == "next";
+  const bool is_rest = words.size() == 4 && words[0] == "rest";
+  if (!is_whole && !is_next && !is_rest) fail("usage: policy_processes whole|next|rest CASE POLICY [FOLDER] [EVENTS]");
   Process process(case_of(words[1]), words[2]);
-  return is_whole ? process.whole() : process.go_on(words[3], words[0] == "next");
+  if (is_whole) return process.whole();
+  const std::int64_t count = is_next ? std::strtoll(words[4].c_str(), nullptr, 10) : 0;
+  if (is_next && count < 1) fail("EVENTS: expected a number from 1 on");
+  return process.go_on(words[3], count);
 }

@@ -1,8 +1,9 @@
-"""Restarts every policy in a new process after every event, from the bytes it saved; it must decide as without.
+"""Restarts every policy in new processes, from the bytes it saved; it must decide as without.
 
 usage: policy_processes_test.py POLICY_PROCESSES ORRERY
 
-ORRERY_RESTARTS events of each run are played in a process of their own (12 unless it is set; 0: all), the rest in one.
+Each run is restarted after every event, or, if it has more events than ORRERY_RESTARTS (12 unless it is set), after as
+many of them, evenly over the run.
 """
 
 import concurrent.futures
@@ -30,22 +31,25 @@ def policies():
 
 
 def restarted(case, policy):
-    """How often it was restarted, and the last line; how the run without restarts ended."""
+    """How often it was restarted, whether that was after every event, and the last line; how the run without restarts ended."""
     whole = run("whole", case, policy)
     if whole.returncode == REFUSED:
         return None
     if whole.returncode != 0:
-        return 0, whole.stdout + whole.stderr, "a run"
+        return 0, False, whole.stdout + whole.stderr, "a run"
+    count, ended = whole.stdout.splitlines(keepends=True)
+    events = int(count.split()[0])
+    part = max(1, -(-events // RESTARTS))
     with tempfile.TemporaryDirectory() as folder:
         restarts = 0
-        while RESTARTS == 0 or restarts < RESTARTS:
-            one = run("next", case, policy, folder)
+        while (restarts + 1) * part < events:
+            one = run("next", case, policy, folder, part)
             if one.returncode != 0 or one.stdout:
-                return restarts, one.stdout + one.stderr, whole.stdout
+                return restarts, part == 1, one.stdout + one.stderr, ended
             restarts += 1
             assert pathlib.Path(folder, "state").exists()
         last = run("rest", case, policy, folder)
-        return restarts, last.stdout + last.stderr, whole.stdout
+        return restarts, part == 1, last.stdout + last.stderr, ended
 
 
 class Restarts(unittest.TestCase):
@@ -53,18 +57,19 @@ class Restarts(unittest.TestCase):
         names = policies()
         self.assertGreater(len(names), 25, names)
         runs = [(case, policy) for case in CASES for policy in names]
-        done, restarts = 0, 0
+        done, restarts, after_every_event = 0, 0, 0
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for (case, policy), outcome in zip(runs, pool.map(lambda one: restarted(*one), runs)):
                 if outcome is None:
                     continue  # it refuses several types of devices
-                count, ended, expected = outcome
+                count, is_every, ended, expected = outcome
                 with self.subTest(case=case, policy=policy, restarts=count):
                     self.assertTrue(expected.startswith("ended "), expected)
                     self.assertEqual(ended, expected)
                 done += 1
                 restarts += count
-        print(f"{done} runs, {restarts} restarts in a new process")
+                after_every_event += is_every
+        print(f"{done} runs, {restarts} restarts in a new process; {after_every_event} runs after every event")
         self.assertGreater(done, 2 * len(names))
 
 
