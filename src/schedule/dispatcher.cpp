@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/random.h"
 
-// Private functions are inline, so that a step is one function again: it is taken millions of times.
+// Private functions are inline, so that a step is compiled as one function: it is taken millions of times.
 
 namespace orrery::schedule {
 

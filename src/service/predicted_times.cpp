@@ -89,7 +89,10 @@ Result<PredictedTimes> predict_step_times(const simulate::JobTrace& job_trace, c
   StepTimePredictor predictor(**device, pool);
   std::map<std::pair<std::string, double>, std::set<int>> asked;
   for (const TraceJob& job : job_trace.jobs) {
-    if (!job.model.empty()) asked[{job.model, simulate::batch_of(job)}].insert(job.facts.gpus);
+    if (job.model.empty()) continue;
+    std::set<int>& numbers = asked[{job.model, simulate::batch_of(job)}];
+    // No job runs on more than the cluster has.
+    if (job.facts.gpus <= pool.gpus) numbers.insert(job.facts.gpus);
   }
   PredictedTimes result;
   std::string problem = "no job names a model";
