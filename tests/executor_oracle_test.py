@@ -3,7 +3,7 @@
 usage: executor_oracle_test.py PATH_OF_EXECUTOR_DUMP
 
 torchvision's model gets the weights and the batch of the executor. Dropout is off on both sides. Order: the layers that
-torch.profiler reports during forward; "in place" is not compared, because some Python layers ask for it where it saves
+the profiler of torch reports during forward; "in place" is not compared, because some Python layers ask for it where it saves
 nothing. Gradients: the largest difference of a tensor over its largest element. Models
 whose norms have another epsilon in torchvision, and GoogLeNet, which weights its heads there, are compared in order
 only.
@@ -38,6 +38,7 @@ try:
     import numpy
     import torch
     import torchvision
+    from torch.autograd import profiler_legacy
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(SKIPPED)
@@ -80,10 +81,14 @@ def is_counter(event):
 
 
 def layers_in_order(model, image):
-    """The calls of LAYERS that are not inside another; counters of batch norms are not layers."""
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as profiler:
+    """The calls of LAYERS that are not inside another; counters of batch norms are not layers.
+
+    By the profiler that reads nanoseconds: the newer one rounds to microseconds, and a call inside a short one can then
+    seem to begin when that one ended.
+    """
+    with profiler_legacy.profile(record_shapes=True) as profiler:
         model(image)
-    events = [e for e in profiler.events() if e.name in LAYERS and not is_counter(e)]
+    events = [e for e in profiler.function_events if e.name in LAYERS and not is_counter(e)]
     events.sort(key=lambda e: (e.time_range.start, -e.time_range.end))
     outer, end = [], -1
     for event in events:
