@@ -6,16 +6,17 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/trainer.h"
 #include "elastic/policy/shipped.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/terminal.h"
 #include "service/models.h"
+#include "train/trainer.h"
 
 namespace orrery::cli {
 
 using profile::ImageSet;
+using train::Strategy, train::TrainedStep, train::Trainer, train::TrainerOptions;
 
 namespace {
 
@@ -128,7 +129,7 @@ Result<std::vector<StrategyPart>> strategies_of(const OptionValues& options) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto words = split(parts[i], ':');
     const bool is_last = i + 1 == parts.size();
-    const std::optional<Strategy> known = strategy_named(words[0]);
+    const std::optional<Strategy> known = train::strategy_named(words[0]);
     if (!known || words.size() != (is_last ? 1U : 2U)) return wrong();
     if (is_last) {
       step = std::numeric_limits<std::uint64_t>::max();
@@ -199,7 +200,7 @@ class Journal {
         {"own_samples", step.own_samples ? nlohmann::ordered_json(*step.own_samples) : nlohmann::ordered_json()},
         {"workers", step.workers},
         {"repeats", step.repeats},
-        {"strategy", name_of(step.strategy)},
+        {"strategy", train::name_of(step.strategy)},
         {"loss", step.loss},
         {"learning_rate_scale", step.learning_rate_scale},
         {"noise_scale", step.noise_scale ? nlohmann::ordered_json(*step.noise_scale) : nlohmann::ordered_json()},
@@ -300,7 +301,7 @@ Status run_train(Context& context, const Arguments& arguments) {
   Trainer trainer(*executor, graph, *data, how, context.env.clock);
   trainer.set_strategy(plan.front().strategy);
   ORRERY_TRY_VOID(trainer.join(context.env.variables));
-  TrainingGoal goal;
+  train::TrainingGoal goal;
   std::uint64_t& count = options.has("steps") ? goal.steps : goal.epochs;
   const char* const unit = options.has("steps") ? "steps" : "epochs";
   count = static_cast<std::uint64_t>(options.integer(unit));

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "cli/trainer.h"
+#include "train/trainer.h"
 
-namespace orrery::cli {
+namespace orrery::train {
 namespace {
 
 // Two ranks that compute for 60 ms. The first has the result of an exchange after 5 ms, the second after `late_s`.
@@ -31,4 +31,4 @@ TEST(TrainingWatch, AStepWithoutAnExchangeSaysNothingAboutIt) {
 }
 
 }  // namespace
-}  // namespace orrery::cli
+}  // namespace orrery::train

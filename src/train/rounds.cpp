@@ -3,17 +3,13 @@
 //
 //   local         Each worker has an equal part of the round's micro-batches and a model of its own; in the end the
 //                 models are averaged (local SGD, Stich 2019).
-//   pair          Workers take micro-batches from one work queue, as many as they can. Near its end a slow worker
-//   leaves
+//   pair          Workers take micro-batches from one work queue, as many as they can. Near its end a slow worker leaves
 //                 them to the others, so that no worker waits for it. After every step a worker averages its model with
 //                 that of another one, drawn at random, without waiting for it (pair averaging: AD-PSGD, Lian et al.
-//                 2018;
-//                 KungFu, OSDI'20).
+//                 2018; KungFu, OSDI'20).
 //   server-async  Workers take micro-batches from one work queue too. The parameters are at the servers, a part at
-//   each;
-//                 a worker pulls them all, computes, and pushes its step, which is added at once (asynchronous
-//                 parameter
-//                 servers, Li et al., OSDI'14). Velocities are its own, and averaged in the end.
+//                 each; a worker pulls them all, computes, and pushes its step, which is added at once (asynchronous
+//                 parameter servers, Li et al., OSDI'14). Velocities are its own, and averaged in the end.
 //
 // In pair and server-async, models and the work queue are in memory that all workers reach, so they have to be on one
 // host. The model in the end is the same on all workers. It depends on which workers took part and, in these two, on
@@ -23,9 +19,9 @@
 #include <atomic>
 
 #include "base/random.h"
-#include "cli/step_rule.h"
+#include "train/step_rule.h"
 
-namespace orrery::cli {
+namespace orrery::train {
 
 namespace {
 
@@ -174,12 +170,12 @@ class Rounds : public StepRule {
   // Whether the others finish the work queue of `micro_batches` before this worker would finish what it takes next. By
   // the times of the round before; the fastest worker is never too slow, so no micro-batch is left.
   bool is_too_slow_for(std::uint64_t micro_batches, std::uint64_t at_a_time) {
-    const std::span<const Telemetry> telemetry = telemetry_.by_rank();
+    const std::span<const Telemetry> ranks = telemetry_.by_rank();
     const std::uint64_t taken = work_queue().load();
-    if (telemetry.size() != workers_ || taken >= micro_batches) return false;
-    const double own_s = telemetry[static_cast<std::size_t>(context_.worker->rank())].micro_batch_s;
+    if (ranks.size() != workers_ || taken >= micro_batches) return false;
+    const double own_s = ranks[static_cast<std::size_t>(context_.worker->rank())].micro_batch_s;
     double fastest_s = own_s, micro_batches_per_s = 0;
-    for (const Telemetry& telemetry : telemetry) {
+    for (const Telemetry& telemetry : ranks) {
       // A worker without a micro-batch gives no information about speeds.
       if (telemetry.micro_batch_s <= 0) return false;
       fastest_s = std::min(fastest_s, telemetry.micro_batch_s);
@@ -241,4 +237,4 @@ Result<std::unique_ptr<StepRule>> make_rounds(const TrainingContext& context, St
   return std::unique_ptr<StepRule>(std::move(rule));
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::train

@@ -13,7 +13,7 @@
 #include "profile/executor.h"
 #include "profile/training_data.h"
 
-namespace orrery::cli {
+namespace orrery::train {
 
 struct TrainerOptions {
   std::uint64_t micro_batch = 16;  // samples; what the executor's graph takes at a time
@@ -119,4 +119,4 @@ Result<std::unique_ptr<StepRule>> make_synchronous_steps(const TrainingContext& 
 // If not.
 Result<std::unique_ptr<StepRule>> make_rounds(const TrainingContext& context, Strategy strategy);
 
-}  // namespace orrery::cli
+}  // namespace orrery::train

@@ -15,9 +15,9 @@
 #include <cstring>
 #include <fmt/format.h>
 
-#include "cli/step_rule.h"
+#include "train/step_rule.h"
 
-namespace orrery::cli {
+namespace orrery::train {
 
 namespace {
 
@@ -172,4 +172,4 @@ Result<std::unique_ptr<StepRule>> make_synchronous_steps(const TrainingContext& 
   return std::unique_ptr<StepRule>(std::move(rule));
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::train

@@ -1,4 +1,4 @@
-#include "cli/trainer.h"
+#include "train/trainer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "elastic/policy/apply.h"
 #include "elastic/policy/uneven.h"
 
-namespace orrery::cli {
+namespace orrery::train {
 
 using elastic::StepOutcome;
 
@@ -337,4 +337,4 @@ Status Trainer::train(const TrainingGoal& goal, const AfterStep& after_step, ela
   return {};
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::train

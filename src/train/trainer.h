@@ -11,12 +11,12 @@
 #include <memory>
 #include <vector>
 
-#include "cli/step_rule.h"
 #include "elastic/job/enlist.h"
 #include "elastic/monitor/interference.h"
 #include "elastic/policy/policy.h"
+#include "train/step_rule.h"
 
-namespace orrery::cli {
+namespace orrery::train {
 
 // When a training is over: after this many steps, or epochs over the data, whichever comes first.
 struct TrainingGoal {
@@ -118,4 +118,4 @@ class Trainer {
   std::unique_ptr<StepRule> rule_;  // has memory of the worker, so it ends first
 };
 
-}  // namespace orrery::cli
+}  // namespace orrery::train
