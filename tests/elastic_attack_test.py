@@ -5,7 +5,6 @@ Needs root, to become that user and to mount a small file system.
 """
 
 import contextlib
-import http.client
 import os
 import pathlib
 import shutil
@@ -261,10 +260,6 @@ print(message())
                                     check=False, timeout=HANG_S)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn("is reached from other machines", result.stderr)
-        result = subprocess.run([ORRERY, "run", "-n", "1", "--http", "0.0.0.0:0", "--", "true"], capture_output=True,
-                                text=True, check=False, timeout=HANG_S)
-        self.assertEqual(result.returncode, 2, result.stderr)
-        self.assertIn("--http-token-file", result.stderr)
 
     def test_an_agent_outlives_idle_connections_and_serves_on(self):
         agent, port = self.agent(before=["prlimit", "--nofile=40"])
@@ -273,45 +268,6 @@ print(message())
         self.assertIsNone(agent.poll())
         self.assertEqual(code, 0, said)
         self.assertIn("handshake", said)
-
-    # Another user at the launcher's page
-
-    def test_the_page_of_a_job_is_read_only_for_other_users(self):
-        port = free_port()
-        job = self.train("-n", "2", "--http", str(port))
-        ask = ("import http.client\n"
-               f"connection = http.client.HTTPConnection('127.0.0.1', {port}, timeout={HANG_S})\n"
-               "connection.request(*'{}'.split())\nprint(connection.getresponse().status)\n")
-
-        def status(user, request):
-            return int(subprocess.run(["/usr/bin/python3", "-c", ask.format(request)], capture_output=True, text=True,
-                                      check=True, user=user, group=user, extra_groups=[], cwd="/", timeout=HANG_S).stdout)
-
-        self.assertEqual(status(NOBODY, "POST /stop"), 403)
-        self.assertEqual(status(NOBODY, "POST /resize?size=1"), 403)
-        self.assertEqual(status(NOBODY, "GET /job"), 200)
-        self.wait_for_steps(20)
-        self.assertEqual(status(0, "POST /stop"), 200)
-        self.assertEqual(job.wait(), 0)
-
-    def test_idle_connections_to_the_page_of_a_job_do_not_keep_others_from_it(self):
-        port = free_port()
-        job = self.train("-n", "2", "--http", str(port), before="ulimit -n 26")
-        self.intrude(port, -1, count=100, hold_s=600)
-
-        def used_s():
-            fields = pathlib.Path(f"/proc/{job.process.pid}/stat").read_text().rpartition(")")[2].split()
-            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-        before = used_s()
-        time.sleep(2)
-        self.assertLess(used_s() - before, 1, "the launcher looks without end at what it cannot accept")
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_S)
-        connection.request("GET", "/job")
-        self.assertEqual(connection.getresponse().status, 200)
-        connection.close()
-        self.wait_for_steps(20)
-        self.stop(job)
 
     # The launcher's own faults
 

@@ -6,14 +6,11 @@ Nothing is left behind: no process, no name.
 
 import collections
 import contextlib
-import http.client
 import json
 import os
 import pathlib
 import random
-import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -215,53 +212,13 @@ class RunTest(JobTest):
             self.assertEqual(job.status()["workers"], size)
         self.stop(job, workers=1)
 
-    def test_http_that_anyone_could_reach_needs_a_token(self):
-        run = [ORRERY, "run", "-n", "1", "--http", "0.0.0.0:0", "--", "true"]
-        result = subprocess.run(run, capture_output=True, text=True, check=False)
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("give it a token (--http-token-file), or let it listen on 127.0.0.1", result.stderr)
-
-    def test_resize_by_http(self):
-        token = pathlib.Path(self.folder) / "token"
-        token.write_text("abc\n")
-        job = self.train("-n", 2, "--elastic", "1:4", "--http", 0, "--http-token-file", token)
+    def test_ps_shows_what_workers_report(self):
+        job = self.train("-n", 2)
         self.wait_for_steps(job, 5)
-        port = int(wait_for(lambda: re.search(r"http://127\.0\.0\.1:(\d+)/job", job.text()))[1])
-
-        def ask(method, target, headers=None):
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_S)
-            connection.request(method, target, headers={"Authorization": "Bearer abc"} if headers is None else headers)
-            answer = connection.getresponse()
-            text = answer.read().decode()
-            connection.close()
-            return answer.status, text
-
-        # Some that never say anything, or not what they should, are in nobody's way.
-        silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
-        silent[0].sendall(b"GET /job")
-        silent[1].sendall(b"\x16\x03\x01\x02\r\n\r\n")
-        self.assertIn(b" 400 ", silent[1].recv(4096))
-        self.assertEqual(ask("POST", "/resize?size=3", {})[0], 401)
-        self.assertEqual(ask("POST", "/resize?size=9")[0], 400)
-        self.assertEqual(ask("DELETE", "/job")[0], 405)
-        code, text = ask("POST", "/resize?size=3")
-        self.assertEqual((code, json.loads(text)["wanted"]), (200, 3))
-        self.wait_for_size(job, 3)
-        code, text = ask("GET", "/metrics")
-        self.assertEqual(code, 200)
-        self.assertIn(f'orrery_job_workers{{job="{job.name}"}} 3\n', text)
-        self.assertRegex(text, r'orrery_worker_step_seconds\{job="[^"]+",worker="1",state="worker"\} 0\.\d+')
-        # The first of the workers leaves.
-        first = json.loads(ask("GET", "/job")[1])["workers"][0]
-        self.assertEqual(ask("POST", "/stop?rank=0")[0], 200)
-        self.wait_for_size(job, 2)
-        self.assertNotIn(first, json.loads(ask("GET", "/job")[1])["workers"])
-        for connection in silent:
-            connection.close()
-        self.assertEqual(ask("POST", "/stop")[0], 200)
-        self.assertEqual(job.wait(), 0, job.said)
-        self.expect_right_models(job, ended=2)
-        self.expect_nothing_left(job)
+        rows = json.loads(job.call("ps", job.name, "--json").stdout)
+        self.assertEqual([(row["worker"], row["state"]) for row in rows], [(1, "worker"), (2, "worker")])
+        self.assertTrue(all(row["step"] > 0 and 0 < row["vote_s"] < row["step_s"] < 10 for row in rows), rows)
+        self.stop(job, workers=2)
 
     def test_a_large_model_is_copied_while_workers_go_on(self):
         job = self.train("-n", 2, "--elastic", "1:4", "--standby", 1, model_kb=8192)

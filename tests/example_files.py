@@ -58,7 +58,6 @@ CHANGES = [
     Change("gns.py", "gns.py 20", "half a minute"),
     Change("ddp.py", "ddp.py 5", "half a minute"),
     Change(r"\bdemo\b(?=$| )", "{job}", "another test may have a job of this name at the same time"),
-    Change("--http 7710", "--http {port}", "the port may be in use"),
     Change("10.0.0.1:7700,10.0.0.2:7700", "{agents}", "there is one host"),
     Change("--listen 10.0.0.[12]:7700", "--listen 127.0.0.1:{port}", "there is one host"),
     Change("/etc/orrery/", "etc/orrery/", "the folder belongs to the system"),

@@ -43,17 +43,6 @@ Result<std::string> read_secret(Context& context, const OptionValues& options, c
   return secret;
 }
 
-// "7710" or "10.0.0.1:7710".
-Status read_http(Context& context, const OptionValues& options, elastic::LaunchOptions& launch) {
-  if (!options.has("http")) return {};
-  const std::string& text = options.text("http");
-  auto address = elastic::net::parse_address(text.find(':') == std::string::npos ? "127.0.0.1:" + text : text);
-  if (!address) return std::move(address).error().with_context("--http");
-  ORRERY_TRY(launch.http_token, read_secret(context, options, "http-token-file"));
-  launch.http = std::move(*address);
-  return {};
-}
-
 Result<std::vector<env::Address>> parse_agents(const std::string& text) {
   std::vector<env::Address> agents;
   for (const std::string& one : split(text, ',')) {
@@ -85,7 +74,6 @@ Result<elastic::LaunchOptions> launch_options(Context& context, const Arguments&
   roster.standby = static_cast<int>(options.integer("standby"));
   roster.replacements = static_cast<int>(options.integer("max-restarts"));
   launch.partition_timeout = options.duration("partition-timeout");
-  ORRERY_TRY_VOID(read_http(context, options, launch));
   if (options.has("hosts")) {
     ORRERY_TRY(launch.agents, parse_agents(options.text("hosts")));
     ORRERY_TRY(launch.secret, read_secret(context, options, "secret-file"));
@@ -128,12 +116,6 @@ Command run_command() {
                    "preemption notice: when this file appears, the job stops; if it lists worker numbers, only these "
                    "workers leave")
            .in("FILE"),
-       text_option(
-           "http", "",
-           "serve GET /job, GET /metrics, POST /resize?size=N and POST /stop at this address (default host: 127.0.0.1)")
-           .in("[HOST:]PORT"),
-       text_option("http-token-file", "", "file whose first line is the bearer token that HTTP requests must carry")
-           .in("FILE"),
        text_option("hosts", "", "run on these hosts, through the `orrery agent` on each of them").in("HOST:PORT,…"),
        text_option("secret-file", "", "file whose first line is the secret of the agents").in("FILE"),
        duration_option("partition-timeout", "30s",
@@ -144,7 +126,7 @@ Command run_command() {
        flag_option("quiet", "print only the output of the program, and errors")},
       {"orrery run -n 3 --name demo --elastic 1:4 -- orrery train lenet --epochs 1",
        "orrery run -n 2 --standby 1 --max-restarts 5 --events events.jsonl -- python3 train.py",
-       "orrery run -n 2 -- sh -c hostname", "orrery run -n 2 --elastic 1:8 --http 7710 -- python3 train.py",
+       "orrery run -n 2 -- sh -c hostname",
        "orrery run -n 4 --hosts 10.0.0.1:7700,10.0.0.2:7700 --secret-file ~/.orrery-secret -- python3 train.py"},
       run_job};
 }

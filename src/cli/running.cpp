@@ -59,10 +59,13 @@ Status show_processes(Context& context, const std::string& job, const OptionValu
                {"process", "process", CellFormat::kInteger},
                {"state", "state"},
                {"generation", "generation", CellFormat::kInteger},
-               {"step", "step", CellFormat::kInteger}});
+               {"step", "step", CellFormat::kInteger},
+               {"step_s", "step time", CellFormat::kSeconds},
+               {"vote_s", "waiting", CellFormat::kSeconds}});
+  const auto time = [](double seconds) { return seconds > 0 ? Cell(seconds) : Cell(); };
   for (const elastic::ProcessStatus& process : status.processes) {
     table.add({whole(process.worker), process.process, std::string(to_string(process.state)), whole(process.generation),
-               whole(process.step)});
+               whole(process.step), time(process.step_s), time(process.vote_s)});
   }
   return context.print_table(table, options);
 }

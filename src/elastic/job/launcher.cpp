@@ -15,10 +15,8 @@
 #include "elastic/job/enlist.h"
 #include "elastic/job/host_variables.h"
 #include "elastic/job/hosts.h"
-#include "elastic/job/job_pages.h"
 #include "elastic/job/jobs.h"
 #include "elastic/job/reap.h"
-#include "elastic/net/http_server.h"
 #include "env/clock.h"
 #include "env/files.h"
 #include "env/processes.h"
@@ -92,8 +90,7 @@ class Launcher {
  public:
   Launcher(env::Env env, const LaunchOptions& options, std::shared_ptr<Segment> segment, Mailbox mailbox,
            std::unique_ptr<Supervisor> watch, std::unique_ptr<env::AppendLog> events,
-           std::unique_ptr<LogForwarder> log_forwarder, std::unique_ptr<Hosts> hosts,
-           std::unique_ptr<net::HttpServer> http)
+           std::unique_ptr<LogForwarder> log_forwarder, std::unique_ptr<Hosts> hosts)
       : env_(env),
         options_(options),
         segment_(std::move(segment)),
@@ -102,7 +99,6 @@ class Launcher {
         events_(std::move(events)),
         log_forwarder_(std::move(log_forwarder)),
         hosts_(std::move(hosts)),
-        http_(std::move(http)),
         master_(meeting_point(options)),
         secret_(new_secret()),
         roster_(options.roster) {}
@@ -110,7 +106,6 @@ class Launcher {
   Result<LaunchReport> run() {
     say(fmt::format("job {}, {} of {} to {} workers; `orrery resize --local {} N` changes it", options_.roster.job,
                     options_.roster.size, options_.roster.size_min, options_.roster.size_max, options_.roster.job));
-    if (http_ != nullptr) say(fmt::format("http://{}/job", env::to_string(http_->address())));
     ORRERY_TRY_VOID(carry_out());
     while (!roster_.is_over()) {
       const Seconds longest = options_.preemption_file.empty() || was_noticed_ ? kBetweenReminders : kBetweenLooks;
@@ -118,7 +113,6 @@ class Launcher {
       for (int i = 0; i < signals; ++i) heed_signal();
       ORRERY_TRY_VOID(hear_hosts());
       endure(read_notes());
-      serve_http();
       endure(look_for_preemption_notice());
       endure(reap());
       if (env_.clock.monotonic() > next_reminder_) {
@@ -171,8 +165,7 @@ class Launcher {
   int wait(Seconds longest) {
     std::vector<int> descriptors = {mailbox_.descriptor()};
     if (hosts_ != nullptr) hosts_->add_descriptors(descriptors);
-    if (http_ != nullptr) http_->add_descriptors(descriptors);
-    const bool writes = (hosts_ != nullptr && hosts_->has_output()) || (http_ != nullptr && http_->has_output());
+    const bool writes = hosts_ != nullptr && hosts_->has_output();
     const auto came = watch_->wait(descriptors, writes ? std::min(longest, kWhileWriting) : longest);
     if (came) return *came;
     endure(came.error());
@@ -353,17 +346,6 @@ class Launcher {
     post(host, ask.from, Answer{ask.number, done ? "" : done.error().message(), status()});
   }
 
-  void serve_http() {
-    if (http_ == nullptr) return;
-    http_->move([&](const net::HttpRequest& request) {
-      const HttpCommand command = read_command(request, status(), options_.http_token);
-      if (const auto* const at_once = std::get_if<net::HttpAnswer>(&command)) return *at_once;
-      const Status done = grant(std::get<AskLauncher>(command));
-      endure(carry_out());
-      return answer_to(done, status());
-    });
-  }
-
   Status look_for_preemption_notice() {
     if (options_.preemption_file.empty() || was_noticed_ || !env_.files.exists(options_.preemption_file)) return {};
     ORRERY_TRY(const std::string text, env_.files.read(options_.preemption_file, kPreemptionFileMax));
@@ -397,9 +379,8 @@ class Launcher {
   std::unique_ptr<env::AppendLog> events_;
   std::unique_ptr<LogForwarder> log_forwarder_;
   std::unique_ptr<Hosts> hosts_;  // none: all processes are on this one
-  std::unique_ptr<net::HttpServer> http_;
-  env::Address master_;  // see meeting_point()
-  std::string secret_;   // of the workers across hosts, for this run only
+  env::Address master_;           // see meeting_point()
+  std::string secret_;            // of the workers across hosts, for this run only
   std::map<WorkerId, std::uint32_t> hosts_of_;
   Roster roster_;
   int signals_ = 0;
@@ -447,19 +428,9 @@ Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
     all.roster.addresses = hosts->addresses();
     ORRERY_TRY_VOID(check(all.roster));
   }
-  std::unique_ptr<net::HttpServer> http;
-  if (options.http) {
-    ORRERY_TRY(http, net::HttpServer::listen(*options.http, env.clock));
-    if (options.http_token.empty() && !http->is_bound_to_loopback()) {
-      return Error::invalid(
-          fmt::format("--http: {} is reached from other machines, and requests there can end the job; give it a token "
-                      "(--http-token-file), or let it listen on 127.0.0.1",
-                      env::to_string(*options.http)));
-    }
-  }
   ORRERY_TRY(auto watch, Supervisor::start());
   return Launcher(env, all, std::move(segment), std::move(mailbox), std::move(watch), std::move(events),
-                  std::move(log_forwarder), std::move(hosts), std::move(http))
+                  std::move(log_forwarder), std::move(hosts))
       .run();
 }
 

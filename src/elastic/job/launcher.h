@@ -29,8 +29,6 @@ struct LaunchOptions {
   std::vector<env::Address> agents{};  // of the hosts to run on; none: this host
   std::string secret{};                // of the agents
   Seconds partition_timeout{30};       // how long a minority of workers waits for the others
-  std::optional<env::Address> http{};  // where status and requests are served (job_pages.h)
-  std::string http_token{};            // that requests there must have; empty: none
 };
 
 struct LaunchReport {
