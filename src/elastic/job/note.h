@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/codec.h"
 #include "elastic/membership/membership.h"
 
 namespace orrery::elastic {
@@ -22,22 +23,27 @@ inline constexpr const char* kTopologyParameter = "topology";
 // To processes.
 struct JoinNow {  // "ask these workers to take you in"
   std::vector<WorkerRecord> contacts{};
+  void exchange(Codec& fields) { fields(contacts); }
   friend bool operator==(const JoinNow&, const JoinNow&) = default;
 };
 struct LeaveNow {  // "leave between two steps"
+  void exchange(Codec&) {}
   friend bool operator==(const LeaveNow&, const LeaveNow&) = default;
 };
 struct StopNow {  // "let all workers stop between two steps"
+  void exchange(Codec&) {}
   friend bool operator==(const StopNow&, const StopNow&) = default;
 };
 struct Died {  // "this process has ended, in whatever way; it will never act again"
   WorkerId worker = 0;
+  void exchange(Codec& fields) { fields(worker); }
   friend bool operator==(const Died&, const Died&) = default;
 };
 
 // To the launcher.
 struct Ready {  // "I have started and can join"
   WorkerId worker = 0;
+  void exchange(Codec& fields) { fields(worker); }
   friend bool operator==(const Ready&, const Ready&) = default;
 };
 struct Report {  // "I am in this membership, so far"
@@ -49,6 +55,9 @@ struct Report {  // "I am in this membership, so far"
   bool has_committed = false;  // a step in this membership
   bool is_fixed = false;       // no process can join this training later
   double step_s = 0, vote_s = 0;  // time of a step, and of it, waiting for votes; running means, 0: not yet known
+  void exchange(Codec& fields) {
+    fields(worker, generation, step, epoch, workers, pause_s, is_leaving, has_committed, is_fixed, step_s, vote_s);
+  }
   friend bool operator==(const Report&, const Report&) = default;
 };
 
@@ -59,6 +68,10 @@ struct AskLauncher {
   LauncherRequest request = LauncherRequest::kStatus;
   std::uint64_t size = 0;  // of kResize
   WorkerId worker = 0;     // of kStop; 0: the whole job
+  void exchange(Codec& fields) {
+    fields(from, number, size, worker);
+    fields.choice(request, LauncherRequest::kStop);
+  }
   friend bool operator==(const AskLauncher&, const AskLauncher&) = default;
 };
 
@@ -79,6 +92,10 @@ struct ProcessStatus {
   ProcessState state = ProcessState::kStarting;
   std::uint64_t generation = 0, step = 0;
   double step_s = 0, vote_s = 0;  // see Report
+  void exchange(Codec& fields) {
+    fields(worker, process, generation, step, step_s, vote_s);
+    fields.choice(state, ProcessState::kEnded);
+  }
   friend bool operator==(const ProcessStatus&, const ProcessStatus&) = default;
 };
 
@@ -92,6 +109,9 @@ struct JobStatus {
   double pause_s = 0;                                 // of the last change; 0: none yet
   bool is_stopping = false;
   std::vector<ProcessStatus> processes{};  // that live
+  void exchange(Codec& fields) {
+    fields(job, launcher, size, size_min, size_max, generation, step, epoch, workers, pause_s, is_stopping, processes);
+  }
   friend bool operator==(const JobStatus&, const JobStatus&) = default;
 };
 
@@ -99,12 +119,13 @@ struct Answer {
   std::uint64_t number = 0;
   std::string problem{};  // empty: the request is granted
   JobStatus status{};
+  void exchange(Codec& fields) { fields(number, problem, status); }
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 
 using Note = std::variant<JoinNow, LeaveNow, StopNow, Died, Ready, Report, AskLauncher, Answer>;
 
-// Notes differ from messages of workers in their first bytes.
+// Notes differ from messages of workers in their first bytes, which also name the version.
 std::string encode(const Note& note);
 bool is_note(std::string_view bytes);
 // Any bytes give a note or an error.

@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/codec.h"
 #include "elastic/membership/membership.h"
 
 namespace orrery::elastic {
@@ -25,11 +26,18 @@ namespace orrery::elastic {
 inline constexpr std::uint32_t kOrderVersion = 2;
 inline constexpr std::size_t kOrderBytesMax = 1 << 20;
 
+// Comes first: another version may have other fields after it, so the error can only name the version.
+void exchange_version(Codec& fields, std::uint32_t& version);
+
 // Both sides prove that they know the secret, which is never sent: by an HMAC-SHA-256 of the message, which includes
 // random bytes of the other side, so that no proof can be used twice.
 struct Challenge {
   std::uint32_t version = kOrderVersion;
   std::string random{};
+  void exchange(Codec& fields) {
+    exchange_version(fields, version);
+    fields(random);
+  }
   friend bool operator==(const Challenge&, const Challenge&) = default;
 };
 struct OpenJob {
@@ -40,47 +48,68 @@ struct OpenJob {
   std::uint64_t run = 0;    // distinguishes launchers that use the same name
   std::uint32_t slots = 1;  // for processes on that host at the same time
   std::uint64_t arena_bytes = 0;
+  void exchange(Codec& fields) {
+    exchange_version(fields, version);
+    fields(random, proof, job, run, slots, arena_bytes);
+  }
   friend bool operator==(const OpenJob&, const OpenJob&) = default;
 };
 struct JobOpened {
   std::string problem{};                 // empty: it is open
   std::vector<std::string> addresses{};  // by slot
   std::string proof{};                   // see proof_of(); none with a problem
+  void exchange(Codec& fields) { fields(problem, addresses, proof); }
   friend bool operator==(const JobOpened&, const JobOpened&) = default;
 };
 struct StartOrder {
   WorkerId worker = 0;
   std::vector<std::string> argv{};
   std::map<std::string, std::string> environment{};  // the agent adds where its memory is
+  void exchange(Codec& fields) {
+    fields(worker, argv, environment);
+    fields.expect(!argv.empty(), "an order to start nothing");
+  }
   friend bool operator==(const StartOrder&, const StartOrder&) = default;
 };
 struct Started {
   WorkerId worker = 0;
   std::uint64_t process = 0;
   std::string problem{};  // empty: it runs
+  void exchange(Codec& fields) { fields(worker, process, problem); }
   friend bool operator==(const Started&, const Started&) = default;
 };
 struct EndOrder {
   WorkerId worker = 0;
   std::uint32_t signal = 9;
+  void exchange(Codec& fields) {
+    fields(worker, signal);
+    fields.expect(signal == 9 || signal == 15, "another signal than 9 and 15");
+  }
   friend bool operator==(const EndOrder&, const EndOrder&) = default;
 };
 struct HasEnded {
   WorkerId worker = 0;
   std::uint32_t code = 0, signal = 0;
+  void exchange(Codec& fields) {
+    fields(worker, code, signal);
+    fields.expect(code <= 255 && signal <= 64, "an end that no process has");
+  }
   friend bool operator==(const HasEnded&, const HasEnded&) = default;
 };
 struct Printed {  // whole lines, or a part of a long one
   bool is_error = false;
   std::string text{};
+  void exchange(Codec& fields) { fields(is_error, text); }
   friend bool operator==(const Printed&, const Printed&) = default;
 };
 struct Posted {  // a note, to or from a mailbox of that host
   std::uint64_t name = 0;
   std::string bytes{};
+  void exchange(Codec& fields) { fields(name, bytes); }
   friend bool operator==(const Posted&, const Posted&) = default;
 };
 struct CloseJob {
+  void exchange(Codec&) {}
   friend bool operator==(const CloseJob&, const CloseJob&) = default;
 };
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/codec.h"
 #include "base/result.h"
 #include "elastic/data/cursor.h"
 
@@ -25,6 +25,10 @@ struct WorkerRecord {
   std::uint32_t slot = 0;  // slot lease in the memory of its host
   std::string address{};   // where other workers of the job connect; empty if it can be reached on its host only
 
+  void exchange(Codec& fields) {
+    fields(id, host, slot, address);
+    fields.expect(id != 0, "a worker with the id 0");
+  }
   friend bool operator==(const WorkerRecord&, const WorkerRecord&) = default;
 };
 
@@ -33,6 +37,10 @@ struct TrainingProgress {
   std::uint64_t step = 0;  // committed
   DataCursor cursor{};
 
+  void exchange(Codec& fields) {
+    fields(step, cursor.samples, cursor.seed, cursor.epoch, cursor.offset);
+    fields.expect(check(cursor).has_value(), "a cursor outside its data");
+  }
   friend bool operator==(const TrainingProgress&, const TrainingProgress&) = default;
 };
 
@@ -69,18 +77,12 @@ struct Membership {
   int rank_of(WorkerId id) const;
   bool has(WorkerId id) const { return rank_of(id) >= 0; }
 
+  // Rejects what is too large, ids that are not unique, and parameters that are no numbers.
+  void exchange(Codec& fields);
   friend bool operator==(const Membership&, const Membership&) = default;
 };
 
 // Samples per step: the parameter "batch", or 1 if there is none.
 std::uint64_t batch_of(const Membership& membership);
-
-void encode(const Membership& membership, ByteWriter& writer);
-// Rejects what is too large, ids that are 0 or not unique, and cursors outside their data.
-Result<Membership> decode_membership(ByteReader& reader);
-void encode(const TrainingProgress& progress, ByteWriter& writer);
-Result<TrainingProgress> decode_progress(ByteReader& reader);
-void encode(const WorkerRecord& worker, ByteWriter& writer);
-Result<WorkerRecord> decode_worker(ByteReader& reader);
 
 }  // namespace orrery::elastic

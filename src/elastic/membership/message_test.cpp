@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/bytes.h"
 #include "base/random.h"
 
 namespace orrery::elastic {
