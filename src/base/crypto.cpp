@@ -1,5 +1,6 @@
 #include "base/crypto.h"
 
+#include <algorithm>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -35,6 +36,75 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
                                          bytes.size(), bytes_of(digest), nullptr);
   ORRERY_CHECK(done != nullptr);
   return digest;
+}
+
+std::string hkdf_sha256(std::string_view secret, std::string_view salt, std::string_view info, std::size_t bytes) {
+  const std::string key = hmac_sha256(salt, secret);
+  std::string made, block;
+  for (char number = 1; made.size() < bytes; ++number) {
+    block = hmac_sha256(key, block + std::string(info) + number);
+    made += block;
+  }
+  made.resize(bytes);
+  return made;
+}
+
+struct Aead::Context {
+  EVP_CIPHER_CTX* cipher = EVP_CIPHER_CTX_new();
+  Context() = default;
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  ~Context() { EVP_CIPHER_CTX_free(cipher); }
+};
+
+Aead::Aead(std::string_view key) : context_(std::make_unique<Context>()) {
+  ORRERY_CHECK(key.size() == kKeyBytes);
+  const int done =
+      EVP_CipherInit_ex(context_->cipher, EVP_aes_256_gcm(), nullptr, bytes_of(key), nullptr, /*encrypts=*/1);
+  ORRERY_CHECK(done == 1);
+}
+
+Aead::~Aead() = default;
+Aead::Aead(Aead&&) noexcept = default;
+Aead& Aead::operator=(Aead&&) noexcept = default;
+
+void Aead::begin(std::uint64_t number, Pieces shown, std::span<std::byte> hidden, bool is_sealing) {
+  std::array<unsigned char, 12> once{};
+  for (std::size_t i = 0; i < sizeof number; ++i) once[4 + i] = static_cast<unsigned char>(number >> (8 * i));
+  EVP_CIPHER_CTX* const cipher = context_->cipher;
+  ORRERY_CHECK(EVP_CipherInit_ex(cipher, nullptr, nullptr, nullptr, once.data(), is_sealing ? 1 : 0) == 1);
+  int done = 0;
+  // OpenSSL counts in int.
+  constexpr std::size_t kAtOnce = 1 << 30;
+  for (std::span<const std::byte> piece : shown) {
+    for (; !piece.empty(); piece = piece.subspan(std::min(piece.size(), kAtOnce))) {
+      ORRERY_CHECK(EVP_CipherUpdate(cipher, nullptr, &done, reinterpret_cast<const unsigned char*>(piece.data()),
+                                    static_cast<int>(std::min(piece.size(), kAtOnce))) == 1);
+    }
+  }
+  for (; !hidden.empty(); hidden = hidden.subspan(std::min(hidden.size(), kAtOnce))) {
+    auto* const at = reinterpret_cast<unsigned char*>(hidden.data());
+    ORRERY_CHECK(EVP_CipherUpdate(cipher, at, &done, at, static_cast<int>(std::min(hidden.size(), kAtOnce))) == 1);
+  }
+}
+
+Aead::Tag Aead::seal(std::uint64_t number, Pieces shown, std::span<std::byte> hidden) {
+  begin(number, shown, hidden, true);
+  Tag tag{};
+  std::array<unsigned char, kTagBytes> rest{};
+  int done = 0;
+  ORRERY_CHECK(EVP_CipherFinal_ex(context_->cipher, rest.data(), &done) == 1);
+  ORRERY_CHECK(EVP_CIPHER_CTX_ctrl(context_->cipher, EVP_CTRL_GCM_GET_TAG, kTagBytes, tag.data()) == 1);
+  return tag;
+}
+
+bool Aead::open(std::uint64_t number, Pieces shown, std::span<std::byte> hidden, const Tag& tag) {
+  begin(number, shown, hidden, false);
+  Tag expected = tag;
+  std::array<unsigned char, kTagBytes> rest{};
+  int done = 0;
+  ORRERY_CHECK(EVP_CIPHER_CTX_ctrl(context_->cipher, EVP_CTRL_GCM_SET_TAG, kTagBytes, expected.data()) == 1);
+  return EVP_CipherFinal_ex(context_->cipher, rest.data(), &done) == 1;
 }
 
 bool is_same_secret(std::string_view a, std::string_view b) {

@@ -33,6 +33,61 @@ TEST(HmacSha256, IsThatOfTheStandard) {
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
+std::string unhex(std::string_view text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    bytes.push_back(static_cast<char>(std::stoi(std::string(text.substr(i, 2)), nullptr, 16)));
+  }
+  return bytes;
+}
+
+// RFC 5869, cases 1 and 3.
+TEST(HkdfSha256, IsThatOfTheStandard) {
+  const std::string secret(22, '\x0b');
+  EXPECT_EQ(hex(hkdf_sha256(secret, unhex("000102030405060708090a0b0c"), unhex("f0f1f2f3f4f5f6f7f8f9"), 42)),
+            "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865");
+  EXPECT_EQ(hex(hkdf_sha256(secret, "", "", 42)),
+            "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8");
+}
+
+std::span<std::byte> bytes_of(std::string& text) {
+  return std::as_writable_bytes(std::span(text));
+}
+
+// Test case 13 of the GCM specification, and case 14 (AES-256, zeros): numbers of ours begin at 0 too.
+TEST(Aead, IsThatOfTheStandard) {
+  Aead aead(std::string(32, '\0'));
+  std::string nothing, zeros(16, '\0');
+  const auto empty = aead.seal(0, {}, bytes_of(nothing));
+  EXPECT_EQ(hex({reinterpret_cast<const char*>(empty.data()), 16}), "530f8afbc74536b9a963b4f1c4cb738b");
+  const auto tag = aead.seal(0, {}, bytes_of(zeros));
+  EXPECT_EQ(hex(zeros), "cea7403d4d606b6e074ec5d3baf39d18");
+  EXPECT_EQ(hex({reinterpret_cast<const char*>(tag.data()), 16}), "d0d1c8a799996bf0265b98b5d48ab919");
+}
+
+TEST(Aead, OpensOnlyWhatWasSealed) {
+  Aead ours(std::string(32, 'k')), theirs(std::string(32, 'k')), other(std::string(32, 'x'));
+  std::string head = "head", more = "more", text = "some text";
+  const std::array<std::span<const std::byte>, 2> shown = {bytes_of(head), bytes_of(more)};
+  const auto tag = ours.seal(7, shown, bytes_of(text));
+  EXPECT_NE(text, "some text");
+  const std::string sealed = text;
+  const auto opens = [&](Aead& aead, std::uint64_t number, const Aead::Tag& with) {
+    text = sealed;
+    return aead.open(number, shown, bytes_of(text), with);
+  };
+  EXPECT_FALSE(opens(theirs, 8, tag));
+  EXPECT_FALSE(opens(other, 7, tag));
+  Aead::Tag forged = tag;
+  forged[3] ^= std::byte{1};
+  EXPECT_FALSE(opens(theirs, 7, forged));
+  more[0] ^= 1;
+  EXPECT_FALSE(opens(theirs, 7, tag));
+  more[0] ^= 1;
+  ASSERT_TRUE(opens(theirs, 7, tag));
+  EXPECT_EQ(text, "some text");
+}
+
 TEST(IsSameSecret, ComparesAll) {
   EXPECT_TRUE(is_same_secret("abc", "abc"));
   EXPECT_TRUE(is_same_secret("", ""));

@@ -2,6 +2,7 @@
 
 #include "env/real_clock.h"
 #include "env/real_files.h"
+#include "env/real_poller.h"
 #include "env/real_processes.h"
 #include "env/real_sockets.h"
 #include "env/real_terminal.h"
@@ -16,7 +17,8 @@ Env make_real_env() {
   static RealSockets sockets;
   static RealTerminal terminal;
   static RealVariables variables;
-  return {clock, files, processes, sockets, terminal, variables};
+  static RealPollers pollers;
+  return {clock, files, processes, sockets, terminal, variables, pollers};
 }
 
 }  // namespace orrery::env

@@ -7,6 +7,7 @@ namespace orrery::env {
 
 class Clock;
 class Files;
+class Pollers;
 class Processes;
 class Sockets;
 class Terminal;
@@ -19,6 +20,7 @@ struct Env {
   Sockets& sockets;
   Terminal& terminal;
   Variables& variables;
+  Pollers& pollers;
 };
 
 // The machine itself. Its parts are stateless, thread-safe and exist as long as the program.

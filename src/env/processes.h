@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "env/poller.h"
 
 namespace orrery::env {
 
@@ -42,10 +43,8 @@ struct ProcessExit {
 std::string to_string(const ProcessExit& exit);
 
 // A running or ended child. Used by one thread at a time.
-class Process {
+class Process : public Pollable {
  public:
-  virtual ~Process() = default;
-
   virtual std::int64_t id() const = 0;
   // Waits at most `timeout` for the end and takes in captured output meanwhile. Empty: still running. A child that
   // writes more than a pipe holds blocks until the caller waits, so poll long-running ones with a timeout of 0.
@@ -57,6 +56,13 @@ class Process {
   virtual const std::string& standard_error() const = 0;
 };
 
+// Requests of others that this process should end: SIGINT, SIGTERM, SIGHUP. While it exists they do not end it.
+class EndRequests : public Pollable {
+ public:
+  // How many have come since the last call.
+  virtual int take() = 0;
+};
+
 class Processes {
  public:
   virtual ~Processes() = default;
@@ -64,6 +70,10 @@ class Processes {
   // Starts a program. kNotFound if the program or the working directory does not exist. Precondition: argv is not
   // empty.
   virtual Result<std::unique_ptr<Process>> spawn(const ProcessSpec& spec) = 0;
+  // For a process with one thread, which also no longer ends when it writes to a closed pipe.
+  virtual Result<std::unique_ptr<EndRequests>> end_requests() = 0;
+  // The number of this process.
+  virtual std::int64_t own_id() const = 0;
 };
 
 }  // namespace orrery::env

@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <poll.h>
+#include <pthread.h>
 #include <spawn.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,6 +61,7 @@ class RealProcess final : public Process {
   }
 
   std::int64_t id() const override { return pid_; }
+  int descriptor() const override { return exit_event_.get(); }
 
   Result<std::optional<ProcessExit>> wait(Seconds timeout) override {
     const Deadline deadline(timeout);
@@ -108,6 +111,35 @@ class RealProcess final : public Process {
   FileDescriptor exit_event_;
   Capture out_, err_;
   std::optional<ProcessExit> exit_;
+};
+
+sigset_t requests_to_end() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&signals, signal);
+  return signals;
+}
+
+class RealEndRequests final : public EndRequests {
+ public:
+  RealEndRequests(FileDescriptor signals, void (*on_closed_pipe)(int))
+      : signals_(std::move(signals)), on_closed_pipe_(on_closed_pipe) {}
+  ~RealEndRequests() override {
+    const sigset_t signals = requests_to_end();
+    ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    ::signal(SIGPIPE, on_closed_pipe_);
+  }
+
+  int descriptor() const override { return signals_.get(); }
+  int take() override {
+    int came = 0;
+    for (signalfd_siginfo facts{}; ::read(signals_.get(), &facts, sizeof facts) == sizeof facts;) came += 1;
+    return came;
+  }
+
+ private:
+  FileDescriptor signals_;
+  void (*on_closed_pipe_)(int);  // before
 };
 
 // The settings of posix_spawn, released together.
@@ -172,6 +204,18 @@ Status add_pipe(SpawnSettings& settings, int child_fd, FileDescriptor& ours, Fil
 }
 
 }  // namespace
+
+Result<std::unique_ptr<EndRequests>> RealProcesses::end_requests() {
+  const sigset_t signals = requests_to_end();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  FileDescriptor descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!descriptor.open()) return posix_error(errno, "cannot wait for signals");
+  return std::make_unique<RealEndRequests>(std::move(descriptor), ::signal(SIGPIPE, SIG_IGN));
+}
+
+std::int64_t RealProcesses::own_id() const {
+  return ::getpid();
+}
 
 Result<std::unique_ptr<Process>> RealProcesses::spawn(const ProcessSpec& spec) {
   ORRERY_CHECK(!spec.argv.empty());

@@ -8,6 +8,8 @@ namespace orrery::env {
 class RealProcesses final : public Processes {
  public:
   Result<std::unique_ptr<Process>> spawn(const ProcessSpec& spec) override;
+  Result<std::unique_ptr<EndRequests>> end_requests() override;
+  std::int64_t own_id() const override;
 };
 
 // Where the file of this program is, links resolved: a path that other processes and hosts with the same file system can

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -11,17 +12,15 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "env/peer_user.h"
 #include "env/posix.h"
+#include "env/tcp.h"
 
 namespace orrery::env {
 
 namespace {
 
 using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
-
-Error timed_out(const std::string& what, Seconds timeout) {
-  return Error::unavailable(fmt::format("{}: timed out after {}", what, format_seconds(timeout)));
-}
 
 // Waits until `fd` is ready for `events`.
 Status wait_ready(int fd, short events, const Deadline& deadline, Seconds timeout, const std::string& what) {
@@ -67,35 +66,70 @@ Address ask(int fd, AddressQuery* query) {
 
 class RealConnection final : public Connection {
  public:
-  explicit RealConnection(FileDescriptor fd)
-      : fd_(std::move(fd)), local_(ask(fd_.get(), &::getsockname)), peer_(ask(fd_.get(), &::getpeername)) {
+  explicit RealConnection(FileDescriptor fd, bool is_made = true)
+      : fd_(std::move(fd)),
+        is_made_(is_made),
+        local_(ask(fd_.get(), &::getsockname)),
+        peer_(ask(fd_.get(), &::getpeername)) {
     const int on = 1;  // messages are written whole, so waiting for more to send only adds latency
     ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
 
+  int descriptor() const override { return fd_.get(); }
+
+  Result<bool> is_connected() override {
+    if (is_made_) return true;
+    pollfd request{fd_.get(), POLLOUT, 0};
+    if (::poll(&request, 1, 0) <= 0) return false;
+    int failed = 0;
+    socklen_t length = sizeof failed;
+    if (::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &failed, &length) != 0) failed = errno;
+    if (failed != 0) return posix_error(failed, "cannot connect");
+    is_made_ = true;
+    local_ = ask(fd_.get(), &::getsockname);
+    peer_ = ask(fd_.get(), &::getpeername);
+    return true;
+  }
+
+  Result<std::size_t> send_some(std::string_view bytes) override {
+    while (true) {
+      const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent >= 0) return static_cast<std::size_t>(sent);
+      if (errno == EAGAIN || errno == ENOTCONN) return std::size_t{0};
+      if (errno != EINTR) return posix_error(errno, what("send to"));
+    }
+  }
+
+  Result<std::optional<std::size_t>> receive_some(std::span<char> buffer) override {
+    ORRERY_CHECK(!buffer.empty());
+    while (true) {
+      const ssize_t got = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
+      if (got >= 0) return std::optional(static_cast<std::size_t>(got));
+      if (errno == EAGAIN || errno == ENOTCONN) return std::optional<std::size_t>();
+      if (errno != EINTR) return posix_error(errno, what("receive from"));
+    }
+  }
+
+  bool is_from_our_user() const override { return is_peer_our_user(fd_.get()); }
+  void notice_silence(Seconds longest) override { env::notice_silence(fd_.get(), longest); }
+  PathState path() const override { return path_state(fd_.get()); }
+
   Status send(std::string_view bytes, Seconds timeout) override {
     const Deadline deadline(timeout);
-    while (!bytes.empty()) {
-      const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent >= 0) {
-        bytes.remove_prefix(static_cast<std::size_t>(sent));
-        continue;
-      }
-      if (errno == EINTR) continue;
-      if (errno != EAGAIN) return posix_error(errno, what("send to"));
+    while (true) {
+      ORRERY_TRY(const std::size_t sent, send_some(bytes));
+      bytes.remove_prefix(sent);
+      if (bytes.empty()) return {};
       ORRERY_TRY_VOID(wait_ready(fd_.get(), POLLOUT, deadline, timeout, what("send to")));
     }
-    return {};
   }
 
   Result<std::size_t> receive(std::span<char> buffer, Seconds timeout) override {
     ORRERY_CHECK(!buffer.empty());
     const Deadline deadline(timeout);
     while (true) {
-      const ssize_t got = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
-      if (got >= 0) return static_cast<std::size_t>(got);
-      if (errno == EINTR) continue;
-      if (errno != EAGAIN) return posix_error(errno, what("receive from"));
+      ORRERY_TRY(const std::optional<std::size_t> got, receive_some(buffer));
+      if (got) return *got;
       ORRERY_TRY_VOID(wait_ready(fd_.get(), POLLIN, deadline, timeout, what("receive from")));
     }
   }
@@ -107,6 +141,7 @@ class RealConnection final : public Connection {
   std::string what(std::string_view verb) const { return fmt::format("cannot {} {}", verb, to_string(peer_)); }
 
   FileDescriptor fd_;
+  bool is_made_;
   Address local_, peer_;
 };
 
@@ -126,7 +161,21 @@ class RealListener final : public Listener {
     }
   }
 
+  Result<std::unique_ptr<Connection>> accept_now() override {
+    while (true) {
+      FileDescriptor fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (fd.open()) return std::make_unique<RealConnection>(std::move(fd));
+      if (errno == EAGAIN) return std::unique_ptr<Connection>();
+      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        return Error::unavailable(fmt::format("cannot accept a connection: {}", std::strerror(errno)));
+      }
+      if (errno != EINTR && errno != ECONNABORTED) return posix_error(errno, "cannot accept a connection");
+    }
+  }
+
+  int descriptor() const override { return fd_.get(); }
   const Address& address() const override { return address_; }
+  bool is_local() const override { return is_bound_to_loopback(fd_.get()); }
 
  private:
   FileDescriptor fd_;
@@ -181,6 +230,17 @@ Result<std::unique_ptr<Connection>> RealSockets::connect(const Address& address,
     last = std::move(fd).error();
   }
   return last;
+}
+
+Result<std::unique_ptr<Connection>> RealSockets::begin_connect(const Address& address) {
+  ORRERY_TRY(const AddressList found, look_up(address, 0));
+  FileDescriptor fd = open_socket(*found);
+  const std::string what = "cannot connect to " + to_string(address);
+  if (!fd.open()) return posix_error(errno, what);
+  if (::connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS && errno != EINTR) {
+    return posix_error(errno, what);
+  }
+  return std::make_unique<RealConnection>(std::move(fd), false);
 }
 
 }  // namespace orrery::env

@@ -10,6 +10,7 @@ class RealSockets final : public Sockets {
  public:
   Result<std::unique_ptr<Listener>> listen(const Address& address) override;
   Result<std::unique_ptr<Connection>> connect(const Address& address, Seconds timeout) override;
+  Result<std::unique_ptr<Connection>> begin_connect(const Address& address) override;
 };
 
 }  // namespace orrery::env

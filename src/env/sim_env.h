@@ -12,6 +12,7 @@
 #include "env/env.h"
 #include "env/sim_clock.h"
 #include "env/sim_files.h"
+#include "env/sim_poller.h"
 #include "env/sim_processes.h"
 #include "env/sim_sockets.h"
 #include "env/sim_terminal.h"
@@ -23,7 +24,7 @@ struct SimEnv {
   SimEnv(const SimEnv&) = delete;
   SimEnv& operator=(const SimEnv&) = delete;
 
-  Env env() { return {clock, files, processes, sockets, terminal, variables}; }
+  Env env() { return {clock, files, processes, sockets, terminal, variables, pollers}; }
 
   SimClock clock;
   SimFiles files;
@@ -32,6 +33,7 @@ struct SimEnv {
   SimSockets sockets;
   SimTerminal terminal;
   SimVariables variables;
+  SimPollers pollers{clock};
 };
 
 }  // namespace orrery::env

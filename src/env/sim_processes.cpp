@@ -22,6 +22,7 @@ class SimProcess final : public Process {
   ~SimProcess() override { stop_running(); }
 
   std::int64_t id() const override { return id_; }
+  bool is_ready(Interest) const override { return exit_.has_value(); }
 
   Result<std::optional<ProcessExit>> wait(Seconds timeout) override {
     clock_.advance_until([this] { return exit_.has_value(); }, timeout);
@@ -82,7 +83,26 @@ class SimProcess final : public Process {
   std::string out_, err_;
 };
 
+class SimEndRequests final : public EndRequests {
+ public:
+  explicit SimEndRequests(std::shared_ptr<int> came) : came_(std::move(came)) {}
+  int take() override { return std::exchange(*came_, 0); }
+  bool is_ready(Interest) const override { return *came_ > 0; }
+
+ private:
+  std::shared_ptr<int> came_;
+};
+
 }  // namespace
+
+Result<std::unique_ptr<EndRequests>> SimProcesses::end_requests() {
+  return std::make_unique<SimEndRequests>(end_requests_);
+}
+
+void SimProcesses::request_end() {
+  *end_requests_ += 1;
+  clock_.at(clock_.monotonic(), [] {});  // wakes who waits
+}
 
 Result<std::unique_ptr<Process>> SimProcesses::spawn(const ProcessSpec& spec) {
   ORRERY_CHECK(!spec.argv.empty());

@@ -30,11 +30,16 @@ class SimProcesses final : public Processes {
   void add_program(std::string name, SimProgram program) { programs_[std::move(name)] = std::move(program); }
 
   Result<std::unique_ptr<Process>> spawn(const ProcessSpec& spec) override;
+  Result<std::unique_ptr<EndRequests>> end_requests() override;
+  std::int64_t own_id() const override { return 1; }
+  // Somebody asks this process to end.
+  void request_end();
 
  private:
   SimClock& clock_;
   std::map<std::string, SimProgram> programs_;
   std::int64_t last_id_ = 1000;
+  std::shared_ptr<int> end_requests_ = std::make_shared<int>(0);
 };
 
 }  // namespace orrery::env

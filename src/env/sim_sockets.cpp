@@ -22,6 +22,10 @@ struct SimStream {
   std::array<std::size_t, 2> unread{};
   std::array<bool, 2> closed{};
   bool reset = false;
+  // Of one that is made by begin_connect():
+  bool is_made = true, is_refused = false;
+  std::array<Seconds, 2> silence_max{Seconds(0), Seconds(0)};  // by end; 0: any
+  std::array<bool, 2> gave_up{};                               // that end, because of silence
 };
 
 struct SimListening {
@@ -35,10 +39,6 @@ std::pair<std::string, std::string> unordered(const std::string& a, const std::s
   return a < b ? std::pair(a, b) : std::pair(b, a);
 }
 
-Error timed_out(const std::string& what, Seconds timeout) {
-  return Error::unavailable(fmt::format("{}: timed out after {}", what, format_seconds(timeout)));
-}
-
 class SimConnection final : public Connection {
  public:
   SimConnection(SimNetwork& network, std::shared_ptr<SimStream> stream, int end)
@@ -49,27 +49,78 @@ class SimConnection final : public Connection {
     put("");
   }
 
+  bool is_ready(Interest interest) const override {
+    if (has_failed()) return true;
+    if (!stream_->is_made) return false;
+    return (includes(interest, Interest::kInput) && can_receive()) ||
+           (includes(interest, Interest::kOutput) && (knows_peer_closed() || room() > 0));
+  }
+
+  Result<bool> is_connected() override {
+    if (stream_->is_refused) return Error::unavailable(what("connect to") + ": Connection refused");
+    if (has_failed()) return Error::unavailable(what("connect to") + ": Connection timed out");
+    return stream_->is_made;
+  }
+
+  Result<std::size_t> send_some(std::string_view bytes) override {
+    if (has_failed() || knows_peer_closed()) return Error::unavailable(what("send to") + ": Connection reset by peer");
+    if (!stream_->is_made) return std::size_t{0};
+    const std::size_t sent = std::min(bytes.size(), room());
+    if (sent > 0) put(bytes.substr(0, sent));
+    return sent;
+  }
+
+  Result<std::optional<std::size_t>> receive_some(std::span<char> buffer) override {
+    ORRERY_CHECK(!buffer.empty());
+    if (has_failed()) return Error::unavailable(what("receive from") + ": Connection reset by peer");
+    if (!can_receive()) return std::optional<std::size_t>();
+    return std::optional(take(buffer));
+  }
+
+  bool is_from_our_user() const override { return local().host == peer().host; }
+
+  void notice_silence(Seconds longest) override {
+    stream_->silence_max[me_] = longest;
+    look_for_silence(network_, stream_, me_);
+  }
+
+  PathState path() const override {
+    const Seconds silence = network_.silence(local().host, peer().host);
+    return {.in_flight = silence > Seconds(0), .since_answer = silence, .all_acknowledged = silence <= Seconds(0)};
+  }
+
   Status send(std::string_view bytes, Seconds timeout) override {
     SimClock& clock = network_.clock();
     const Seconds end = clock.monotonic() + timeout;
     while (!bytes.empty()) {
-      const auto may_send = [this] {
-        return was_reset() || knows_peer_closed() || stream_->unread[other_] < SimNetwork::kWindow;
-      };
+      const auto may_send = [this] { return has_failed() || knows_peer_closed() || room() > 0; };
       if (!clock.advance_until(may_send, end - clock.monotonic())) return timed_out(what("send to"), timeout);
-      if (was_reset() || knows_peer_closed()) return Error::unavailable(what("send to") + ": Connection reset by peer");
-      const std::size_t room = std::min(bytes.size(), SimNetwork::kWindow - stream_->unread[other_]);
-      put(bytes.substr(0, room));
-      bytes.remove_prefix(room);
+      ORRERY_TRY(const std::size_t sent, send_some(bytes));
+      bytes.remove_prefix(sent);
     }
     return {};
   }
 
   Result<std::size_t> receive(std::span<char> buffer, Seconds timeout) override {
     ORRERY_CHECK(!buffer.empty());
-    if (!network_.clock().advance_until([this] { return was_reset() || can_receive(); }, timeout))
+    if (!network_.clock().advance_until([this] { return has_failed() || can_receive(); }, timeout))
       return timed_out(what("receive from"), timeout);
-    if (was_reset()) return Error::unavailable(what("receive from") + ": Connection reset by peer");
+    ORRERY_TRY(const std::optional<std::size_t> got, receive_some(buffer));
+    return got.value_or(0);
+  }
+
+  const Address& local() const override { return stream_->ends[me_]; }
+  const Address& peer() const override { return stream_->ends[other_]; }
+
+ private:
+  bool connected() const { return network_.connected(local().host, peer().host); }
+  bool arrived(const SimSegment& segment) const { return segment.arrives <= network_.clock().monotonic(); }
+
+  // A reset is a message too: a partition hides it.
+  bool has_failed() const { return stream_->gave_up[me_] || stream_->is_refused || (stream_->reset && connected()); }
+  std::size_t room() const { return SimNetwork::kWindow - std::min(SimNetwork::kWindow, stream_->unread[other_]); }
+
+  std::size_t take(std::span<char> buffer) {
     std::size_t got = 0;
     while (got < buffer.size() && can_receive()) {
       SimSegment& first = stream_->inbound[me_].front();
@@ -83,15 +134,17 @@ class SimConnection final : public Connection {
     return got;
   }
 
-  const Address& local() const override { return stream_->ends[me_]; }
-  const Address& peer() const override { return stream_->ends[other_]; }
-
- private:
-  bool connected() const { return network_.connected(local().host, peer().host); }
-  bool arrived(const SimSegment& segment) const { return segment.arrives <= network_.clock().monotonic(); }
-
-  // A reset is a message too: a partition hides it.
-  bool was_reset() const { return stream_->reset && connected(); }
+  // As long as the connection is there.
+  static void look_for_silence(SimNetwork& network, const std::weak_ptr<SimStream>& weak, int end) {
+    const auto stream = weak.lock();
+    if (stream == nullptr || stream->closed[end] || stream->gave_up[end]) return;
+    const Seconds longest = stream->silence_max[end];
+    const Seconds silence = network.silence(stream->ends[0].host, stream->ends[1].host);
+    stream->gave_up[end] = silence >= longest;
+    // TCP asks once a second.
+    network.clock().at(network.clock().monotonic() + std::min(Seconds(1), longest - silence + microseconds(1)),
+                       [&network, weak, end] { look_for_silence(network, weak, end); });
+  }
 
   bool can_receive() const {
     const auto& inbound = stream_->inbound[me_];
@@ -100,7 +153,8 @@ class SimConnection final : public Connection {
 
   // The peer's end of stream is the last segment and is never taken out.
   bool knows_peer_closed() const {
-    return stream_->closed[other_] && arrived(stream_->inbound[me_].back()) && connected();
+    return stream_->closed[other_] && !stream_->inbound[me_].empty() && arrived(stream_->inbound[me_].back()) &&
+           connected();
   }
 
   void put(std::string_view bytes) {
@@ -134,15 +188,22 @@ class SimListener final : public Listener {
 
   Result<std::unique_ptr<Connection>> accept(Seconds timeout) override {
     const std::string what = "cannot accept on " + to_string(address_);
-    const auto ready = [this] { return !port_->open || !port_->waiting.empty(); };
-    if (!network_.clock().advance_until(ready, timeout)) return timed_out(what, timeout);
+    if (!network_.clock().advance_until([this] { return is_ready(Interest::kInput); }, timeout))
+      return timed_out(what, timeout);
     if (!port_->open) return Error::unavailable(what + ": the host crashed");
     auto stream = std::move(port_->waiting.front());
     port_->waiting.pop_front();
     return std::make_unique<SimConnection>(network_, std::move(stream), 1);
   }
 
+  Result<std::unique_ptr<Connection>> accept_now() override {
+    if (!is_ready(Interest::kInput)) return std::unique_ptr<Connection>();
+    return accept(Seconds(0));
+  }
+
+  bool is_ready(Interest) const override { return !port_->open || !port_->waiting.empty(); }
   const Address& address() const override { return address_; }
+  bool is_local() const override { return false; }
 
  private:
   SimNetwork& network_;
@@ -155,7 +216,7 @@ void SimNetwork::set_latency(const std::string& a, const std::string& b, Seconds
 }
 
 void SimNetwork::partition(const std::string& a, const std::string& b) {
-  partitions_.insert(unordered(a, b));
+  partitions_.emplace(unordered(a, b), clock_.monotonic());
 }
 
 void SimNetwork::heal(const std::string& a, const std::string& b) {
@@ -188,6 +249,28 @@ bool SimNetwork::connected(const std::string& a, const std::string& b) const {
 Seconds SimNetwork::latency(const std::string& a, const std::string& b) const {
   const auto found = latencies_.find(unordered(a, b));
   return found == latencies_.end() ? latency_ : found->second;
+}
+
+Seconds SimNetwork::silence(const std::string& a, const std::string& b) const {
+  const auto found = partitions_.find(unordered(a, b));
+  return found == partitions_.end() ? Seconds(0) : clock_.monotonic() - found->second;
+}
+
+void SimNetwork::arrive(const std::shared_ptr<SimStream>& stream) {
+  constexpr Seconds kAgain{0.2};
+  const auto& [from, to] = stream->ends;
+  if (stream->closed[0]) return;
+  const Seconds now = clock_.monotonic();
+  if (!connected(from.host, to.host)) {
+    clock_.at(now + kAgain, [this, stream] { arrive(stream); });
+    return;
+  }
+  const auto port = ports_.find(to);
+  if (port != ports_.end()) port->second->waiting.push_back(stream);
+  clock_.at(now + latency(from.host, to.host), [stream, is_open = port != ports_.end()] {
+    stream->is_made = is_open;
+    stream->is_refused = !is_open;
+  });
 }
 
 std::uint16_t SimSockets::free_port() {
@@ -232,6 +315,17 @@ Result<std::unique_ptr<Connection>> SimSockets::connect(const Address& address, 
   network_.streams_.push_back(stream);
   port->second->waiting.push_back(stream);
   clock.advance(one_way);
+  return std::make_unique<SimConnection>(network_, std::move(stream), 0);
+}
+
+Result<std::unique_ptr<Connection>> SimSockets::begin_connect(const Address& address) {
+  auto stream = std::make_shared<SimStream>();
+  stream->ends = {Address{host_, free_port()}, address};
+  stream->is_made = false;
+  std::erase_if(network_.streams_, [](const auto& weak) { return weak.expired(); });
+  network_.streams_.push_back(stream);
+  network_.clock().at(network_.clock().monotonic() + network_.latency(host_, address.host),
+                      [&network = network_, stream] { network.arrive(stream); });
   return std::make_unique<SimConnection>(network_, std::move(stream), 0);
 }
 

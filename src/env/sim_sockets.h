@@ -7,7 +7,6 @@
 // Not thread-safe. Waiting moves the simulated clock. The network must outlive its sockets, and the clock the network.
 
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -38,16 +37,22 @@ class SimNetwork {
 
   bool connected(const std::string& a, const std::string& b) const;
   Seconds latency(const std::string& a, const std::string& b) const;
+  // For how long nothing has passed between the two; 0 if they are connected.
+  Seconds silence(const std::string& a, const std::string& b) const;
   SimClock& clock() const { return clock_; }
 
  private:
   friend class SimSockets;
   friend class SimListener;
 
+  // A connection reaches the port it is made to, now or when the two hosts are connected again.
+  void arrive(const std::shared_ptr<SimStream>& stream);
+
   SimClock& clock_;
   Seconds latency_;
   std::map<std::pair<std::string, std::string>, Seconds> latencies_;
-  std::set<std::pair<std::string, std::string>> partitions_;
+  // Since when.
+  std::map<std::pair<std::string, std::string>, Seconds> partitions_;
   std::map<Address, std::shared_ptr<SimListening>> ports_;
   std::vector<std::weak_ptr<SimStream>> streams_;
   std::uint16_t next_port_ = 49152;
@@ -61,6 +66,7 @@ class SimSockets final : public Sockets {
   // The address must be this host's, or "0.0.0.0", which stands for it.
   Result<std::unique_ptr<Listener>> listen(const Address& address) override;
   Result<std::unique_ptr<Connection>> connect(const Address& address, Seconds timeout) override;
+  Result<std::unique_ptr<Connection>> begin_connect(const Address& address) override;
 
  private:
   std::uint16_t free_port();

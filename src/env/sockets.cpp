@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace orrery::env {
 
 std::string to_string(const Address& address) {
   return fmt::format("{}:{}", address.host, address.port);
+}
+
+Error timed_out(const std::string& what, Seconds timeout) {
+  return Error::unavailable(fmt::format("{}: timed out after {}", what, format_seconds(timeout)));
 }
 
 Status receive_exactly(Connection& connection, std::span<char> buffer, Seconds timeout) {

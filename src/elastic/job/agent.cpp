@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "elastic/job/complaints.h"
 #include "elastic/job/hosted_job.h"
-#include "elastic/net/peer_user.h"
 #include "env/clock.h"
+#include "env/peer_user.h"
 #include "env/terminal.h"
 
 namespace orrery::elastic {
@@ -140,7 +140,7 @@ class Agent {
     if (!is_same_secret(order.proof, proof_of(order, options_.secret, pending.challenge))) {
       return Error::invalid("the secret is not the one of this agent");
     }
-    if (options_.secret.empty() && !net::is_peer_our_user(pending.stream->socket())) {
+    if (options_.secret.empty() && !env::is_peer_our_user(pending.stream->socket())) {
       return Error::invalid(
           "an agent without a secret serves only the user who started it; start it with --secret-file to serve others");
     }
@@ -175,7 +175,7 @@ class Agent {
 
 Status run_agent(env::Env env, const AgentOptions& options) {
   ORRERY_TRY(env::FileDescriptor socket, net::listen_on(options.listen));
-  if (options.secret.empty() && !net::is_bound_to_loopback(socket.get())) {
+  if (options.secret.empty() && !env::is_bound_to_loopback(socket.get())) {
     return Error::invalid(fmt::format(
         "{} is reached from other machines, and an agent runs programs; give it a secret (--secret-file), or let it "
         "listen on 127.0.0.1",

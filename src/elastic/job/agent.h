@@ -4,7 +4,7 @@
 //
 // - A launcher connects, names a job, proves that it knows the secret, and sends orders (order.h). A client that does
 //   not know the secret is told so and disconnected; it can only make the agent read a bounded order. Without a secret
-//   the agent listens on loopback and serves the user who started it, as the kernel reports it (net/peer_user.h).
+//   the agent listens on loopback and serves the user who started it, as the kernel reports it (env/peer_user.h).
 // - Connections of unauthenticated clients are closed after five seconds, and earlier when others come or descriptors
 //   are short.
 // - A failure of one job is reported to its launcher; it ends neither the agent nor another job.

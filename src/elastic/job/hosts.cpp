@@ -5,7 +5,7 @@
 #include <poll.h>
 
 #include "base/crypto.h"
-#include "elastic/net/peer_user.h"
+#include "env/peer_user.h"
 
 namespace orrery::elastic {
 
@@ -133,7 +133,7 @@ Status Hosts::open(std::uint32_t number, const Challenge& challenge) {
   Host& host = hosts_[number];
   if (!host.challenge.empty()) return {};
   // What is sent after this contains programs, variables and the secret of the workers.
-  if (options_.secret.empty() && !net::is_peer_our_user(host.stream->socket())) {
+  if (options_.secret.empty() && !env::is_peer_our_user(host.stream->socket())) {
     const Error refusal = Error::invalid(
         fmt::format("the agent {} is not this user's on this machine; give both the secret of the agents "
                     "(--secret-file)",

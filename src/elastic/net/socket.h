@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "env/posix.h"
 #include "env/sockets.h"
+#include "env/tcp.h"
 
 namespace orrery::elastic::net {
 
@@ -49,14 +50,8 @@ inline constexpr std::size_t kRandomBytes = 32;
 // kRandomBytes bytes that cannot be guessed.
 std::string random_bytes();
 
-// The machine closes the connection if the other one does not answer for `longest`, also while nothing is sent.
-void notice_silence(int socket, Seconds longest);
-
-struct PathState {
-  bool in_flight = false;  // bytes have left that are not acknowledged, or could have
-  Seconds since_answer{0};
-  bool all_acknowledged = true;  // everything that was written has reached the peer's machine
-};
-PathState path_state(int socket);
+using env::notice_silence;
+using env::path_state;
+using env::PathState;
 
 }  // namespace orrery::elastic::net

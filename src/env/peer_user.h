@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace orrery::elastic::net {
+namespace orrery::env {
 
 // The number of the user whose process holds the other end of a connection over loopback. No value if the connection
 // leaves this machine or its other end is not open: a closed connection belongs to no process, and the table then names
@@ -23,4 +23,4 @@ bool is_bound_to_loopback(int socket);
 // Pure.
 std::optional<std::uint32_t> owner_in(std::string_view table, std::string_view local, std::string_view remote);
 
-}  // namespace orrery::elastic::net
+}  // namespace orrery::env

@@ -1,4 +1,4 @@
-#include "elastic/net/peer_user.h"
+#include "env/peer_user.h"
 
 #include <array>
 #include <charconv>
@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "env/real_files.h"
 
-namespace orrery::elastic::net {
+namespace orrery::env {
 
 namespace {
 
@@ -97,7 +97,7 @@ std::optional<std::uint32_t> owner_in(std::string_view table, std::string_view l
 std::optional<std::uint32_t> peer_user(int socket) {
   const std::optional<End> own = own_end(socket), other = other_end(socket);
   if (!own || !other || !is_loopback(*own) || !is_loopback(*other) || own->count != other->count) return std::nullopt;
-  env::RealFiles files;
+  RealFiles files;
   const auto look = [&](const char* path, bool as_mapped) -> std::optional<std::uint32_t> {
     const auto table = files.read(path, kTableMax);
     return table ? owner_in(*table, text_of(*other, as_mapped), text_of(*own, as_mapped)) : std::nullopt;
@@ -116,4 +116,4 @@ bool is_bound_to_loopback(int socket) {
   return own && is_loopback(*own);
 }
 
-}  // namespace orrery::elastic::net
+}  // namespace orrery::env

@@ -1,13 +1,13 @@
-#include "elastic/net/peer_user.h"
+#include "env/peer_user.h"
 
+#include <array>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "elastic/net/socket.h"
+#include "env/real_sockets.h"
 
-namespace orrery::elastic::net {
+namespace orrery::env {
 namespace {
 
 // As the kernel writes it: one that listens, one of user 1000, one that its process has closed (root, no inode).
@@ -31,58 +31,53 @@ TEST(PeerUser, OfAConnectionThatItsProcessHasClosedIsNotRoot) {
   EXPECT_EQ(owner_in(kTable, "0100007F:B003", "0100007F:1E14"), std::nullopt);
 }
 
-env::FileDescriptor accept_soon(int listener) {
-  for (;;) {
-    auto socket = accept_from(listener);
-    if (socket && *socket) return std::move(**socket);
-    pollfd look{listener, POLLIN, 0};
-    ::poll(&look, 1, 1000);
-  }
-}
+constexpr Seconds kLong{20};
 
 TEST(PeerUser, IsTheUserWhoConnects) {
+  RealSockets sockets;
   for (const char* host : {"127.0.0.1", "127.0.0.7", "::1"}) {
-    auto listener = listen_on({host, 0});
+    const auto listener = sockets.listen({host, 0});
     if (!listener) continue;  // a machine without IPv6
-    EXPECT_TRUE(is_bound_to_loopback(listener->get()));
-    auto client = begin_connect(*resolve(local_address(listener->get())));
+    EXPECT_TRUE((*listener)->is_local());
+    auto client = sockets.connect((*listener)->address(), kLong);
     ASSERT_TRUE(client);
-    const env::FileDescriptor server = accept_soon(listener->get());
-    EXPECT_EQ(peer_user(server.get()), ::geteuid());
-    EXPECT_EQ(peer_user(client->get()), ::geteuid());
-    EXPECT_TRUE(is_peer_our_user(server.get()));
-    client->close();
-    EXPECT_FALSE(is_peer_our_user(server.get()));
+    const auto server = (*listener)->accept(kLong);
+    ASSERT_TRUE(server);
+    EXPECT_EQ(peer_user((*server)->descriptor()), ::geteuid());
+    EXPECT_EQ(peer_user((*client)->descriptor()), ::geteuid());
+    EXPECT_TRUE((*server)->is_from_our_user());
+    client->reset();
+    EXPECT_FALSE((*server)->is_from_our_user());
   }
 }
 
 TEST(PeerUser, AnotherUserIsNotOurs) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
-  auto listener = listen_on({"127.0.0.1", 0});
+  RealSockets sockets;
+  const auto listener = sockets.listen({"127.0.0.1", 0});
   ASSERT_TRUE(listener);
-  const auto resolved = *resolve(local_address(listener->get()));
   const pid_t child = ::fork();
   if (child == 0) {
     if (::setuid(65534) != 0) ::_exit(1);
-    auto client = begin_connect(resolved);
-    char byte = 0;
-    (void)!::read(client->get(), &byte, 1);
-    pollfd look{client->get(), POLLIN, 0};
-    ::poll(&look, 1, 10'000);
+    const auto client = sockets.connect((*listener)->address(), kLong);
+    std::array<char, 1> byte;
+    if (client) (void)(*client)->receive(byte, kLong);
     ::_exit(0);
   }
-  const env::FileDescriptor server = accept_soon(listener->get());
-  EXPECT_EQ(peer_user(server.get()), 65534u);
-  EXPECT_FALSE(is_peer_our_user(server.get()));
-  ::shutdown(server.get(), SHUT_RDWR);
+  auto server = (*listener)->accept(kLong);
+  ASSERT_TRUE(server);
+  EXPECT_EQ(peer_user((*server)->descriptor()), 65534u);
+  EXPECT_FALSE((*server)->is_from_our_user());
+  server->reset();
   ::waitpid(child, nullptr, 0);
 }
 
 TEST(PeerUser, OnlyLoopbackIsLoopback) {
-  auto listener = listen_on({"0.0.0.0", 0});
+  RealSockets sockets;
+  const auto listener = sockets.listen({"0.0.0.0", 0});
   ASSERT_TRUE(listener);
-  EXPECT_FALSE(is_bound_to_loopback(listener->get()));
+  EXPECT_FALSE((*listener)->is_local());
 }
 
 }  // namespace
-}  // namespace orrery::elastic::net
+}  // namespace orrery::env
