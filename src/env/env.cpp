@@ -1,5 +1,6 @@
 #include "env/env.h"
 
+#include "env/entropy.h"
 #include "env/real_clock.h"
 #include "env/real_files.h"
 #include "env/real_poller.h"
@@ -18,7 +19,8 @@ Env make_real_env() {
   static RealTerminal terminal;
   static RealVariables variables;
   static RealPollers pollers;
-  return {clock, files, processes, sockets, terminal, variables, pollers};
+  static RealEntropy entropy;
+  return {clock, files, processes, sockets, terminal, variables, pollers, entropy};
 }
 
 }  // namespace orrery::env

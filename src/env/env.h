@@ -6,6 +6,7 @@
 namespace orrery::env {
 
 class Clock;
+class Entropy;
 class Files;
 class Pollers;
 class Processes;
@@ -21,6 +22,7 @@ struct Env {
   Terminal& terminal;
   Variables& variables;
   Pollers& pollers;
+  Entropy& entropy;
 };
 
 // The machine itself. Its parts are stateless, thread-safe and exist as long as the program.

@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "env/entropy.h"
 #include "env/env.h"
 #include "env/sim_clock.h"
 #include "env/sim_files.h"
@@ -24,7 +25,7 @@ struct SimEnv {
   SimEnv(const SimEnv&) = delete;
   SimEnv& operator=(const SimEnv&) = delete;
 
-  Env env() { return {clock, files, processes, sockets, terminal, variables, pollers}; }
+  Env env() { return {clock, files, processes, sockets, terminal, variables, pollers, entropy}; }
 
   SimClock clock;
   SimFiles files;
@@ -34,6 +35,7 @@ struct SimEnv {
   SimTerminal terminal;
   SimVariables variables;
   SimPollers pollers{clock};
+  SimEntropy entropy;
 };
 
 }  // namespace orrery::env

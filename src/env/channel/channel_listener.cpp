@@ -1,0 +1,68 @@
+#include "env/channel/channel_listener.h"
+
+#include <algorithm>
+
+#include "env/entropy.h"
+
+namespace orrery::env {
+
+Result<std::unique_ptr<ChannelListener>> ChannelListener::open(Env env, Poller& poller, const Address& address,
+                                                               const Credentials& credentials,
+                                                               const ChannelListenerOptions& options) {
+  ORRERY_TRY(auto listener, env.sockets.listen(address));
+  std::unique_ptr<ChannelListener> made(new ChannelListener(env, poller, std::move(listener), credentials, options));
+  ORRERY_TRY(made->watch_, Watch::on(poller, *made->listener_));
+  return made;
+}
+
+void ChannelListener::accept() {
+  // At most as many per call as may wait, so that a stream of clients without the secret does not keep us here.
+  for (std::size_t i = 0; i < options_.unproven_max; ++i) {
+    auto connection = listener_->accept_now();
+    if (!connection && connection.error().code() == ErrorCode::kUnavailable && !pending_.empty()) {
+      pending_.erase(pending_.begin());
+      continue;
+    }
+    if (!connection || *connection == nullptr) return;
+    if (pending_.size() == options_.unproven_max) pending_.erase(pending_.begin());
+    if (options_.silence_max > Seconds(0)) (*connection)->notice_silence(options_.silence_max);
+    Pending pending;
+    pending.since = env_.clock.monotonic();
+    pending.channel = std::make_unique<Channel>(
+        std::move(*connection), Handshake::of_listening(credentials_, env_.entropy.bytes(kChallengeBytes)),
+        options_.limits);
+    auto watch = Watch::on(poller_, pending.channel->connection());
+    if (!watch) continue;
+    pending.watch = std::move(*watch);
+    pending_.push_back(std::move(pending));
+  }
+}
+
+void ChannelListener::look_at(Pending& pending) {
+  std::vector<std::string> none;
+  const Status moved = pending.channel->move(none);
+  const std::string& problem = pending.channel->handshake().problem();
+  if (!moved && !problem.empty()) refusals_.push_back(problem);
+  pending.is_over = !moved || env_.clock.monotonic() - pending.since > options_.handshake_max;
+}
+
+std::optional<Seconds> ChannelListener::next_deadline() const {
+  if (pending_.empty()) return std::nullopt;
+  return pending_.front().since + options_.handshake_max;
+}
+
+std::vector<std::unique_ptr<Channel>> ChannelListener::receive() {
+  accept();
+  std::vector<std::unique_ptr<Channel>> introduced;
+  for (Pending& pending : pending_) {
+    look_at(pending);
+    if (pending.is_over || pending.channel->handshake().state() != Handshake::State::kIntroduced) continue;
+    pending.watch.end();
+    introduced.push_back(std::move(pending.channel));
+    pending.is_over = true;
+  }
+  std::erase_if(pending_, [](const Pending& pending) { return pending.is_over; });
+  return introduced;
+}
+
+}  // namespace orrery::env
