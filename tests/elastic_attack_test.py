@@ -225,31 +225,29 @@ class AttackTest(JobTest):
         self.assertIsNone(agent.poll())
 
     def test_an_agent_refuses_orders_of_another_user_that_skips_its_own_check(self):
-        """The order by hand: what a launcher would say after the challenge, with the proof of an empty secret."""
+        """The handshake by hand: what a launcher would say after the greeting, with the proof of an empty secret."""
         _, port = self.agent()
         script = f"""
 import hashlib, hmac, socket, struct
 def text(data): return struct.pack("<I", len(data)) + data
 connection = socket.create_connection(("127.0.0.1", {port}), {HANG_S})
 connection.settimeout({HANG_S})
-def message():
+def frame():
     size = struct.unpack("<I", connection.recv(4, socket.MSG_WAITALL))[0]
     return connection.recv(size, socket.MSG_WAITALL)
-challenge = message()
-random = challenge[-32:]
-def order(proof):
-    return (bytes([0]) + struct.pack("<I", 2) + text(b"r" * 32) + text(proof) + text(b"job.h0") +
-            struct.pack("<QIQ", 7, 1, 0))
-proof = hmac.new(b"", text(b"launcher") + text(random) + text(order(b"")), hashlib.sha256).digest()
-connection.sendall(text(order(proof)))
-print(message())
+greeting = frame()
+def introduction(proof): return greeting[:8] + bytes([0]) + text(b"c" * 32) + text(b"orders 3") + text(proof)
+proof = hmac.new(b"", text(b"orrery channel, connects") + text(greeting) + text(introduction(b"")), hashlib.sha256).digest()
+connection.sendall(text(introduction(proof)))
+print(frame())
 """
         said = {}
         for user in (NOBODY, 0):
             said[user] = subprocess.run(["/usr/bin/python3", "-c", script], capture_output=True, text=True, check=True,
                                         user=user, group=user, extra_groups=[], cwd="/", timeout=HANG_S).stdout
         self.assertIn("serves only the user who started it", said[NOBODY])
-        self.assertIn("127.0.0.1:", said[0])  # the port of a worker: this order is the right one
+        self.assertNotIn("serves", said[0])  # it is the right one
+        self.assertRegex(said[0], r"x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00 \\x00")  # welcome, no words, a proof
 
     def test_a_name_that_starts_like_loopback_is_not(self):
         hosts = pathlib.Path(self.folder) / "hosts"
@@ -292,7 +290,7 @@ print(message())
 
     def test_too_few_descriptors_do_not_end_the_training(self):
         # Two workers can be started, more cannot.
-        job = self.train("-n", "2", "--elastic", "1:8", before="ulimit -n 24")
+        job = self.train("-n", "2", "--elastic", "1:8", before="ulimit -n 15")
         job.call("resize", "--local", job.name, 8)
         self.assertTrue(wait_for(lambda: "Too many open files" in job.text()), job.text())
         self.wait_for_steps(50)

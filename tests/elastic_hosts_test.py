@@ -168,7 +168,7 @@ class HostsTest(unittest.TestCase):
         self.secret.write_text("guessed\n")
         self.run_job("-n", 2, hosts=2)
         self.assertEqual(self.job.wait(timeout=HANG_S), 2)
-        self.assertIn("the secret is not the one of this agent", self.said())
+        self.assertIn("the secret is not the one of the other side", self.said())
 
     def test_workers_die_leave_and_join(self):
         self.run_job("-n", 4, "--elastic", "1:6", "--max-restarts", 1)

@@ -15,7 +15,7 @@ constexpr std::uint64_t kAlignment = 64;  // no element is cut in two
 constexpr Seconds kPieceTimeMin{0.001};
 
 // What ranks have to agree on, and the position of each.
-struct Terms {
+struct TransferTerms {
   std::uint64_t bytes = 0, lanes = 0;
   ModelTransfer::Position position = 0;
 };
@@ -55,9 +55,9 @@ ModelTransfer::ModelTransfer(std::span<std::byte> state, std::uint64_t lanes, st
 Result<ModelTransfer> ModelTransfer::begin(Collectives& session, std::span<std::byte> state, std::uint64_t lanes,
                                            std::vector<bool> has_model, Position position) {
   const auto rank = static_cast<std::size_t>(session.rank()), ranks = static_cast<std::size_t>(session.size());
-  const Terms own{state.size(), lanes, position};
-  std::vector<Terms> terms(ranks);
-  constexpr std::size_t kWords = sizeof(Terms) / sizeof(std::uint64_t);
+  const TransferTerms own{state.size(), lanes, position};
+  std::vector<TransferTerms> terms(ranks);
+  constexpr std::size_t kWords = sizeof(TransferTerms) / sizeof(std::uint64_t);
   ORRERY_TRY(const Ticket ticket, session.all_gather("orrery: model", {&own, kWords, DataType::kI64},
                                                      {terms.data(), kWords * ranks, DataType::kI64}));
   ORRERY_TRY_VOID(session.wait(ticket));

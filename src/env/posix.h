@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "env/poller.h"
 
 namespace orrery::env {
 
@@ -25,6 +26,19 @@ class FileDescriptor {
 
  private:
   int fd_ = -1;
+};
+
+// One that can be waited for.
+class PollableDescriptor : public Pollable {
+ public:
+  PollableDescriptor() = default;
+  explicit PollableDescriptor(FileDescriptor fd) : fd_(std::move(fd)) {}
+  int descriptor() const override { return fd_.get(); }
+  bool is_open() const { return fd_.open(); }
+  void close() { fd_.close(); }
+
+ private:
+  FileDescriptor fd_;
 };
 
 // Writes all of `bytes`, waiting where it must. False with errno if that fails; some of them may be written then.

@@ -213,9 +213,7 @@ Result<FileDescriptor> listen_on(const addrinfo& info, const std::string& what) 
 }  // namespace
 
 Result<std::unique_ptr<Listener>> RealSockets::listen(const Address& address) {
-  // Our own addresses need no name server, and a typing mistake must not wait for one.
-  const int numeric = address.host == "localhost" ? 0 : AI_NUMERICHOST;
-  ORRERY_TRY(const AddressList found, look_up(address, AI_PASSIVE | numeric));
+  ORRERY_TRY(const AddressList found, look_up(address, AI_PASSIVE));
   ORRERY_TRY(FileDescriptor fd, listen_on(*found, "cannot listen on " + to_string(address)));
   return std::make_unique<RealListener>(std::move(fd));
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "env/poller.h"
 #include "env/posix.h"
 
 namespace orrery::elastic {
@@ -19,7 +20,7 @@ namespace orrery::elastic {
 inline constexpr std::size_t kMailBytesMax = 128 << 10;
 
 // Not thread-safe.
-class Mailbox {
+class Mailbox : public env::Pollable {
  public:
   // `job` and `name` together are unique on the host; a job's name is at most 64 characters.
   static Result<Mailbox> open(const std::string& job, std::uint64_t name);
@@ -29,7 +30,7 @@ class Mailbox {
   // The next message, waiting for it at most `timeout`.
   Result<std::optional<std::string>> receive(Seconds timeout);
   // Readable when a message is there; for waiting on several descriptors.
-  int descriptor() const { return socket_.get(); }
+  int descriptor() const override { return socket_.get(); }
 
  private:
   Mailbox(std::string job, env::FileDescriptor socket) : job_(std::move(job)), socket_(std::move(socket)) {}

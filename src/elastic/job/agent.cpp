@@ -4,21 +4,19 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "base/crypto.h"
 #include "base/text.h"
 #include "elastic/job/complaints.h"
 #include "elastic/job/hosted_job.h"
+#include "env/channel/channel_listener.h"
 #include "env/clock.h"
-#include "env/peer_user.h"
 #include "env/terminal.h"
 
 namespace orrery::elastic {
 
 namespace {
 
-constexpr Seconds kLongest{0.1}, kWhileWriting{0.002};
+constexpr Seconds kLongest{0.1};
 constexpr Seconds kHandshakeMax{5};
-constexpr Seconds kSilenceMax{5};
 constexpr std::size_t kPendingMax = 64;
 constexpr std::size_t kPendingMin = 4;
 
@@ -31,14 +29,23 @@ std::size_t pending_max() {
 
 class Agent {
  public:
-  Agent(env::Env env, const AgentOptions& options, env::FileDescriptor socket, std::unique_ptr<Supervisor> watch)
-      : env_(env), options_(options), socket_(std::move(socket)), watch_(std::move(watch)) {}
+  Agent(env::Env env, const AgentOptions& options, std::unique_ptr<env::Poller> poller,
+        std::unique_ptr<env::EndRequests> end_requests, std::unique_ptr<env::ChannelListener> listener)
+      : env_(env),
+        options_(options),
+        poller_(std::move(poller)),
+        end_requests_(std::move(end_requests)),
+        listener_(std::move(listener)) {}
 
   Status run() {
-    say(fmt::format("agent on {}", env::to_string(net::local_address(socket_.get()))));
+    ORRERY_TRY(const env::Watch watch, env::Watch::on(*poller_, *end_requests_));
+    say(fmt::format("agent on {}", env::to_string(listener_->address())));
     for (int signals = 0; signals == 0 || !jobs_.empty();) {
-      const int came = wait();
-      for (int i = 0; i < came; ++i) heed_signal(++signals);
+      if (const Status waited = poller_->wait(kLongest); !waited) {
+        endure(waited);
+        env_.clock.sleep(kLongest);
+      }
+      for (int came = end_requests_->take(); came > 0; --came) heed_signal(++signals);
       welcome();
       for (auto& job : jobs_) {
         endure(job->move());
@@ -55,10 +62,10 @@ class Agent {
   }
 
  private:
-  struct PendingConnection {
-    std::unique_ptr<net::Stream> stream;
+  // A launcher that knows the secret and has not said yet which job it is about.
+  struct Arrival {
+    std::unique_ptr<env::Channel> channel;
     Seconds since{0};
-    std::string challenge;
     bool is_done = false;
   };
 
@@ -69,120 +76,92 @@ class Agent {
     if (!text.empty()) say(text);
   }
 
-  // Returns the number of signals that came.
-  int wait() {
-    std::vector<int> descriptors;
-    // A listener that cannot accept would wake us without end.
-    if (!is_full_) descriptors.push_back(socket_.get());
-    for (const PendingConnection& pending : pending_) descriptors.push_back(pending.stream->socket());
-    for (const auto& job : jobs_) job->add_descriptors(descriptors);
-    const bool writes = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->has_output(); });
-    const auto came = watch_->wait(descriptors, writes ? kWhileWriting : kLongest);
-    if (came) return *came;
-    endure(came.error());
-    env_.clock.sleep(kLongest);
-    return 0;
-  }
-
   void heed_signal(int number) {
     say(number == 1 ? "ending when the processes here have left; a second signal kills them" : "killing");
     for (auto& job : jobs_) job->end_all(number == 1 ? env::Signal::kTerminate : env::Signal::kKill);
   }
 
-  bool drop_oldest() {
-    is_full_ = pending_.empty();
-    if (is_full_) return false;
-    pending_.erase(pending_.begin());
-    return true;
-  }
-
-  void take_in() {
-    is_full_ = false;
-    const std::size_t most = pending_max();
-    // At most as many per call as may wait, so that a stream of unauthenticated clients does not keep us from the jobs.
-    for (std::size_t i = 0; i < most; ++i) {
-      auto socket = net::accept_or_drop(socket_.get(), [this] { return drop_oldest(); });
-      if (!socket) endure(socket.error());
-      if (!socket || !*socket) return;
-      if (pending_.size() == most) drop_oldest();
-      net::notice_silence((*socket)->get(), kSilenceMax);
-      net::prepare((*socket)->get(), 0);
-      PendingConnection pending{std::make_unique<net::Stream>(std::move(**socket), net::StreamLimits{}),
-                                env_.clock.monotonic(), net::random_bytes()};
-      (void)pending.stream->send(encode(Challenge{kOrderVersion, pending.challenge}));
-      pending_.push_back(std::move(pending));
-    }
-  }
-
   void welcome() {
-    take_in();
-    for (PendingConnection& pending : pending_) listen_to(pending);
-    std::erase_if(pending_, [](const PendingConnection& pending) { return pending.is_done; });
+    for (auto& channel : listener_->receive()) greet(std::move(channel));
+    for (const std::string& reason : listener_->take_refusals()) say("refused a launcher: " + reason);
+    for (Arrival& arrival : arrivals_) listen_to(arrival);
+    std::erase_if(arrivals_, [](const Arrival& arrival) { return arrival.is_done; });
   }
 
-  void listen_to(PendingConnection& pending) {
+  void greet(std::unique_ptr<env::Channel> channel) {
+    std::string refusal;
+    if (channel->handshake().about() != kOrdersAbout) {
+      refusal = fmt::format("expected {}, not {}; use the same orrery", quote(kOrdersAbout),
+                            quote(channel->handshake().about()));
+    } else if (options_.secret.empty() && !channel->connection().is_from_our_user()) {
+      refusal =
+          "an agent without a secret serves only the user who started it; start it with --secret-file to serve others";
+    }
+    if (!refusal.empty()) say("refused a launcher: " + refusal);
+    channel->reply(refusal.empty(), refusal);
+    arrivals_.push_back({std::move(channel), env_.clock.monotonic()});
+  }
+
+  void listen_to(Arrival& arrival) {
     std::vector<std::string> messages;
-    const Status received = pending.stream->flush() ? pending.stream->receive(messages) : Error::unavailable("gone");
-    pending.is_done = !received || !messages.empty() || env_.clock.monotonic() > pending.since + kHandshakeMax;
+    const Status moved = arrival.channel->move(messages);
+    arrival.is_done = !moved || !messages.empty() || env_.clock.monotonic() > arrival.since + kHandshakeMax;
     if (messages.empty()) return;
     const auto order = decode_order(messages.front());
     const auto* const open = order ? std::get_if<OpenJob>(&*order) : nullptr;
-    if (order && open == nullptr) return;
-    const Status done = order ? admit(*open, pending) : Status(order.error());
+    if (open == nullptr) return;
+    const Status done = admit(*open, arrival);
     if (done) return;
     say(fmt::format("refused a launcher: {}", done.error().message()));
-    if (pending.stream == nullptr) return;
-    (void)pending.stream->send(encode(JobOpened{done.error().message(), {}, ""}));
-    (void)pending.stream->flush();
+    if (arrival.channel == nullptr) return;
+    (void)arrival.channel->send(encode(JobOpened{done.error().message(), {}}));
+    (void)arrival.channel->flush();
   }
 
-  Status admit(const OpenJob& order, PendingConnection& pending) {
-    if (!is_same_secret(order.proof, proof_of(order, options_.secret, pending.challenge))) {
-      return Error::invalid("the secret is not the one of this agent");
-    }
-    if (options_.secret.empty() && !env::is_peer_our_user(pending.stream->socket())) {
-      return Error::invalid(
-          "an agent without a secret serves only the user who started it; start it with --secret-file to serve others");
-    }
-    std::unique_ptr<net::Stream>& stream = pending.stream;
+  Status admit(const OpenJob& order, Arrival& arrival) {
     const auto known =
         std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& job) { return job->name() == order.job; });
-    if (known != jobs_.end()) {
-      if (!(*known)->is_of(order)) {
-        return Error::invalid(fmt::format("a job called {} is running there; choose another --name", quote(order.job)));
-      }
-      say(fmt::format("job {}: its launcher is back", order.job));
-      return (*known)->attach(std::move(stream), options_.secret, order.random);
+    if (known != jobs_.end() && !(*known)->is_of(order)) {
+      return Error::invalid(fmt::format("a job called {} is running there; choose another --name", quote(order.job)));
     }
-    ORRERY_TRY(auto job, HostedJob::open(env_, *watch_, order, options_.listen.host));
-    ORRERY_TRY_VOID(job->attach(std::move(stream), options_.secret, order.random));
-    say(fmt::format("job {} has come here", order.job));
-    jobs_.push_back(std::move(job));
+    std::unique_ptr<HostedJob> opened;
+    if (known == jobs_.end()) {
+      ORRERY_TRY(opened, HostedJob::open(env_, *poller_, order, options_.listen.host));
+    }
+    HostedJob& job = opened != nullptr ? *opened : **known;
+    ORRERY_TRY_VOID(job.attach(std::move(arrival.channel)));
+    say(opened != nullptr ? fmt::format("job {} has come here", order.job)
+                          : fmt::format("job {}: its launcher is back", order.job));
+    if (opened != nullptr) jobs_.push_back(std::move(opened));
     return {};
   }
 
   env::Env env_;
   AgentOptions options_;
-  env::FileDescriptor socket_;
-  std::unique_ptr<Supervisor> watch_;
-  std::vector<PendingConnection> pending_;  // the oldest first
+  std::unique_ptr<env::Poller> poller_;
+  std::unique_ptr<env::EndRequests> end_requests_;
+  std::unique_ptr<env::ChannelListener> listener_;
+  std::vector<Arrival> arrivals_;
   Complaints complaints_;
-  bool is_full_ = false;                          // no descriptor is left for a pending connection
-  std::vector<std::unique_ptr<HostedJob>> jobs_;  // last: they use the supervisor
+  std::vector<std::unique_ptr<HostedJob>> jobs_;
 };
 
 }  // namespace
 
 Status run_agent(env::Env env, const AgentOptions& options) {
-  ORRERY_TRY(env::FileDescriptor socket, net::listen_on(options.listen));
-  if (options.secret.empty() && !env::is_bound_to_loopback(socket.get())) {
+  ORRERY_TRY(auto poller, env.pollers.make());
+  ORRERY_TRY(auto listener,
+             env::ChannelListener::open(
+                 env, *poller, options.listen, {.secret = options.secret},
+                 {.unproven_max = pending_max(), .handshake_max = kHandshakeMax, .silence_max = kOrdersSilenceMax}));
+  if (options.secret.empty() && !listener->is_local()) {
     return Error::invalid(fmt::format(
         "{} is reached from other machines, and an agent runs programs; give it a secret (--secret-file), or let it "
         "listen on 127.0.0.1",
         env::to_string(options.listen)));
   }
-  ORRERY_TRY(auto watch, Supervisor::start());
-  return Agent(env, options, std::move(socket), std::move(watch)).run();
+  ORRERY_TRY(auto end_requests, env.processes.end_requests());
+  return Agent(env, options, std::move(poller), std::move(end_requests), std::move(listener)).run();
 }
 
 }  // namespace orrery::elastic

@@ -8,7 +8,6 @@
 
 #include "elastic/job/host_variables.h"
 #include "elastic/job/note.h"
-#include "elastic/job/reap.h"
 #include "env/clock.h"
 
 namespace orrery::elastic {
@@ -28,13 +27,13 @@ Result<std::array<env::FileDescriptor, 2>> make_pipe() {
 
 }  // namespace
 
-Result<std::unique_ptr<HostedJob>> HostedJob::open(env::Env env, Supervisor& watch, const OpenJob& order,
+Result<std::unique_ptr<HostedJob>> HostedJob::open(env::Env env, env::Poller& poller, const OpenJob& order,
                                                    const std::string& host) {
   ORRERY_TRY_VOID(check_job_name(order.job));
   if (order.slots < 1 || order.slots > kSlotsMax) {
     return Error::invalid(fmt::format("{} processes on one host; at most {}", order.slots, kSlotsMax));
   }
-  std::unique_ptr<HostedJob> job(new HostedJob(env, watch, order));
+  std::unique_ptr<HostedJob> job(new HostedJob(env, poller, order));
   ORRERY_TRY(job->segment_,
              Segment::create({.slots = static_cast<int>(order.slots), .arena_bytes = order.arena_bytes}));
   for (std::uint32_t slot = 0; slot < order.slots; ++slot) {
@@ -42,29 +41,37 @@ Result<std::unique_ptr<HostedJob>> HostedJob::open(env::Env env, Supervisor& wat
     job->addresses_.push_back(env::to_string(net::local_address(port.get())));
     job->ports_.push_back(std::move(port));
   }
-  ORRERY_TRY(auto output, make_pipe());
-  ORRERY_TRY(auto error, make_pipe());
-  ORRERY_TRY(job->log_forwarder_, LogForwarder::start(output[1].get(), error[1].get()));
-  job->printed_ = std::move(output[0]);
-  job->printed_errors_ = std::move(error[0]);
+  ORRERY_TRY_VOID(job->open_pipes());
   return job;
 }
 
-Status HostedJob::attach(std::unique_ptr<net::Stream>&& stream, const std::string& secret, const std::string& random) {
+Status HostedJob::open_pipes() {
+  ORRERY_TRY(auto output, make_pipe());
+  ORRERY_TRY(auto error, make_pipe());
+  ORRERY_TRY(log_forwarder_, LogForwarder::start(output[1].get(), error[1].get()));
+  printed_.end = env::PollableDescriptor(std::move(output[0]));
+  printed_errors_.end = env::PollableDescriptor(std::move(error[0]));
+  for (Pipe* const pipe : {&printed_, &printed_errors_}) {
+    ORRERY_TRY(pipe->watch, env::Watch::on(poller_, pipe->end));
+  }
+  return {};
+}
+
+Status HostedJob::attach(std::unique_ptr<env::Channel>&& channel) {
   if (!mailbox_) {
     ORRERY_TRY(mailbox_, Mailbox::open(order_.job, kLauncherName));
+    ORRERY_TRY(mailbox_watch_, env::Watch::on(poller_, *mailbox_));
   }
-  stream_ = std::move(stream);
-  JobOpened opened{"", addresses_, ""};
-  opened.proof = proof_of(opened, secret, random);
-  send(opened);
+  channel_ = std::move(channel);
+  send(JobOpened{"", addresses_});
   for (const auto& [worker, end] : ended_) send(end);
   return {};
 }
 
 void HostedJob::detach() {
-  stream_.reset();
+  channel_.reset();
   // So processes see that their launcher is gone.
+  mailbox_watch_.end();
   mailbox_.reset();
 }
 
@@ -77,28 +84,22 @@ void HostedJob::close() {
   read_printed(printed_errors_, true);
   send(CloseJob{});
   const env::Deadline deadline(kCloseMax);
-  while (has_output() && !deadline.passed()) {
-    if (!stream_->flush()) break;
+  std::vector<std::string> none;
+  while (channel_ != nullptr && channel_->has_output() && !deadline.passed() && channel_->move(none)) {
     env_.clock.sleep(Seconds(0.001));
   }
   detach();
 }
 
 void HostedJob::send(const Order& order) {
-  if (stream_ == nullptr) return;
-  (void)stream_->send(encode(order));
-  if (!stream_->flush()) detach();
-}
-
-void HostedJob::add_descriptors(std::vector<int>& descriptors) const {
-  if (stream_ != nullptr) descriptors.push_back(stream_->socket());
-  if (mailbox_) descriptors.push_back(mailbox_->descriptor());
-  if (printed_.open()) descriptors.push_back(printed_.get());
-  if (printed_errors_.open()) descriptors.push_back(printed_errors_.get());
+  if (channel_ == nullptr) return;
+  (void)channel_->send(encode(order));
+  // The rest goes when the connection has room, and what has come meanwhile is read by read_orders().
+  if (!channel_->flush()) detach();
 }
 
 void HostedJob::end_all(env::Signal signal) {
-  for (const auto& [worker, process] : processes_) (void)process->kill(signal);
+  for (const auto& [worker, child] : processes_) (void)child.process->kill(signal);
 }
 
 void HostedJob::start(const StartOrder& order) {
@@ -118,10 +119,8 @@ Result<std::int64_t> HostedJob::spawn(const StartOrder& order) {
   spec.descriptors = {ends.output.get(), ends.error.get()};
   spec.own_group = true;
   ORRERY_TRY(auto process, env_.processes.spawn(spec));
-  // A process that cannot be watched ends with `process`.
-  ORRERY_TRY_VOID(watch_.add(process->id()));
   const std::int64_t id = process->id();
-  processes_.emplace(order.worker, std::move(process));
+  ORRERY_TRY_VOID(add_child(processes_, order.worker, std::move(process), poller_));
   return id;
 }
 
@@ -130,7 +129,7 @@ Status HostedJob::carry_out(const Order& order) {
   if (const auto* const end = std::get_if<EndOrder>(&order)) {
     const auto process = processes_.find(end->worker);
     if (process == processes_.end()) return {};
-    return process->second->kill(end->signal == 15 ? env::Signal::kTerminate : env::Signal::kKill);
+    return process->second.process->kill(end->signal == 15 ? env::Signal::kTerminate : env::Signal::kKill);
   }
   if (const auto* const posted = std::get_if<Posted>(&order)) {
     // A process that did not get it reports again, and is told again.
@@ -142,16 +141,16 @@ Status HostedJob::carry_out(const Order& order) {
 }
 
 Status HostedJob::read_orders() {
-  if (stream_ == nullptr) return {};
+  if (channel_ == nullptr) return {};
   std::vector<std::string> messages;
-  const bool goes_on = stream_->flush() && stream_->receive(messages);
+  const bool goes_on = channel_->move(messages).has_value();
   Status done;
   for (const std::string& message : messages) {
     const auto order = decode_order(message);
     const Status one = order ? carry_out(*order) : Status();
     if (done) done = one;
   }
-  if (!goes_on && stream_ != nullptr) detach();
+  if (!goes_on && channel_ != nullptr) detach();
   return done;
 }
 
@@ -164,17 +163,20 @@ Status HostedJob::read_notes() {
   return {};
 }
 
-void HostedJob::read_printed(env::FileDescriptor& pipe, bool is_error) {
+void HostedJob::read_printed(Pipe& pipe, bool is_error) {
   std::array<char, kPrintedBytes> buffer;
-  for (int i = 0; i < kReadsPerMove && pipe.open(); ++i) {
-    const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
+  for (int i = 0; i < kReadsPerMove && pipe.end.is_open(); ++i) {
+    const ssize_t got = ::read(pipe.end.descriptor(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return;
-    if (got == 0) return pipe.close();
+    if (got == 0) {
+      pipe.watch.end();
+      return pipe.end.close();
+    }
     const std::string text(buffer.data(), static_cast<std::size_t>(got));
-    if (stream_ == nullptr) {
+    if (channel_ == nullptr) {
       (void)print(text, is_error);
-    } else if (stream_->has_room_for(2 * kPrintedBytes)) {
+    } else if (channel_->has_room_for(2 * kPrintedBytes)) {
       if (dropped_ > 0) send(Printed{true, fmt::format("orrery: {} bytes of output were dropped\n", dropped_)});
       dropped_ = 0;
       send(Printed{is_error, text});
@@ -187,7 +189,7 @@ void HostedJob::read_printed(env::FileDescriptor& pipe, bool is_error) {
 
 Status HostedJob::reap() {
   return elastic::reap(
-      processes_, watch_, [this] { return read_notes(); },
+      processes_, [this] { return read_notes(); },
       [this](WorkerId worker, const env::ProcessExit& exit) {
         const HasEnded end{worker, static_cast<std::uint32_t>(exit.code), static_cast<std::uint32_t>(exit.signal)};
         ended_[worker] = end;

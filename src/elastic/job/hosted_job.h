@@ -9,12 +9,11 @@
 #include "elastic/host/log_forwarder.h"
 #include "elastic/host/mailbox.h"
 #include "elastic/host/segment.h"
-#include "elastic/host/supervisor.h"
+#include "elastic/job/children.h"
 #include "elastic/job/order.h"
 #include "elastic/net/socket.h"
-#include "elastic/net/stream.h"
+#include "env/channel/channel.h"
 #include "env/env.h"
-#include "env/processes.h"
 
 namespace orrery::elastic {
 
@@ -22,23 +21,19 @@ namespace orrery::elastic {
 class HostedJob {
  public:
   // Opens the job. `host` is where its processes are reached; ports are reserved here.
-  static Result<std::unique_ptr<HostedJob>> open(env::Env env, Supervisor& watch, const OpenJob& order,
+  static Result<std::unique_ptr<HostedJob>> open(env::Env env, env::Poller& poller, const OpenJob& order,
                                                  const std::string& host);
 
   const std::string& name() const { return order_.job; }
   bool is_of(const OpenJob& order) const { return order.job == order_.job && order.run == order_.run; }
   // A launcher has connected, for the first time or again. It is told where processes are reached, and which have
-  // ended. The answer proves to it that this is the right agent: `random` is its challenge. The stream is taken unless
-  // there is an error.
-  Status attach(std::unique_ptr<net::Stream>&& stream, const std::string& secret, const std::string& random);
-  bool is_attached() const { return stream_ != nullptr; }
+  // ended. The channel is taken unless there is an error.
+  Status attach(std::unique_ptr<env::Channel>&& channel);
+  bool is_attached() const { return channel_ != nullptr; }
   // The job has ended: no process lives, and no launcher will ask.
-  bool is_over() const { return processes_.empty() && stream_ == nullptr; }
+  bool is_over() const { return processes_.empty() && channel_ == nullptr; }
   bool has_processes() const { return !processes_.empty(); }
-  bool has_output() const { return stream_ != nullptr && stream_->has_output(); }
 
-  // Descriptors to wait for.
-  void add_descriptors(std::vector<int>& descriptors) const;
   // Handles orders, notes, printed lines and ended processes. Never waits.
   Status move();
   void end_all(env::Signal signal);
@@ -46,7 +41,13 @@ class HostedJob {
   void close();
 
  private:
-  HostedJob(env::Env env, Supervisor& watch, OpenJob order) : env_(env), watch_(watch), order_(std::move(order)) {}
+  HostedJob(env::Env env, env::Poller& poller, OpenJob order) : env_(env), poller_(poller), order_(std::move(order)) {}
+  // What a process prints comes out of these two.
+  struct Pipe {
+    env::PollableDescriptor end;
+    env::Watch watch{};
+  };
+  Status open_pipes();
   void detach();
   void send(const Order& order);
   Status carry_out(const Order& order);
@@ -55,22 +56,23 @@ class HostedJob {
   Result<std::int64_t> spawn(const StartOrder& order);
   Status read_orders();
   Status read_notes();
-  void read_printed(env::FileDescriptor& pipe, bool is_error);
+  void read_printed(Pipe& pipe, bool is_error);
   Status reap();
 
   env::Env env_;
-  Supervisor& watch_;
+  env::Poller& poller_;
   OpenJob order_;
   std::shared_ptr<Segment> segment_;
   std::vector<env::FileDescriptor> ports_;  // reserved, by slot
   std::vector<std::string> addresses_;
   std::optional<Mailbox> mailbox_;  // of the launcher, while it is connected
-  env::FileDescriptor printed_, printed_errors_;
+  env::Watch mailbox_watch_;
+  Pipe printed_, printed_errors_;
   std::unique_ptr<LogForwarder> log_forwarder_;
-  std::unique_ptr<net::Stream> stream_;
+  std::unique_ptr<env::Channel> channel_;
   std::map<WorkerId, HasEnded> ended_;
-  std::uint64_t dropped_ = 0;                                    // printed bytes for which the launcher was too slow
-  std::map<WorkerId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use
+  std::uint64_t dropped_ = 0;  // printed bytes for which the launcher was too slow
+  Children processes_;         // last: they end before what they use
 };
 
 }  // namespace orrery::elastic

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "elastic/job/order.h"
-#include "elastic/net/socket.h"
-#include "elastic/net/stream.h"
+#include "env/channel/channel.h"
 #include "env/clock.h"
+#include "env/env.h"
 
 namespace orrery::elastic {
 
@@ -34,8 +34,8 @@ struct HostNews {
 // Used by one thread.
 class Hosts {
  public:
-  // Returns when all agents have opened the job. The clock must outlive it.
-  static Result<std::unique_ptr<Hosts>> connect(const HostsOptions& options, env::Clock& clock);
+  // Returns when all agents have opened the job. The poller waits for them from then on; it must outlive this.
+  static Result<std::unique_ptr<Hosts>> connect(env::Env env, env::Poller& poller, const HostsOptions& options);
   // Tells agents that the job is over, if close() did not.
   ~Hosts();
   Hosts(const Hosts&) = delete;
@@ -48,33 +48,36 @@ class Hosts {
   std::vector<HostNews> receive();
   // Tells agents that the job is over, and returns what processes have printed until then.
   std::vector<HostNews> close();
-  void add_descriptors(std::vector<int>& descriptors) const;
-  bool has_output() const;
+  // When there is something to do that nothing is waited for; none if there is not.
+  std::optional<Seconds> next_deadline() const;
   // The time since which no agent has been reached; no value if one is.
   std::optional<Seconds> alone_since() const;
 
  private:
   struct Host {
     env::Address address{};
-    net::ResolvedAddress resolved{};
-    env::FileDescriptor connecting{};
-    std::unique_ptr<net::Stream> stream{};
+    std::unique_ptr<env::Channel> channel{};
+    bool has_asked = false;  // on this channel, to open the job
     bool is_open = false, was_open = false, is_given_up = false, is_closed = false;
     Seconds next_try{0}, lost{0};
     std::vector<std::string> addresses{};
-    std::string challenge{};  // our challenge to the agent
-    std::string problem{};    // why it is not open
+    std::string problem{};  // why it is not open
   };
 
-  Hosts(HostsOptions options, env::Clock& clock) : options_(std::move(options)), clock_(clock) {}
-  void call(std::uint32_t number);
-  void lose(std::uint32_t number, const std::string& problem);
+  Hosts(env::Env env, env::Poller& poller, HostsOptions options)
+      : env_(env), poller_(poller), options_(std::move(options)) {}
+  Status call(Host& host);
+  void lose(std::uint32_t number, const Error& problem);
   Status on(std::uint32_t number, const Order& order);
-  Status open(std::uint32_t number, const Challenge& challenge);
+  Status ask_to_open(std::uint32_t number);
+  Status move_channel(std::uint32_t number);
   void move(std::uint32_t number);
+  // It will not open the job later either.
+  Error refusal(const Host& host, const std::string& reason);
 
+  env::Env env_;
+  env::Poller& poller_;
   HostsOptions options_;
-  env::Clock& clock_;
   std::vector<Host> hosts_;
   std::vector<HostNews> news_;
   std::optional<Error> refused_;

@@ -4,20 +4,19 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "base/random.h"
 #include "base/text.h"
 #include "elastic/host/log_forwarder.h"
 #include "elastic/host/mailbox.h"
-#include "elastic/host/supervisor.h"
+#include "elastic/job/children.h"
 #include "elastic/job/complaints.h"
 #include "elastic/job/enlist.h"
 #include "elastic/job/host_variables.h"
 #include "elastic/job/hosts.h"
 #include "elastic/job/jobs.h"
-#include "elastic/job/reap.h"
 #include "env/clock.h"
+#include "env/entropy.h"
 #include "env/files.h"
 #include "env/processes.h"
 #include "env/terminal.h"
@@ -29,7 +28,6 @@ namespace {
 // Between two checks of the notice file.
 constexpr Seconds kBetweenLooks{0.01};
 constexpr Seconds kBetweenReminders{0.1};
-constexpr Seconds kWhileWriting{0.002};
 constexpr Seconds kPreemptionFileSettles{0.03};
 constexpr Bytes kPreemptionFileMax = kibibytes(4);
 constexpr int kNotStarted = 127;  // as in shells
@@ -63,15 +61,15 @@ std::vector<WorkerId> numbers_in(std::string text) {
 }
 
 // Distinguishes this launcher from others with the same job name.
-std::uint64_t new_run(const env::Clock& clock) {
-  return mix64(static_cast<std::uint64_t>(::getpid()) ^ static_cast<std::uint64_t>(clock.wall().value() * 1e9));
+std::uint64_t new_run(env::Entropy& entropy) {
+  return hash64(entropy.bytes(sizeof(std::uint64_t)));
 }
 
 // A secret of one run: no process of an earlier run can be taken for one of it, and it does not reveal the agents'
 // secret.
-std::string new_secret() {
+std::string new_secret(env::Entropy& entropy) {
   std::string text;
-  for (const char c : net::random_bytes()) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  for (const char c : entropy.bytes(env::kChallengeBytes)) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
   return text;
 }
 
@@ -89,28 +87,32 @@ env::Address meeting_point(const LaunchOptions& options) {
 class Launcher {
  public:
   Launcher(env::Env env, const LaunchOptions& options, std::shared_ptr<Segment> segment, Mailbox mailbox,
-           std::unique_ptr<Supervisor> watch, std::unique_ptr<env::AppendLog> events,
-           std::unique_ptr<LogForwarder> log_forwarder, std::unique_ptr<Hosts> hosts)
+           std::unique_ptr<env::Poller> poller, std::unique_ptr<env::EndRequests> end_requests,
+           std::unique_ptr<env::AppendLog> events, std::unique_ptr<LogForwarder> log_forwarder,
+           std::unique_ptr<Hosts> hosts)
       : env_(env),
         options_(options),
         segment_(std::move(segment)),
         mailbox_(std::move(mailbox)),
-        watch_(std::move(watch)),
+        poller_(std::move(poller)),
+        end_requests_(std::move(end_requests)),
         events_(std::move(events)),
         log_forwarder_(std::move(log_forwarder)),
         hosts_(std::move(hosts)),
         master_(meeting_point(options)),
-        secret_(new_secret()),
+        secret_(new_secret(env.entropy)),
         roster_(options.roster) {}
 
   Result<LaunchReport> run() {
+    ORRERY_TRY(const env::Watch mailbox_watch, env::Watch::on(*poller_, mailbox_));
+    ORRERY_TRY(const env::Watch end_watch, env::Watch::on(*poller_, *end_requests_));
     say(fmt::format("job {}, {} of {} to {} workers; `orrery resize --local {} N` changes it", options_.roster.job,
                     options_.roster.size, options_.roster.size_min, options_.roster.size_max, options_.roster.job));
     ORRERY_TRY_VOID(carry_out());
     while (!roster_.is_over()) {
       const Seconds longest = options_.preemption_file.empty() || was_noticed_ ? kBetweenReminders : kBetweenLooks;
-      const int signals = wait(longest);
-      for (int i = 0; i < signals; ++i) heed_signal();
+      wait(longest);
+      for (int came = end_requests_->take(); came > 0; --came) heed_signal();
       ORRERY_TRY_VOID(hear_hosts());
       endure(read_notes());
       endure(look_for_preemption_notice());
@@ -161,16 +163,11 @@ class Launcher {
     return line.dump() + "\n";
   }
 
-  // Returns the number of signals that came.
-  int wait(Seconds longest) {
-    std::vector<int> descriptors = {mailbox_.descriptor()};
-    if (hosts_ != nullptr) hosts_->add_descriptors(descriptors);
-    const bool writes = hosts_ != nullptr && hosts_->has_output();
-    const auto came = watch_->wait(descriptors, writes ? std::min(longest, kWhileWriting) : longest);
-    if (came) return *came;
-    endure(came.error());
+  void wait(Seconds longest) {
+    const Status waited = poller_->wait(longest);
+    if (waited) return;
+    endure(waited);
     env_.clock.sleep(longest);
-    return 0;
   }
 
   Status hear_hosts() {
@@ -268,10 +265,9 @@ class Launcher {
     spec.descriptors = {ends.output.get(), ends.error.get()};
     spec.own_group = true;
     ORRERY_TRY(auto process, env_.processes.spawn(spec));
-    // A process that cannot be watched ends with `process`.
-    ORRERY_TRY_VOID(watch_->add(process->id()));
-    roster_.started(worker.id, process->id());
-    processes_.emplace(worker.id, std::move(process));
+    const std::int64_t id = process->id();
+    ORRERY_TRY_VOID(add_child(processes_, worker.id, std::move(process), *poller_));
+    roster_.started(worker.id, id);
     return {};
   }
 
@@ -286,7 +282,7 @@ class Launcher {
       return {};
     }
     const auto process = processes_.find(action.worker);
-    return process == processes_.end() ? Status() : process->second->kill(action.signal);
+    return process == processes_.end() ? Status() : process->second.process->kill(action.signal);
   }
   Status carry_out(const Happened& happened) {
     record(happened);
@@ -334,7 +330,7 @@ class Launcher {
 
   JobStatus status() const {
     JobStatus status = roster_.status();
-    status.launcher = ::getpid();
+    status.launcher = env_.processes.own_id();
     return status;
   }
 
@@ -367,7 +363,7 @@ class Launcher {
 
   Status reap() {
     return elastic::reap(
-        processes_, *watch_, [this] { return read_notes(); },
+        processes_, [this] { return read_notes(); },
         [this](WorkerId worker, const env::ProcessExit& exit) { roster_.ended(worker, exit); });
   }
 
@@ -375,7 +371,8 @@ class Launcher {
   LaunchOptions options_;
   std::shared_ptr<Segment> segment_;
   Mailbox mailbox_;
-  std::unique_ptr<Supervisor> watch_;
+  std::unique_ptr<env::Poller> poller_;
+  std::unique_ptr<env::EndRequests> end_requests_;
   std::unique_ptr<env::AppendLog> events_;
   std::unique_ptr<LogForwarder> log_forwarder_;
   std::unique_ptr<Hosts> hosts_;  // none: all processes are on this one
@@ -389,8 +386,8 @@ class Launcher {
   Seconds next_reminder_{0};
   Complaints complaints_;
   bool printed_all_ = true;
-  std::int64_t events_lost_ = 0;                                 // since the last one that could be written
-  std::map<WorkerId, std::unique_ptr<env::Process>> processes_;  // last: they end before what they use
+  std::int64_t events_lost_ = 0;  // since the last one that could be written
+  Children processes_;            // last: they end before what they use
 };
 
 }  // namespace
@@ -410,7 +407,8 @@ Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
   }
   ORRERY_TRY(Mailbox mailbox, Mailbox::open(job, kLauncherName));
   LaunchOptions all = options;
-  const std::uint64_t run = new_run(env.clock);
+  ORRERY_TRY(auto poller, env.pollers.make());
+  const std::uint64_t run = new_run(env.entropy);
   std::shared_ptr<Segment> segment;
   std::unique_ptr<LogForwarder> log_forwarder;
   std::unique_ptr<Hosts> hosts;
@@ -418,19 +416,19 @@ Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
     ORRERY_TRY(segment, Segment::create({.slots = options.roster.slots, .arena_bytes = options.arena_bytes}));
     ORRERY_TRY(log_forwarder, LogForwarder::start());
   } else {
-    ORRERY_TRY(hosts, Hosts::connect({.agents = options.agents,
+    ORRERY_TRY(hosts, Hosts::connect(env, *poller,
+                                     {.agents = options.agents,
                                       .job = job,
                                       .secret = options.secret,
                                       .run = run,
                                       .slots = static_cast<std::uint32_t>(options.roster.slots),
-                                      .arena_bytes = options.arena_bytes},
-                                     env.clock));
+                                      .arena_bytes = options.arena_bytes}));
     all.roster.addresses = hosts->addresses();
     ORRERY_TRY_VOID(check(all.roster));
   }
-  ORRERY_TRY(auto watch, Supervisor::start());
-  return Launcher(env, all, std::move(segment), std::move(mailbox), std::move(watch), std::move(events),
-                  std::move(log_forwarder), std::move(hosts))
+  ORRERY_TRY(auto end_requests, env.processes.end_requests());
+  return Launcher(env, all, std::move(segment), std::move(mailbox), std::move(poller), std::move(end_requests),
+                  std::move(events), std::move(log_forwarder), std::move(hosts))
       .run();
 }
 

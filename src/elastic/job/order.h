@@ -1,10 +1,9 @@
 #pragma once
-// The messages between a launcher and the agents of hosts, over one connection per job and host (net/stream.h).
+// The messages between a launcher and the agents of hosts, over one channel per job and host (env/channel).
 //
 //   launcher                      agent
-//                      <-------   Challenge: random bytes
-//   OpenJob            ------->   checks the proof, makes memory, reserves ports
-//                      <-------   JobOpened, with a proof: where processes on this host can be reached
+//   OpenJob            ------->   makes memory, reserves ports
+//                      <-------   JobOpened: where processes on this host can be reached
 //   StartOrder         ------->   Started, and later HasEnded
 //   EndOrder, Posted   ------->
 //                      <-------   Printed, Posted
@@ -19,46 +18,29 @@
 #include <vector>
 
 #include "base/codec.h"
+#include "base/units.h"
 #include "elastic/membership/membership.h"
 
 namespace orrery::elastic {
 
-inline constexpr std::uint32_t kOrderVersion = 2;
+// What channels for orders are about; the number is the version of the orders.
+inline constexpr std::string_view kOrdersAbout = "orders 3";
 inline constexpr std::size_t kOrderBytesMax = 1 << 20;
+// A machine that does not answer for so long is not reached.
+inline constexpr Seconds kOrdersSilenceMax{5};
 
-// Comes first: another version may have other fields after it, so the error can only name the version.
-void exchange_version(Codec& fields, std::uint32_t& version);
-
-// Both sides prove that they know the secret, which is never sent: by an HMAC-SHA-256 of the message, which includes
-// random bytes of the other side, so that no proof can be used twice.
-struct Challenge {
-  std::uint32_t version = kOrderVersion;
-  std::string random{};
-  void exchange(Codec& fields) {
-    exchange_version(fields, version);
-    fields(random);
-  }
-  friend bool operator==(const Challenge&, const Challenge&) = default;
-};
 struct OpenJob {
-  std::uint32_t version = kOrderVersion;
-  std::string random{};     // a challenge to the agent
-  std::string proof{};      // see proof_of()
   std::string job{};        // its name on that host
   std::uint64_t run = 0;    // distinguishes launchers that use the same name
   std::uint32_t slots = 1;  // for processes on that host at the same time
   std::uint64_t arena_bytes = 0;
-  void exchange(Codec& fields) {
-    exchange_version(fields, version);
-    fields(random, proof, job, run, slots, arena_bytes);
-  }
+  void exchange(Codec& fields) { fields(job, run, slots, arena_bytes); }
   friend bool operator==(const OpenJob&, const OpenJob&) = default;
 };
 struct JobOpened {
   std::string problem{};                 // empty: it is open
   std::vector<std::string> addresses{};  // by slot
-  std::string proof{};                   // see proof_of(); none with a problem
-  void exchange(Codec& fields) { fields(problem, addresses, proof); }
+  void exchange(Codec& fields) { fields(problem, addresses); }
   friend bool operator==(const JobOpened&, const JobOpened&) = default;
 };
 struct StartOrder {
@@ -113,13 +95,8 @@ struct CloseJob {
   friend bool operator==(const CloseJob&, const CloseJob&) = default;
 };
 
-using Order =
-    std::variant<OpenJob, JobOpened, StartOrder, Started, EndOrder, HasEnded, Printed, Posted, CloseJob, Challenge>;
+using Order = std::variant<OpenJob, JobOpened, StartOrder, Started, EndOrder, HasEnded, Printed, Posted, CloseJob>;
 
-// The proof that the sender of this order knows the secret. `random` is the challenge that it received; the order's own
-// `proof` is ignored.
-std::string proof_of(const OpenJob& order, const std::string& secret, const std::string& random);
-std::string proof_of(const JobOpened& order, const std::string& secret, const std::string& random);
 std::string encode(const Order& order);
 // Any bytes give an order that encodes to the same bytes, or an error.
 Result<Order> decode_order(std::string_view bytes);

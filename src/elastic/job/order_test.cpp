@@ -7,10 +7,9 @@ namespace orrery::elastic {
 namespace {
 
 TEST(Order, IsReadAsItWasWritten) {
-  const std::vector<Order> orders = {Challenge{kOrderVersion, "random"},
-                                     OpenJob{kOrderVersion, "random", "proof", "demo", 7, 4, 1 << 20},
-                                     JobOpened{"", {"10.0.0.1:7000", "10.0.0.1:7001"}, "proof"},
-                                     JobOpened{"no", {}, ""},
+  const std::vector<Order> orders = {OpenJob{"demo", 7, 4, 1 << 20},
+                                     JobOpened{"", {"10.0.0.1:7000", "10.0.0.1:7001"}},
+                                     JobOpened{"no", {}},
                                      StartOrder{3, {"orrery", "train"}, {{"A", "1"}, {"B", ""}}},
                                      Started{3, 4711, ""},
                                      EndOrder{3, 15},
@@ -28,27 +27,6 @@ TEST(Order, IsReadAsItWasWritten) {
     }
     EXPECT_FALSE(decode_order(bytes + "x"));
   }
-}
-
-TEST(Order, AProofIsOfOneSecretOneChallengeAndOneOrder) {
-  const OpenJob order{kOrderVersion, "theirs", "", "demo", 7, 4, 1 << 20};
-  const std::string proof = proof_of(order, "secret", "ours");
-  OpenJob signed_order = order, other = order;
-  signed_order.proof = proof;
-  EXPECT_EQ(proof_of(signed_order, "secret", "ours"), proof);
-  other.job = "other";
-  EXPECT_NE(proof_of(other, "secret", "ours"), proof);
-  EXPECT_NE(proof_of(order, "guess", "ours"), proof);
-  EXPECT_NE(proof_of(order, "secret", "again"), proof);
-  EXPECT_NE(proof_of(JobOpened{}, "secret", "ours"), proof);
-}
-
-TEST(Order, AnotherVersionIsNamed) {
-  OpenJob order;
-  order.version = 99;
-  const auto read = decode_order(encode(Order(order)));
-  ASSERT_FALSE(read);
-  EXPECT_NE(read.error().message().find("version 99"), std::string::npos);
 }
 
 RC_GTEST_PROP(Order, AnyBytesAreAnOrderOrAnError, ()) {

@@ -90,18 +90,24 @@ Interest Channel::interest() const {
   return !is_connected_ || !output_.empty() ? Interest::kBoth : Interest::kInput;
 }
 
+Status Channel::watch_with(Poller& poller) {
+  watch_.end();
+  ORRERY_TRY(watch_, Watch::on(poller, *connection_, interest()));
+  return {};
+}
+
 Status Channel::flush() {
   while (!output_.empty()) {
     const std::string& first = output_.front();
     ORRERY_TRY(const std::size_t sent, connection_->send_some(std::string_view(first).substr(sent_)));
-    if (sent == 0) return {};
+    if (sent == 0) return watch_.set(interest());
     sent_ += sent;
     if (sent_ < first.size()) continue;
     queued_bytes_ -= first.size();
     sent_ = 0;
     output_.pop_front();
   }
-  return {};
+  return watch_.set(interest());
 }
 
 Status Channel::open(std::string_view frame, std::vector<std::string>& messages) {

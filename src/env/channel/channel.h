@@ -60,22 +60,25 @@ class Channel {
   void beat();
   bool has_output() const { return !output_.empty() || !waiting_.empty(); }
   bool has_room_for(std::size_t bytes) const { return queued_bytes_ + bytes <= limits_.queue_bytes_max; }
-  // What to wait for.
-  Interest interest() const;
+  // From now on the poller waits for what this channel can do. It must outlive the channel; the last one counts.
+  Status watch_with(Poller& poller);
 
-  // Sends what the connection takes, and appends the messages that have come, a bounded amount per call. An error if
+  // Sends what the connection takes.
+  Status flush();
+  // The same, and appends the messages that have come, a bounded amount per call. An error if
   // the peer is gone, violates the protocol, or is refused; messages from before that are appended.
   Status move(std::vector<std::string>& messages);
 
  private:
   void seal_waiting();
   void queue(std::string_view frame);
-  Status flush();
   Status receive(std::vector<std::string>& messages);
+  Interest interest() const;
   Status take(std::string_view frame, std::vector<std::string>& messages);
   Status open(std::string_view frame, std::vector<std::string>& messages);
 
   std::unique_ptr<Connection> connection_;
+  Watch watch_;  // ends before the connection
   Handshake handshake_;
   ChannelLimits limits_;
   bool is_connected_ = false;

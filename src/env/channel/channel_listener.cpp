@@ -6,6 +6,12 @@
 
 namespace orrery::env {
 
+namespace {
+
+constexpr Seconds kRestAfterFailure{0.1};
+
+}  // namespace
+
 Result<std::unique_ptr<ChannelListener>> ChannelListener::open(Env env, Poller& poller, const Address& address,
                                                                const Credentials& credentials,
                                                                const ChannelListenerOptions& options) {
@@ -16,12 +22,24 @@ Result<std::unique_ptr<ChannelListener>> ChannelListener::open(Env env, Poller& 
 }
 
 void ChannelListener::accept() {
+  if (env_.clock.monotonic() < again_) return;
+  if (again_ > Seconds(0)) {
+    auto watch = Watch::on(poller_, *listener_);
+    if (!watch) return;
+    watch_ = std::move(*watch);
+    again_ = Seconds(0);
+  }
   // At most as many per call as may wait, so that a stream of clients without the secret does not keep us here.
   for (std::size_t i = 0; i < options_.unproven_max; ++i) {
     auto connection = listener_->accept_now();
-    if (!connection && connection.error().code() == ErrorCode::kUnavailable && !pending_.empty()) {
+    if (!connection && !pending_.empty()) {
       pending_.erase(pending_.begin());
       continue;
+    }
+    if (!connection) {
+      // It would stay ready.
+      watch_.end();
+      again_ = env_.clock.monotonic() + kRestAfterFailure;
     }
     if (!connection || *connection == nullptr) return;
     if (pending_.size() == options_.unproven_max) pending_.erase(pending_.begin());
@@ -31,10 +49,7 @@ void ChannelListener::accept() {
     pending.channel = std::make_unique<Channel>(
         std::move(*connection), Handshake::of_listening(credentials_, env_.entropy.bytes(kChallengeBytes)),
         options_.limits);
-    auto watch = Watch::on(poller_, pending.channel->connection());
-    if (!watch) continue;
-    pending.watch = std::move(*watch);
-    pending_.push_back(std::move(pending));
+    if (pending.channel->watch_with(poller_)) pending_.push_back(std::move(pending));
   }
 }
 
@@ -47,6 +62,7 @@ void ChannelListener::look_at(Pending& pending) {
 }
 
 std::optional<Seconds> ChannelListener::next_deadline() const {
+  if (again_ > Seconds(0)) return again_;
   if (pending_.empty()) return std::nullopt;
   return pending_.front().since + options_.handshake_max;
 }
@@ -57,7 +73,6 @@ std::vector<std::unique_ptr<Channel>> ChannelListener::receive() {
   for (Pending& pending : pending_) {
     look_at(pending);
     if (pending.is_over || pending.channel->handshake().state() != Handshake::State::kIntroduced) continue;
-    pending.watch.end();
     introduced.push_back(std::move(pending.channel));
     pending.is_over = true;
   }

@@ -36,14 +36,13 @@ class ChannelListener {
   std::vector<std::unique_ptr<Channel>> receive();
   // Why introductions were refused since the last call.
   std::vector<std::string> take_refusals() { return std::exchange(refusals_, {}); }
-  // When a connection that is silent will be closed; none if there is none.
+  // When receive() has something to do without anything being ready; none if it will not.
   std::optional<Seconds> next_deadline() const;
 
  private:
   struct Pending {
     std::unique_ptr<Channel> channel;
     Seconds since{0};
-    Watch watch{};  // ends before the channel
     bool is_over = false;
   };
 
@@ -60,6 +59,7 @@ class ChannelListener {
   ChannelListenerOptions options_;
   std::vector<Pending> pending_;  // the oldest first
   std::vector<std::string> refusals_;
+  Seconds again_{0};  // when it accepts again, after a failure
   Watch watch_;
 };
 

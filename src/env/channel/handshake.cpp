@@ -81,7 +81,9 @@ Handshake Handshake::of_connecting(Credentials credentials, std::string challeng
 Handshake Handshake::of_listening(Credentials credentials, std::string challenge) {
   ORRERY_CHECK(challenge.size() == kChallengeBytes);
   Handshake handshake(std::move(credentials), std::move(challenge), "", false);
-  handshake.frames_.push_back(encode(Greeting{.challenge = handshake.challenge_}));
+  Greeting greeting;
+  greeting.challenge = handshake.challenge_;
+  handshake.frames_.push_back(encode(greeting));
   handshake.transcript_ = handshake.frames_.back();
   return handshake;
 }
