@@ -215,7 +215,12 @@ class RunTest(JobTest):
     def test_ps_shows_what_workers_report(self):
         job = self.train("-n", 2)
         self.wait_for_steps(job, 5)
-        rows = json.loads(job.call("ps", job.name, "--json").stdout)
+
+        def measured():
+            rows = json.loads(job.call("ps", job.name, "--json").stdout)
+            return rows if all(row["step_s"] and row["vote_s"] for row in rows) else None
+
+        rows = wait_for(measured)
         self.assertEqual([(row["worker"], row["state"]) for row in rows], [(1, "worker"), (2, "worker")])
         self.assertTrue(all(row["step"] > 0 and 0 < row["vote_s"] < row["step_s"] < 10 for row in rows), rows)
         self.stop(job, workers=2)
