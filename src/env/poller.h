@@ -26,11 +26,9 @@ class Pollable {
   virtual bool is_ready(Interest) const { return false; }
 };
 
-// Used by one thread.
-class Poller {
+// Used by one thread. It is ready itself while something that it watches is.
+class Poller : public Pollable {
  public:
-  virtual ~Poller() = default;
-
   // wait() returns when `what` is ready, until forget(what), which comes before its end. Again: with another interest.
   virtual Status watch(const Pollable& what, Interest interest = Interest::kInput) = 0;
   virtual void forget(const Pollable& what) = 0;

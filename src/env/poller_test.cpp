@@ -120,6 +120,49 @@ TEST_P(PollerTest, BytesAndRoomAreReady) {
   EXPECT_GT(*client->send_some(much), 0u);
 }
 
+TEST_P(PollerTest, AFinishedConnectionStillReceives) {
+  const auto listener = *env_.sockets.listen({"127.0.0.1", 0});
+  auto [client, server] = make_pair(*listener);
+  const auto watch = *Watch::on(*poller_, *server);
+  EXPECT_EQ(*client->send_some("last"), 4u);
+  client->finish();
+  std::array<char, 8> buffer;
+  std::size_t got = 0;
+  for (std::optional<std::size_t> some = 1; !some || *some > 0;) {
+    EXPECT_TRUE(poller_->wait(kLong));
+    some = *server->receive_some(buffer);
+    got += some.value_or(0);
+  }
+  EXPECT_EQ(got, 4u);
+  EXPECT_FALSE(client->send_some("more"));
+  EXPECT_EQ(*server->send_some("answer"), 6u);
+  EXPECT_EQ(*client->receive(buffer, kLong), 6u);
+}
+
+TEST_P(PollerTest, AReservedPortIsForThoseWhoKnow) {
+  const auto reservation = *env_.sockets.reserve({"127.0.0.1", 0});
+  EXPECT_FALSE(env_.sockets.listen(reservation->address()));
+  EXPECT_FALSE(env_.sockets.connect(reservation->address(), kLong));
+  for (int i = 0; i < 2; ++i) {
+    const auto listener = env_.sockets.listen_reserved(reservation->address());
+    ASSERT_TRUE(listener) << listener.error().to_string();
+    EXPECT_TRUE(env_.sockets.connect(reservation->address(), kLong));
+  }
+}
+
+TEST_P(PollerTest, APollerIsReadyForAnother) {
+  const auto outer = *env_.pollers.make();
+  const auto nested = *Watch::on(*outer, *poller_);
+  const auto listener = *env_.sockets.listen({"127.0.0.1", 0});
+  const auto watch = *Watch::on(*poller_, *listener);
+  const Seconds start = env_.clock.monotonic();
+  EXPECT_TRUE(outer->wait(kShort));
+  EXPECT_GE((env_.clock.monotonic() - start).value(), kShort.value() * 0.99);
+  const auto client = *env_.sockets.begin_connect(listener->address());
+  EXPECT_TRUE(outer->wait(kLong));
+  EXPECT_LT((env_.clock.monotonic() - start).value(), kLong.value());
+}
+
 TEST_P(PollerTest, TheEndOfAPeerIsReady) {
   const auto listener = *env_.sockets.listen({"127.0.0.1", 0});
   auto [client, server] = make_pair(*listener);

@@ -1,5 +1,5 @@
 #pragma once
-// epoll. A poller can itself be watched by another one.
+// epoll.
 
 #include <set>
 
@@ -8,7 +8,7 @@
 
 namespace orrery::env {
 
-class RealPoller final : public Poller, public Pollable {
+class RealPoller final : public Poller {
  public:
   static Result<std::unique_ptr<RealPoller>> make();
 

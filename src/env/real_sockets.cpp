@@ -113,6 +113,7 @@ class RealConnection final : public Connection {
   bool is_from_our_user() const override { return is_peer_our_user(fd_.get()); }
   void notice_silence(Seconds longest) override { env::notice_silence(fd_.get(), longest); }
   PathState path() const override { return path_state(fd_.get()); }
+  void finish() override { ::shutdown(fd_.get(), SHUT_WR); }
 
   Status send(std::string_view bytes, Seconds timeout) override {
     const Deadline deadline(timeout);
@@ -200,22 +201,50 @@ Result<FileDescriptor> connect_to(const addrinfo& info, const Deadline& deadline
   return fd;
 }
 
-Result<FileDescriptor> listen_on(const addrinfo& info, const std::string& what) {
-  FileDescriptor fd = open_socket(info);
+enum class Sharing { kNone, kReserved };
+
+Result<FileDescriptor> bind_to(const Address& address, Sharing sharing) {
+  const std::string what = "cannot listen on " + to_string(address);
+  ORRERY_TRY(const AddressList found, look_up(address, AI_PASSIVE));
+  FileDescriptor fd = open_socket(*found);
   if (!fd.open()) return posix_error(errno, what);
-  const int on = 1;  // a restarted server gets its port back at once
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(fd.get(), info.ai_addr, info.ai_addrlen) != 0 || ::listen(fd.get(), SOMAXCONN) != 0)
-    return posix_error(errno, what);
+  // A restarted server gets its port back at once. A reserved port is shared only with sockets of this user that ask for
+  // that; reusing addresses would share it with anybody's while nobody listens.
+  const int on = 1;
+  ::setsockopt(fd.get(), SOL_SOCKET, sharing == Sharing::kReserved ? SO_REUSEPORT : SO_REUSEADDR, &on, sizeof on);
+  if (::bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0) return posix_error(errno, what);
   return fd;
 }
+
+Result<std::unique_ptr<Listener>> listen_on(const Address& address, Sharing sharing) {
+  ORRERY_TRY(FileDescriptor fd, bind_to(address, sharing));
+  if (::listen(fd.get(), SOMAXCONN) != 0) return posix_error(errno, "cannot listen on " + to_string(address));
+  return std::make_unique<RealListener>(std::move(fd));
+}
+
+class RealReservation final : public Reservation {
+ public:
+  explicit RealReservation(FileDescriptor fd) : fd_(std::move(fd)), address_(ask(fd_.get(), &::getsockname)) {}
+  const Address& address() const override { return address_; }
+
+ private:
+  FileDescriptor fd_;
+  Address address_;
+};
 
 }  // namespace
 
 Result<std::unique_ptr<Listener>> RealSockets::listen(const Address& address) {
-  ORRERY_TRY(const AddressList found, look_up(address, AI_PASSIVE));
-  ORRERY_TRY(FileDescriptor fd, listen_on(*found, "cannot listen on " + to_string(address)));
-  return std::make_unique<RealListener>(std::move(fd));
+  return listen_on(address, Sharing::kNone);
+}
+
+Result<std::unique_ptr<Listener>> RealSockets::listen_reserved(const Address& address) {
+  return listen_on(address, Sharing::kReserved);
+}
+
+Result<std::unique_ptr<Reservation>> RealSockets::reserve(const Address& address) {
+  ORRERY_TRY(FileDescriptor fd, bind_to(address, Sharing::kReserved));
+  return std::make_unique<RealReservation>(std::move(fd));
 }
 
 Result<std::unique_ptr<Connection>> RealSockets::connect(const Address& address, Seconds timeout) {

@@ -11,6 +11,8 @@ class RealSockets final : public Sockets {
   Result<std::unique_ptr<Listener>> listen(const Address& address) override;
   Result<std::unique_ptr<Connection>> connect(const Address& address, Seconds timeout) override;
   Result<std::unique_ptr<Connection>> begin_connect(const Address& address) override;
+  Result<std::unique_ptr<Reservation>> reserve(const Address& address) override;
+  Result<std::unique_ptr<Listener>> listen_reserved(const Address& address) override;
 };
 
 }  // namespace orrery::env

@@ -16,10 +16,10 @@ class SimPoller final : public Poller {
   Status watch(const Pollable& what, Interest interest) override { return watched_[&what] = interest, Status(); }
   void forget(const Pollable& what) override { watched_.erase(&what); }
   Status wait(Seconds timeout) override {
-    clock_.advance_until([this] { return is_ready(); }, timeout);
+    clock_.advance_until([this] { return is_ready(Interest::kInput); }, timeout);
     return {};
   }
-  bool is_ready() const {
+  bool is_ready(Interest) const override {
     for (const auto& [what, interest] : watched_) {
       if (what->is_ready(interest)) return true;
     }

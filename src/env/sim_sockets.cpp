@@ -20,7 +20,7 @@ struct SimStream {
   std::array<Address, 2> ends;
   std::array<std::deque<SimSegment>, 2> inbound;  // by receiving end
   std::array<std::size_t, 2> unread{};
-  std::array<bool, 2> closed{};
+  std::array<bool, 2> finished{}, closed{};
   bool reset = false;
   // Of one that is made by begin_connect():
   bool is_made = true, is_refused = false;
@@ -45,8 +45,12 @@ class SimConnection final : public Connection {
       : network_(network), stream_(std::move(stream)), me_(end), other_(1 - end) {}
 
   ~SimConnection() override {
+    finish();
     stream_->closed[me_] = true;
-    put("");
+  }
+
+  void finish() override {
+    if (!std::exchange(stream_->finished[me_], true)) put("");
   }
 
   bool is_ready(Interest interest) const override {
@@ -63,7 +67,9 @@ class SimConnection final : public Connection {
   }
 
   Result<std::size_t> send_some(std::string_view bytes) override {
-    if (has_failed() || knows_peer_closed()) return Error::unavailable(what("send to") + ": Connection reset by peer");
+    if (has_failed() || knows_peer_closed() || stream_->finished[me_]) {
+      return Error::unavailable(what("send to") + ": Connection reset by peer");
+    }
     if (!stream_->is_made) return std::size_t{0};
     const std::size_t sent = std::min(bytes.size(), room());
     if (sent > 0) put(bytes.substr(0, sent));
@@ -275,13 +281,23 @@ void SimNetwork::arrive(const std::shared_ptr<SimStream>& stream) {
 
 std::uint16_t SimSockets::free_port() {
   constexpr std::uint16_t kFirst = 49152;
-  while (network_.ports_.contains({host_, network_.next_port_})) ++network_.next_port_;
+  const auto is_taken = [&](const Address& address) {
+    return network_.ports_.contains(address) || network_.reserved_.contains(address);
+  };
+  while (is_taken({host_, network_.next_port_})) ++network_.next_port_;
   const std::uint16_t port = network_.next_port_++;
   if (network_.next_port_ < kFirst) network_.next_port_ = kFirst;
   return port;
 }
 
 Result<std::unique_ptr<Listener>> SimSockets::listen(const Address& address) {
+  if (network_.reserved_.contains({host_, address.port})) {
+    return Error::unavailable(fmt::format("cannot listen on {}: Address already in use", to_string(address)));
+  }
+  return open_port(address);
+}
+
+Result<std::unique_ptr<Listener>> SimSockets::open_port(const Address& address) {
   const std::string what = "cannot listen on " + to_string(address);
   if (address.host != host_ && address.host != "0.0.0.0")
     return Error::invalid(fmt::format("{}: this host is \"{}\"", what, host_));
@@ -316,6 +332,28 @@ Result<std::unique_ptr<Connection>> SimSockets::connect(const Address& address, 
   port->second->waiting.push_back(stream);
   clock.advance(one_way);
   return std::make_unique<SimConnection>(network_, std::move(stream), 0);
+}
+
+class SimReservation final : public Reservation {
+ public:
+  SimReservation(SimNetwork& network, Address address) : network_(network), address_(std::move(address)) {
+    network_.reserved_.insert(address_);
+  }
+  ~SimReservation() override { network_.reserved_.erase(address_); }
+  const Address& address() const override { return address_; }
+
+ private:
+  SimNetwork& network_;
+  Address address_;
+};
+
+Result<std::unique_ptr<Reservation>> SimSockets::reserve(const Address& address) {
+  ORRERY_TRY(const auto listener, listen(address));  // it is free, and this host's
+  return std::make_unique<SimReservation>(network_, listener->address());
+}
+
+Result<std::unique_ptr<Listener>> SimSockets::listen_reserved(const Address& address) {
+  return open_port(address);
 }
 
 Result<std::unique_ptr<Connection>> SimSockets::begin_connect(const Address& address) {

@@ -7,6 +7,7 @@
 // Not thread-safe. Waiting moves the simulated clock. The network must outlive its sockets, and the clock the network.
 
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,7 @@ class SimNetwork {
  private:
   friend class SimSockets;
   friend class SimListener;
+  friend class SimReservation;
 
   // A connection reaches the port it is made to, now or when the two hosts are connected again.
   void arrive(const std::shared_ptr<SimStream>& stream);
@@ -55,6 +57,7 @@ class SimNetwork {
   std::map<std::pair<std::string, std::string>, Seconds> partitions_;
   std::map<Address, std::shared_ptr<SimListening>> ports_;
   std::vector<std::weak_ptr<SimStream>> streams_;
+  std::set<Address> reserved_;
   std::uint16_t next_port_ = 49152;
 };
 
@@ -67,9 +70,12 @@ class SimSockets final : public Sockets {
   Result<std::unique_ptr<Listener>> listen(const Address& address) override;
   Result<std::unique_ptr<Connection>> connect(const Address& address, Seconds timeout) override;
   Result<std::unique_ptr<Connection>> begin_connect(const Address& address) override;
+  Result<std::unique_ptr<Reservation>> reserve(const Address& address) override;
+  Result<std::unique_ptr<Listener>> listen_reserved(const Address& address) override;
 
  private:
   std::uint16_t free_port();
+  Result<std::unique_ptr<Listener>> open_port(const Address& address);
 
   SimNetwork& network_;
   std::string host_;

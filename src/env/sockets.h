@@ -61,6 +61,8 @@ class Connection : public Pollable {
   // The machine ends the connection if the other one does not answer for `longest`, also while nothing is sent.
   virtual void notice_silence(Seconds longest) = 0;
   virtual PathState path() const = 0;
+  // Nothing more will be sent: the peer sees the end after what was sent.
+  virtual void finish() = 0;
 };
 
 // An address that accepts connections until destroyed.
@@ -76,10 +78,20 @@ class Listener : public Pollable {
   virtual bool is_local() const = 0;
 };
 
+// A port that is kept for processes of this user that call listen_reserved(), one after the other, and for no others.
+// While none of them listens, connections are refused.
+class Reservation {
+ public:
+  virtual ~Reservation() = default;
+  virtual const Address& address() const = 0;
+};
+
 class Sockets {
  public:
   virtual ~Sockets() = default;
 
+  virtual Result<std::unique_ptr<Reservation>> reserve(const Address& address) = 0;
+  virtual Result<std::unique_ptr<Listener>> listen_reserved(const Address& address) = 0;
   virtual Result<std::unique_ptr<Listener>> listen(const Address& address) = 0;
   virtual Result<std::unique_ptr<Connection>> connect(const Address& address, Seconds timeout) = 0;
   // Returns at once, except for looking up a host name; Connection::is_connected() says when it is made.

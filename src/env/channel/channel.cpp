@@ -1,5 +1,6 @@
 #include "env/channel/channel.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fmt/format.h>
@@ -40,6 +41,21 @@ Result<std::optional<std::string_view>> FrameSplitter::take(std::size_t bytes_ma
   const std::string_view frame = std::string_view(buffer_).substr(at_ + kLengthBytes, *length);
   at_ += kLengthBytes + *length;
   return std::optional(frame);
+}
+
+std::size_t FrameSplitter::missing() const {
+  ByteReader reader(std::string_view(buffer_).substr(at_));
+  const auto length = reader.u32();
+  const std::size_t whole = length ? kLengthBytes + *length : kLengthBytes;
+  return whole - std::min(whole, buffered());
+}
+
+Result<std::unique_ptr<Connection>> Channel::release() {
+  if (!is_open() || has_output() || splitter_.buffered() > 0 || sealed_ + opened_ > 0) {
+    return Error::invalid("the other side has sent more than its introduction");
+  }
+  watch_.end();
+  return std::move(connection_);
 }
 
 Channel::Channel(std::unique_ptr<Connection> connection, Handshake handshake, const ChannelLimits& limits)
@@ -141,17 +157,21 @@ Status Channel::take(std::string_view frame, std::vector<std::string>& messages)
 
 Status Channel::receive(std::vector<std::string>& messages) {
   using State = Handshake::State;
+  const bool was_open = is_open();
   std::array<char, 64 << 10> buffer;
   for (int i = 0; i < kReadsPerMove; ++i) {
     // Until we have replied, messages wait where they are; after a refusal nothing is read.
     const bool is_due = !handshake_.connects() && handshake_.state() == State::kIntroduced;
     const bool is_refused = handshake_.state() == State::kRefused;
-    if (is_refused || (is_due && splitter_.buffered() >= buffer.size())) return {};
-    ORRERY_TRY(const std::optional<std::size_t> got, connection_->receive_some(buffer));
+    if (is_refused || is_open() != was_open || (is_due && splitter_.buffered() >= buffer.size())) return {};
+    // Of a handshake only what belongs to it.
+    std::span<char> room(buffer);
+    if (!was_open && !is_due) room = room.first(std::min(room.size(), std::max<std::size_t>(1, splitter_.missing())));
+    ORRERY_TRY(const std::optional<std::size_t> got, connection_->receive_some(room));
     if (got) splitter_.push({buffer.data(), *got});
-    while (handshake_.connects() || handshake_.state() == State::kWaits || is_open()) {
+    while (was_open || (!is_open() && (handshake_.connects() || handshake_.state() == State::kWaits))) {
       ORRERY_TRY(const auto frame,
-                 splitter_.take(is_open() ? limits_.message_bytes_max + Aead::kTagBytes : kHandshakeFrameBytesMax));
+                 splitter_.take(was_open ? limits_.message_bytes_max + Aead::kTagBytes : kHandshakeFrameBytesMax));
       if (!frame) break;
       ORRERY_TRY_VOID(take(*frame, messages));
     }

@@ -27,6 +27,8 @@ class FrameSplitter {
   // after it can be read.
   Result<std::optional<std::string_view>> take(std::size_t bytes_max);
   std::size_t buffered() const { return buffer_.size() - at_; }
+  // How many bytes are missing until a frame may be whole; the rest of its length first.
+  std::size_t missing() const;
 
  private:
   std::string buffer_;
@@ -47,7 +49,11 @@ class Channel {
 
   const Handshake& handshake() const { return handshake_; }
   Connection& connection() { return *connection_; }
+  bool is_connected() const { return is_connected_; }
   bool is_open() const { return handshake_.state() == Handshake::State::kOpen; }
+  // Gives the connection away, for those who sign with its keys themselves: it is open, everything was sent, and nothing
+  // was received after the handshake. The channel is of no further use.
+  Result<std::unique_ptr<Connection>> release();
 
   // Of the end that listens, once the other has introduced itself. After a refusal the connection closes when the reply
   // is sent: move() says so.
@@ -66,7 +72,8 @@ class Channel {
   // Sends what the connection takes.
   Status flush();
   // The same, and appends the messages that have come, a bounded amount per call. An error if
-  // the peer is gone, violates the protocol, or is refused; messages from before that are appended.
+  // the peer is gone, violates the protocol, or is refused; messages from before that are appended. The call in which it
+  // opens reads nothing beyond the handshake.
   Status move(std::vector<std::string>& messages);
 
  private:

@@ -15,7 +15,7 @@ constexpr Seconds kRestAfterFailure{0.1};
 Result<std::unique_ptr<ChannelListener>> ChannelListener::open(Env env, Poller& poller, const Address& address,
                                                                const Credentials& credentials,
                                                                const ChannelListenerOptions& options) {
-  ORRERY_TRY(auto listener, env.sockets.listen(address));
+  ORRERY_TRY(auto listener, options.is_reserved ? env.sockets.listen_reserved(address) : env.sockets.listen(address));
   std::unique_ptr<ChannelListener> made(new ChannelListener(env, poller, std::move(listener), credentials, options));
   ORRERY_TRY(made->watch_, Watch::on(poller, *made->listener_));
   return made;

@@ -15,6 +15,7 @@
 namespace orrery::env {
 
 struct ChannelListenerOptions {
+  bool is_reserved = false;  // see Sockets::listen_reserved
   std::size_t unproven_max = 64;
   Seconds handshake_max{10};
   Seconds silence_max{0};  // see Connection::notice_silence; 0: any

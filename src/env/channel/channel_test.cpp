@@ -235,6 +235,13 @@ TEST_P(ChannelTest, AnEndThatIsGoneIsNoticed) {
   EXPECT_EQ(at_server_, std::vector<std::string>{"last"});
 }
 
+TEST_P(ChannelTest, AConnectionIsGivenAwayOnlyWithoutRest) {
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(client_->release());
+  ASSERT_TRUE(server_->send("a message"));
+  EXPECT_FALSE(server_->release());
+}
+
 // A thief between the two ends, who takes all bytes of the client and passes on others.
 class Thief {
  public:
