@@ -25,6 +25,7 @@
 
 #include "base/statistics.h"
 #include "elastic/worker.h"
+#include "env/env.h"
 #include "env/real_clock.h"
 
 namespace orrery {
@@ -97,7 +98,7 @@ struct Round {
     };
     options.state = [&] { return std::as_writable_bytes(std::span(model)); };
     while (!initial_worker && !notes->may_join) ::usleep(200);
-    auto worker = Worker::start(std::move(options));
+    auto worker = Worker::start(orrery::env::make_real_env(), std::move(options));
     if (!worker) ::_exit(2);
     for (bool leaving = false; !notes->stop;) {
       notes->generation[slot] = (*worker)->membership().generation;

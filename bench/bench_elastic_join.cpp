@@ -20,6 +20,7 @@
 #include "base/statistics.h"
 #include "elastic/job/enlist.h"
 #include "elastic/resized_job.h"
+#include "env/env.h"
 
 namespace orrery {
 namespace {
@@ -81,7 +82,7 @@ int work(const env::Env& env, const std::string& path, std::size_t megabytes, st
   };
   options->state = [&] { return std::as_writable_bytes(std::span(model.get(), count)); };
   options->lanes = lanes;
-  auto worker = Worker::start(std::move(*options));
+  auto worker = Worker::start(orrery::env::make_real_env(), std::move(*options));
   if (!worker) return 3;
   running = worker->get();
   auto gradients = (*worker)->arena().allocate(kGradients * sizeof(float));

@@ -20,6 +20,7 @@
 #include "base/statistics.h"
 #include "elastic/job/enlist.h"
 #include "elastic/resized_job.h"
+#include "env/env.h"
 
 namespace orrery {
 namespace {
@@ -38,7 +39,7 @@ int work(const env::Env& env) {
     for (std::size_t i = 0; i < kParameters; ++i) model[i] -= aside[i];
   };
   options->state = [&] { return std::as_writable_bytes(std::span(model)); };
-  auto worker = Worker::start(std::move(*options));
+  auto worker = Worker::start(orrery::env::make_real_env(), std::move(*options));
   if (!worker) return 3;
   auto gradients = (*worker)->arena().allocate(kParameters * sizeof(float));
   if (!gradients) return 4;

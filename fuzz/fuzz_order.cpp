@@ -1,11 +1,9 @@
-// Any bytes are an order between launcher and agent that encodes back to the same bytes, or an error; any stream of
-// bytes is cut into messages, or refused.
+// Any bytes are an order between launcher and agent that encodes back to the same bytes, or an error.
 
 #include <cstdint>
 #include <cstdlib>
 
 #include "elastic/job/order.h"
-#include "elastic/net/stream.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery::elastic;
@@ -13,12 +11,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto order = decode_order(bytes);
   if (order && encode(*order) != bytes) std::abort();
   if (!order && order.error().message().empty()) std::abort();
-  net::Splitter splitter(1000);
-  for (std::size_t at = 0; at < size; at += 7) {
-    splitter.push(bytes.substr(at, 7));
-    for (auto message = splitter.take(); message && *message; message = splitter.take()) {
-      if ((*message)->empty() || (*message)->size() > 1000) std::abort();
-    }
-  }
   return 0;
 }

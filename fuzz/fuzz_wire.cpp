@@ -24,13 +24,11 @@ void require_same(const orrery::Result<Value>& value, std::span<const std::byte>
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  HandshakeBytes handshake{};
-  std::memcpy(handshake.data(), data, std::min(size, handshake.size()));
-  require_same(decode_handshake(handshake), handshake);
-
-  ChallengeBytes challenge{};
-  std::memcpy(challenge.data(), data, std::min(size, challenge.size()));
-  if (const auto nonce = decode_challenge(challenge); nonce && encode_challenge(*nonce) != challenge) std::abort();
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto introduction = orrery::decode<Introduction>(text); introduction && orrery::encode(*introduction) != text) {
+    std::abort();
+  }
+  if (const auto answer = orrery::decode<Answer>(text); answer && orrery::encode(*answer) != text) std::abort();
 
   FrameHeader header;
   std::memcpy(static_cast<void*>(&header), data, std::min(size, kHeaderBytes));

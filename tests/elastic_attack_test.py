@@ -24,16 +24,15 @@ PROGRAM = ORRERY.parent / "elastic_program"
 FOREVER = 1_000_000_000
 STEP_US = 2000
 NOBODY = 65534
-HANDSHAKE_MAGIC = 0x0259524552524F0A
-HANDSHAKE_BYTES, CHALLENGE_BYTES = 92, 40
-HANDSHAKE, PEER_MESSAGES, WRONG_SECRET = 0, 6, 2
+WRONG_SECRET = 2
 
-# What the second user runs: `port kind generation count hold_s`. Answers each challenge with a proof that it synthetic, prints
-# what comes back, and keeps its connections.
+# What the second user runs: `port kind generation count hold_s`. Introduces itself as a rank (0) or for messages (1) with
+# a proof that it made up, prints what comes back, and keeps its connections; with another kind it says nothing.
 INTRUDER = f"""
 import socket, struct, sys, time
 port, kind, generation, count, hold_s = (int(word) for word in sys.argv[1:])
 connections = []
+def text(data): return struct.pack("<I", len(data)) + data
 def read(connection, size):
     data = b""
     while len(data) < size:
@@ -42,15 +41,17 @@ def read(connection, size):
             break
         data += more
     return data
+def frame(connection): return read(connection, struct.unpack("<I", read(connection, 4))[0])
 for _ in range(count):
     connections.append(socket.create_connection(("127.0.0.1", port), {HANG_S}))
+about = struct.pack("<BQHHI", max(kind, 0), generation, 1, 2, 0)
 for connection in connections if kind >= 0 else []:
     connection.settimeout({HANG_S})
     try:
-        read(connection, {CHALLENGE_BYTES})
-        connection.sendall(struct.pack("<QQHHII", {HANDSHAKE_MAGIC}, generation, 1, 2, 0, kind) + bytes(64))
-        print(read(connection, {HANDSHAKE_BYTES}).hex())
-    except ConnectionError:
+        greeting = frame(connection)
+        connection.sendall(text(greeting[:8] + bytes([0]) + text(bytes(32)) + text(about) + text(bytes(32))))
+        print(frame(connection).hex())
+    except (ConnectionError, struct.error):
         print()
 print("done", flush=True)
 time.sleep(hold_s)
@@ -174,10 +175,10 @@ class AttackTest(JobTest):
 
     def test_a_workers_port_tells_another_user_nothing(self):
         job = self.train_on_two_hosts("-n", "2")
-        nothing = struct.pack("<QQHHII", HANDSHAKE_MAGIC, 0, 0, 1, 0, WRONG_SECRET) + bytes(64)
+        nothing = b"ORHC" + struct.pack("<IBII", 1, WRONG_SECRET, 0, 0)  # no words, no proof
         for pid in self.workers(job):
             port = int(variable(pid, "ORRERY_ADDRESS").rpartition(":")[2])
-            for kind in (HANDSHAKE, PEER_MESSAGES):
+            for kind in (0, 1):
                 for generation in (0, 1, 2, 1 << 40):
                     _, answers = self.intrude(port, kind, generation)
                     self.assertEqual(answers, [nothing])
@@ -191,7 +192,7 @@ class AttackTest(JobTest):
         for pid in workers:
             port = int(variable(pid, "ORRERY_ADDRESS").rpartition(":")[2])
             self.intrude(port, -1, count=200, hold_s=600)           # silent
-            self.intrude(port, HANDSHAKE, generation=1 << 40, count=200, hold_s=600)  # of a generation far away
+            self.intrude(port, 0, generation=1 << 40, count=200, hold_s=600)  # of a generation far away
         victim = max(workers, key=lambda pid: int(variable(pid, "ORRERY_WORKER")))
         os.kill(victim, signal.SIGKILL)
         self.wait_for_steps(50)

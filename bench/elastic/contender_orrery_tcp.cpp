@@ -7,7 +7,7 @@
 #include "board.h"
 #include "collectives_rank.h"
 #include "elastic/net/session.h"
-#include "env/real_clock.h"
+#include "env/env.h"
 
 int main(int argc, char** argv) {
   using namespace orrery;
@@ -23,9 +23,8 @@ int main(int argc, char** argv) {
     options.mesh.addresses.push_back(
         {text.substr(0, colon), static_cast<std::uint16_t>(std::atoi(text.c_str() + colon + 1))});
   }
-  env::RealClock clock;
-  auto listener =
-      elastic::net::Listener::open("bench", options.mesh.addresses[static_cast<std::size_t>(options.mesh.rank)], clock);
+  auto listener = elastic::net::Listener::open(env::make_real_env(), {.secret = "bench"},
+                                               options.mesh.addresses[static_cast<std::size_t>(options.mesh.rank)]);
   if (!listener) {
     std::fprintf(stderr, "%s\n", listener.error().to_string().c_str());
     return 1;

@@ -8,9 +8,8 @@
 
 #include "board.h"
 #include "collectives_rank.h"
-#include "elastic/net/socket.h"
 #include "elastic/net/two_level.h"
-#include "env/real_clock.h"
+#include "env/env.h"
 
 namespace orrery {
 namespace {
@@ -30,7 +29,7 @@ int run(int argc, char** argv) {
   elastic::net::SessionOptions options;
   options.mesh.rank = rank / per_host;
   for (int i = 6; i < argc; ++i) {
-    auto address = elastic::net::parse_address(argv[i]);
+    auto address = env::parse_address(argv[i]);
     if (!address) return fail(address.error());
     options.mesh.addresses.push_back(std::move(*address));
   }
@@ -46,12 +45,11 @@ int run(int argc, char** argv) {
   std::iota(workers.begin(), workers.end(), 0);
   auto here = Session::open(**lease, {.endpoint = {.generation = 1, .workers = workers}});
   if (!here) return fail(here.error());
-  env::RealClock clock;
   std::unique_ptr<elastic::net::Listener> listener;
   std::unique_ptr<elastic::net::Session> between;
   if (layout.leads(rank)) {
-    auto opened_listener =
-        elastic::net::Listener::open("bench", options.mesh.addresses[static_cast<std::size_t>(rank / per_host)], clock);
+    auto opened_listener = elastic::net::Listener::open(
+        env::make_real_env(), {.secret = "bench"}, options.mesh.addresses[static_cast<std::size_t>(rank / per_host)]);
     if (!opened_listener) return fail(opened_listener.error());
     listener = std::move(*opened_listener);
     auto opened = elastic::net::Session::open(*listener, options);

@@ -46,7 +46,7 @@ Result<std::string> read_secret(Context& context, const OptionValues& options, c
 Result<std::vector<env::Address>> parse_agents(const std::string& text) {
   std::vector<env::Address> agents;
   for (const std::string& one : split(text, ',')) {
-    auto address = elastic::net::parse_address(one);
+    auto address = env::parse_address(one);
     if (!address) return std::move(address).error().with_context("--hosts");
     agents.push_back(std::move(*address));
   }
@@ -136,7 +136,7 @@ namespace {
 Status be_agent(Context& context, const Arguments& arguments) {
   const OptionValues& options = arguments.options;
   elastic::AgentOptions agent;
-  auto address = elastic::net::parse_address(options.text("listen"));
+  auto address = env::parse_address(options.text("listen"));
   if (!address) return std::move(address).error().with_context("--listen");
   agent.listen = std::move(*address);
   ORRERY_TRY(agent.secret, read_secret(context, options, "secret-file"));

@@ -54,7 +54,7 @@ Status add_job(Context& context, const std::string& job, const Result<JobStatus>
 
 Status show_processes(Context& context, const std::string& job, const OptionValues& options) {
   ORRERY_TRY(const JobStatus status,
-             elastic::ask_launcher(context.env.files, job, {.request = LauncherRequest::kStatus}, kAnswerMax));
+             elastic::ask_launcher(context.env, job, {.request = LauncherRequest::kStatus}, kAnswerMax));
   Table table({{"worker", "worker", CellFormat::kInteger},
                {"process", "process", CellFormat::kInteger},
                {"state", "state"},
@@ -77,7 +77,7 @@ Status show_jobs(Context& context, const Arguments& arguments) {
   std::vector<std::future<Result<JobStatus>>> answers;
   for (const std::string& job : jobs) {
     answers.push_back(std::async(std::launch::async, [&context, &job] {
-      return elastic::ask_launcher(context.env.files, job, {.request = LauncherRequest::kStatus}, kAnswerMax);
+      return elastic::ask_launcher(context.env, job, {.request = LauncherRequest::kStatus}, kAnswerMax);
     }));
   }
   Table table = jobs_table();
@@ -99,7 +99,7 @@ Result<JobStatus> wait_until(env::Env env, const std::string& job, JobStatus sta
                                             status.workers.size(), format_seconds(time_max)));
     }
     env.clock.sleep(kBetweenLooks);
-    ORRERY_TRY(status, elastic::ask_launcher(env.files, job, {.request = LauncherRequest::kStatus}, kAnswerMax));
+    ORRERY_TRY(status, elastic::ask_launcher(env, job, {.request = LauncherRequest::kStatus}, kAnswerMax));
   }
   return status;
 }
@@ -107,10 +107,10 @@ Result<JobStatus> wait_until(env::Env env, const std::string& job, JobStatus sta
 Status resize_job(Context& context, const Arguments& arguments) {
   const std::string& job = arguments.options.text("local");
   ORRERY_TRY(const JobStatus before,
-             elastic::ask_launcher(context.env.files, job, {.request = LauncherRequest::kStatus}, kAnswerMax));
+             elastic::ask_launcher(context.env, job, {.request = LauncherRequest::kStatus}, kAnswerMax));
   const auto wanted = static_cast<std::uint64_t>(arguments.options.integer("workers"));
   const Seconds start = context.env.clock.monotonic();
-  ORRERY_TRY(JobStatus after, elastic::ask_launcher(context.env.files, job,
+  ORRERY_TRY(JobStatus after, elastic::ask_launcher(context.env, job,
                                                     {.request = LauncherRequest::kResize, .size = wanted}, kAnswerMax));
   if (!arguments.options.flag("no-wait")) {
     ORRERY_TRY(after, wait_until(context.env, job, after, arguments.options.duration("time-max"),
@@ -127,7 +127,7 @@ Status stop_job(Context& context, const Arguments& arguments) {
   if (arguments.options.has("worker")) {
     question.worker = static_cast<elastic::WorkerId>(arguments.options.integer("worker"));
   }
-  ORRERY_TRY(JobStatus status, elastic::ask_launcher(context.env.files, job, question, kAnswerMax));
+  ORRERY_TRY(JobStatus status, elastic::ask_launcher(context.env, job, question, kAnswerMax));
   const Seconds end = context.env.clock.monotonic() + arguments.options.duration("time-max");
   // The launcher answers no more once all have stopped.
   const auto is_there = [&] {
@@ -141,7 +141,7 @@ Status stop_job(Context& context, const Arguments& arguments) {
     context.env.clock.sleep(kBetweenLooks);
     ORRERY_TRY(const elastic::JobMailboxes mailboxes, elastic::mailboxes_of(context.env.files, job));
     if (!mailboxes.has_launcher) break;
-    auto answer = elastic::ask_launcher(context.env.files, job, {.request = LauncherRequest::kStatus}, kAnswerMax);
+    auto answer = elastic::ask_launcher(context.env, job, {.request = LauncherRequest::kStatus}, kAnswerMax);
     if (!answer) break;
     status = std::move(*answer);
   }

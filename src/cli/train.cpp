@@ -298,9 +298,9 @@ Status run_train(Context& context, const Arguments& arguments) {
   ORRERY_TRY(const workload::TrainingGraph graph, setup.graph.with_batch(setup.micro_batch()));
   ORRERY_TRY(const auto executor, open_executor(setup, graph));
   ORRERY_TRY(const auto data, open_data(setup, ImageSet::kTraining));
-  Trainer trainer(*executor, graph, *data, how, context.env.clock);
+  Trainer trainer(*executor, graph, *data, how, context.env);
   trainer.set_strategy(plan.front().strategy);
-  ORRERY_TRY_VOID(trainer.join(context.env.variables));
+  ORRERY_TRY_VOID(trainer.join());
   train::TrainingGoal goal;
   std::uint64_t& count = options.has("steps") ? goal.steps : goal.epochs;
   const char* const unit = options.has("steps") ? "steps" : "epochs";

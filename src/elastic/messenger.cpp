@@ -1,21 +1,21 @@
 #include "elastic/messenger.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <poll.h>
 
 #include "elastic/job/note.h"
 
 namespace orrery::elastic {
 
-Result<std::unique_ptr<Messenger>> Messenger::open(const MessengerOptions& options) {
+Result<std::unique_ptr<Messenger>> Messenger::open(env::Env env, const MessengerOptions& options) {
   ORRERY_TRY(Mailbox mailbox, Mailbox::open(options.job, options.self.id));
   std::unique_ptr<Messenger> messenger(new Messenger(options.self, std::move(mailbox)));
   if (options.self.address.empty()) return messenger;
-  ORRERY_TRY(const env::Address address, net::parse_address(options.self.address));
-  ORRERY_TRY(messenger->listener_, net::Listener::open(options.secret, address, messenger->clock_, true));
+  ORRERY_TRY(const env::Address address, env::parse_address(options.self.address));
+  ORRERY_TRY(messenger->listener_, net::Listener::open(env, options.credentials, address, true));
   ORRERY_TRY(messenger->peer_connections_, net::PeerConnections::open(*messenger->listener_, options.self.id));
+  ORRERY_TRY(messenger->poller_, env.pollers.make());
+  ORRERY_TRY(messenger->mailbox_watch_, env::Watch::on(*messenger->poller_, messenger->mailbox_));
+  ORRERY_TRY(messenger->peers_watch_, env::Watch::on(*messenger->poller_, messenger->peer_connections_->poller()));
   return messenger;
 }
 
@@ -47,16 +47,8 @@ bool Messenger::send(const Message& message) {
   const auto found = records_.find(message.to);
   if (found == records_.end()) return false;
   if (is_here(found->second)) return mailbox_.send(message.to, encode(message));
-  const auto address = net::parse_address(found->second.address);
+  const auto address = env::parse_address(found->second.address);
   return address && peer_connections_->send(message.to, *address, encode(message));
-}
-
-Status Messenger::wait(Seconds timeout) {
-  std::array<pollfd, 2> looks = {{{mailbox_.descriptor(), POLLIN, 0}, {peer_connections_->descriptor(), POLLIN, 0}}};
-  if (::poll(looks.data(), looks.size(), env::Deadline(timeout).poll_ms()) < 0 && errno != EINTR) {
-    return env::posix_error(errno, "cannot wait for messages");
-  }
-  return {};
 }
 
 Result<std::optional<std::string>> Messenger::receive(Seconds timeout) {
@@ -77,7 +69,7 @@ Result<std::optional<std::string>> Messenger::receive(Seconds timeout) {
       if (const auto message = decode_message(*here)) learn(*message);
     }
     if (here || i > 0 || timeout <= Seconds(0)) return here;
-    ORRERY_TRY_VOID(wait(timeout));
+    ORRERY_TRY_VOID(poller_->wait(timeout));
   }
 }
 
@@ -86,7 +78,7 @@ void Messenger::watch(const Membership& membership) {
   learn(membership);
   std::map<std::uint64_t, env::Address> peers;
   for (const WorkerRecord& worker : membership.workers) {
-    const auto address = net::parse_address(worker.address);
+    const auto address = env::parse_address(worker.address);
     if (!is_here(worker) && address) peers[worker.id] = *address;
   }
   peer_connections_->watch(peers);

@@ -9,20 +9,21 @@
 #include "elastic/host/mailbox.h"
 #include "elastic/membership/message.h"
 #include "elastic/net/peer_connections.h"
-#include "env/real_clock.h"
+#include "env/env.h"
 
 namespace orrery::elastic {
 
 struct MessengerOptions {
-  std::string job;     // name of the job on this host
-  WorkerRecord self;   // with an address if the job spans hosts
-  std::string secret;  // known to the processes of such a job only
+  std::string job;                 // name of the job on this host
+  WorkerRecord self;               // with an address if the job spans hosts
+  env::Credentials credentials{};  // of such a job: known to its processes only
 };
 
 // Belongs to one thread.
 class Messenger {
  public:
-  static Result<std::unique_ptr<Messenger>> open(const MessengerOptions& options);
+  // What is in `env` must outlive it.
+  static Result<std::unique_ptr<Messenger>> open(env::Env env, const MessengerOptions& options);
 
   bool spans_hosts() const { return peer_connections_ != nullptr; }
   bool is_here(const WorkerRecord& worker) const { return !spans_hosts() || worker.host == self_.host; }
@@ -51,13 +52,13 @@ class Messenger {
   void learn(const Message& message);
   void learn(const Membership& membership);
   void learn(const Request& request);
-  Status wait(Seconds timeout);
 
   WorkerRecord self_;
   Mailbox mailbox_;
-  env::RealClock clock_;
+  std::unique_ptr<env::Poller> poller_;  // of a job that spans hosts
   std::unique_ptr<net::Listener> listener_;
   std::unique_ptr<net::PeerConnections> peer_connections_;
+  env::Watch mailbox_watch_, peers_watch_;
   std::map<WorkerId, WorkerRecord> records_;
   std::vector<std::string> arrived_;  // by peers, the next one last
 };

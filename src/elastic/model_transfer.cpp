@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "env/real_clock.h"
 
 namespace orrery::elastic {
 
@@ -122,8 +121,7 @@ Status ModelTransfer::move_all(Collectives& session) {
   return {};
 }
 
-Status ModelTransfer::move_piece(Collectives& session, Seconds step) {
-  const env::RealClock clock;
+Status ModelTransfer::move_piece(const env::Clock& clock, Collectives& session, Seconds step) {
   const Seconds start = clock.monotonic();
   const bool is_copied = position_ >= lane_bytes_;
   const std::uint64_t begin = is_copied ? position_ - lane_bytes_ : position_;

@@ -21,6 +21,7 @@
 
 #include "base/units.h"
 #include "elastic/collectives/collectives.h"
+#include "env/clock.h"
 
 namespace orrery::elastic {
 
@@ -41,7 +42,7 @@ class ModelTransfer {
   Status move_all(Collectives& session);
   // Called before a step takes effect. `step` is the time since the last one. kInvalidArgument on a receiver whose copy
   // turns out to differ.
-  Status move_piece(Collectives& session, Seconds step);
+  Status move_piece(const env::Clock& clock, Collectives& session, Seconds step);
 
   bool is_complete() const { return position_ >= 2 * lane_bytes_; }
   Position position() const { return position_; }

@@ -90,8 +90,8 @@ struct Score {
 struct Job {
   std::string name;
   int hosts;
-  std::vector<std::shared_ptr<Segment>> segments;  // by host
-  std::vector<env::FileDescriptor> reserved;       // ports, by slot
+  std::vector<std::shared_ptr<Segment>> segments;           // by host
+  std::vector<std::unique_ptr<env::Reservation>> reserved;  // ports, by slot
   Shared<Score> score;
   Membership first;
   Seconds partition_timeout{30};
@@ -107,7 +107,8 @@ struct Job {
     SegmentOptions options = tight_segment(slots);
     options.block_bytes = 16 << 10;
     for (int host = 0; host < hosts; ++host) segments.push_back(*Segment::create(options));
-    for (int slot = 0; hosts > 1 && slot < slots; ++slot) reserved.push_back(*net::reserve({"127.0.0.1", 0}));
+    for (int slot = 0; hosts > 1 && slot < slots; ++slot)
+      reserved.push_back(*env::make_real_env().sockets.reserve({"127.0.0.1", 0}));
     score->goal = kTooManySteps;
     first.generation = 1;
     first.parameters["batch"] = static_cast<double>(kBatch);
@@ -118,7 +119,7 @@ struct Job {
   WorkerRecord record(int slot, WorkerId id) const {
     WorkerRecord worker{id, static_cast<std::uint32_t>(slot % hosts), static_cast<std::uint32_t>(slot)};
     if (hosts > 1) {
-      worker.address = env::to_string(net::local_address(reserved[static_cast<std::size_t>(slot)].get()));
+      worker.address = env::to_string(reserved[static_cast<std::size_t>(slot)]->address());
     }
     return worker;
   }
@@ -162,18 +163,19 @@ struct Job {
       }
       score->steps[self.slot] = step.progress.step;
     };
-    auto worker = Worker::start({.job = name + "-" + std::to_string(self.host),
-                                 .segment = std::move(mapped),
-                                 .self = self,
-                                 .first = initial_membership,
-                                 .contacts = std::move(ids),
-                                 .records = contacts,
-                                 .secret = name,
-                                 .partition_timeout = partition_timeout,
-                                 .commit = commit,
-                                 .state = [&] { return std::as_writable_bytes(std::span(model)); },
-                                 .lanes = learners ? shape.lanes : 0,
-                                 .probe = probe});
+    auto worker =
+        Worker::start(env::make_real_env(), {.job = name + "-" + std::to_string(self.host),
+                                             .segment = std::move(mapped),
+                                             .self = self,
+                                             .first = initial_membership,
+                                             .contacts = std::move(ids),
+                                             .records = contacts,
+                                             .credentials = {.secret = name},
+                                             .partition_timeout = partition_timeout,
+                                             .commit = commit,
+                                             .state = [&] { return std::as_writable_bytes(std::span(model)); },
+                                             .lanes = learners ? shape.lanes : 0,
+                                             .probe = probe});
     if (!worker) return 20;
     running = worker->get();
     while ((*worker)->progress().step < score->goal) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "env/real_clock.h"
 
 namespace orrery::elastic {
 
@@ -20,10 +19,6 @@ constexpr Seconds kRemeasuringMax{1};
 // How long a process that has reached its end stays for others that have not.
 constexpr Seconds kPartingMax{5};
 
-Seconds now() {
-  return env::RealClock().monotonic();
-}
-
 MembershipProtocol make_protocol(const WorkerOptions& options) {
   if (options.first) return MembershipProtocol(options.self.id, *options.first);
   return MembershipProtocol(options.self, options.contacts);
@@ -31,9 +26,10 @@ MembershipProtocol make_protocol(const WorkerOptions& options) {
 
 }  // namespace
 
-Worker::Worker(WorkerOptions options, std::unique_ptr<SlotLease> lease, std::unique_ptr<Messenger> messenger,
-               MembershipProtocol protocol)
-    : options_(std::move(options)),
+Worker::Worker(env::Env env, WorkerOptions options, std::unique_ptr<SlotLease> lease,
+               std::unique_ptr<Messenger> messenger, MembershipProtocol protocol)
+    : env_(env),
+      options_(std::move(options)),
       self_(options_.self),
       lease_(std::move(lease)),
       arena_(*lease_),
@@ -52,21 +48,21 @@ Worker::~Worker() {
   for (int i = 0; i < kTries && options_.has_launcher && membership().generation > 0; ++i) {
     report();
     if (last_report_sent_) return;
-    env::RealClock().sleep(Seconds(0.001));
+    env_.clock.sleep(Seconds(0.001));
   }
 }
 
-Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
+Result<std::unique_ptr<Worker>> Worker::start(env::Env env, WorkerOptions options) {
   if (options.first && !options.first->has(options.self.id)) {
     return Error::invalid("an initial worker that is not in the first membership");
   }
   ORRERY_TRY(auto lease, SlotLease::take(options.segment, static_cast<int>(options.self.slot), options.self.id));
-  ORRERY_TRY(auto messenger, Messenger::open({options.job, options.self, options.secret}));
+  ORRERY_TRY(auto messenger, Messenger::open(env, {options.job, options.self, options.credentials}));
   for (const WorkerRecord& record : options.records) messenger->learn(record);
   if (options.first) messenger->watch(*options.first);
   MembershipProtocol protocol = make_protocol(options);
   std::unique_ptr<Worker> worker(
-      new Worker(std::move(options), std::move(lease), std::move(messenger), std::move(protocol)));
+      new Worker(env, std::move(options), std::move(lease), std::move(messenger), std::move(protocol)));
   if (worker->options_.first) {
     const Status opened = worker->open_session();
     if (!opened && opened.error().code() != ErrorCode::kUnavailable) return opened.error();
@@ -315,7 +311,7 @@ void Worker::part() {
   for (auto ended = ticket ? session_->poll(*ticket) : Result<bool>(ticket.error()); ended && now() < end;
        ended = session_->poll(*ticket)) {
     if (*ended) return;
-    env::RealClock().sleep(Seconds(0.0005));
+    env_.clock.sleep(Seconds(0.0005));
   }
   // A worker died, or continues without us.
   session_->revoke();
@@ -414,7 +410,7 @@ Result<std::unique_ptr<net::Session>> Worker::open_between(const std::vector<int
       static_cast<int>(std::count_if(membership().workers.begin(), membership().workers.end(),
                                      [this](const WorkerRecord& worker) { return messenger_->is_here(worker); }));
   for (const int rank : ranks) {
-    ORRERY_TRY(env::Address address, net::parse_address(membership().workers[static_cast<std::size_t>(rank)].address));
+    ORRERY_TRY(env::Address address, env::parse_address(membership().workers[static_cast<std::size_t>(rank)].address));
     options.mesh.addresses.push_back(std::move(address));
   }
   return net::Session::open(messenger_->listener(), options);
@@ -437,7 +433,7 @@ Result<std::unique_ptr<Collectives>> Worker::open_two_levels(const net::HostLayo
     ORRERY_TRY(const bool ended, session->poll(all_came));
     if (ended) break;
     ORRERY_TRY_VOID(wait_for_others(generation));
-    env::RealClock().sleep(microseconds(50));
+    env_.clock.sleep(microseconds(50));
   }
   ORRERY_TRY_VOID(session->wait(all_came));
   return session;
@@ -496,7 +492,7 @@ Status Worker::transfer_model() {
 Status Worker::transfer_piece() {
   if (!transfer_) return {};
   const Seconds begin = now();
-  const Status moved = transfer_->move_piece(*session_, begin - last_piece_);
+  const Status moved = transfer_->move_piece(env_.clock, *session_, begin - last_piece_);
   if (is_learner()) position_ = transfer_->position();
   // A process that cannot be a worker must not delay the others.
   if (!moved && moved.error().code() != ErrorCode::kUnavailable) session_->revoke();

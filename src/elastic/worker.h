@@ -2,7 +2,7 @@
 // A process of a training job on one or several hosts that continues when others die, join or leave: the protocol of
 // memberships and steps (membership/protocol.h) on real processes.
 //
-//   ORRERY_TRY(auto worker, Worker::start(options));
+//   ORRERY_TRY(auto worker, Worker::start(env, options));
 //   while (worker->progress().step < steps) {
 //     compute gradients of worker->own_samples(); sum them up with worker->session();        // results are kept aside
 //     ORRERY_TRY(StepOutcome outcome, worker->finish_step(status of those operations));
@@ -42,6 +42,8 @@
 #include "elastic/monitor/ema.h"
 #include "elastic/net/two_level.h"
 #include "elastic/session.h"
+#include "env/clock.h"
+#include "env/env.h"
 
 namespace orrery::elastic {
 
@@ -52,7 +54,7 @@ struct WorkerOptions {
   std::optional<Membership> first{};    // of an initial worker: the same on all of them
   std::vector<WorkerId> contacts{};     // of a joining worker: workers it can ask; a launcher provides them
   std::vector<WorkerRecord> records{};  // of contacts on other hosts
-  std::string secret{};                 // of a job that spans hosts: known to its processes only
+  env::Credentials credentials{};       // of a job that spans hosts: known to its processes only
   Seconds partition_timeout{30};        // how long a minority waits for the others
   bool has_launcher = false;            // it listens under kLauncherName
   std::uint64_t seed = 1;               // of the irregular intervals at which lost messages are repeated
@@ -78,7 +80,8 @@ enum class StepOutcome {
 class Worker {
  public:
   // Returns when the first membership with this process in it has begun.
-  static Result<std::unique_ptr<Worker>> start(WorkerOptions options);
+  // What is in `env` must outlive it.
+  static Result<std::unique_ptr<Worker>> start(env::Env env, WorkerOptions options);
   ~Worker();
 
   // Of the membership; there is none after kEnded.
@@ -121,8 +124,9 @@ class Worker {
     std::uint64_t after_step = 0;
   };
 
-  Worker(WorkerOptions options, std::unique_ptr<SlotLease> lease, std::unique_ptr<Messenger> messenger,
+  Worker(env::Env env, WorkerOptions options, std::unique_ptr<SlotLease> lease, std::unique_ptr<Messenger> messenger,
          MembershipProtocol protocol);
+  Seconds now() const { return env_.clock.monotonic(); }
   Status pump(Seconds timeout);
   // Votes for the current step with all others. Returns whether the leader wants the membership to change.
   Result<bool> vote();
@@ -165,6 +169,7 @@ class Worker {
   // Waits until a membership later than `generation` is open, or this process is no longer a worker.
   Result<StepOutcome> change_membership(std::uint64_t generation);
 
+  env::Env env_;
   WorkerOptions options_;
   WorkerRecord self_;
   std::unique_ptr<SlotLease> lease_;

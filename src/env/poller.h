@@ -34,6 +34,8 @@ class Poller : public Pollable {
   virtual void forget(const Pollable& what) = 0;
   // Returns when something is ready, or after `timeout`.
   virtual Status wait(Seconds timeout) = 0;
+  // Whether something is ready now.
+  virtual bool is_anything_ready() = 0;
 };
 
 class Pollers {

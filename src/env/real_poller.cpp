@@ -47,6 +47,11 @@ Status RealPoller::wait(Seconds timeout) {
   return {};
 }
 
+bool RealPoller::is_anything_ready() {
+  epoll_event event{};
+  return ::epoll_wait(epoll_.get(), &event, 1, 0) > 0;
+}
+
 Result<std::unique_ptr<Poller>> RealPollers::make() {
   ORRERY_TRY(auto poller, RealPoller::make());
   return std::unique_ptr<Poller>(std::move(poller));

@@ -15,6 +15,7 @@ class RealPoller final : public Poller {
   Status watch(const Pollable& what, Interest interest) override;
   void forget(const Pollable& what) override;
   Status wait(Seconds timeout) override;
+  bool is_anything_ready() override;
   int descriptor() const override { return epoll_.get(); }
 
  private:

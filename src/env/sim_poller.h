@@ -19,6 +19,7 @@ class SimPoller final : public Poller {
     clock_.advance_until([this] { return is_ready(Interest::kInput); }, timeout);
     return {};
   }
+  bool is_anything_ready() override { return is_ready(Interest::kInput); }
   bool is_ready(Interest) const override {
     for (const auto& [what, interest] : watched_) {
       if (what->is_ready(interest)) return true;

@@ -28,7 +28,8 @@ struct Address {
   friend auto operator<=>(const Address&, const Address&) = default;
 };
 
-std::string to_string(const Address& address);  // "127.0.0.1:8080"
+std::string to_string(const Address& address);         // "127.0.0.1:8080"
+Result<Address> parse_address(std::string_view text);  // of that, or "host:8080"
 
 // What the machine knows about the way to the other end.
 struct PathState {

@@ -100,8 +100,8 @@ elastic::Permutation StepAtHand::order(std::uint64_t micro_batch_samples) const 
 }
 
 Trainer::Trainer(profile::Executor& executor, const workload::TrainingGraph& graph, const profile::LabelledData& data,
-                 const TrainerOptions& options, env::Clock& clock)
-    : options_(options), context_{executor, graph, data, options_, clock, state_} {
+                 const TrainerOptions& options, env::Env env)
+    : env_(env), options_(options), context_{executor, graph, data, options_, env.clock, state_} {
   ORRERY_CHECK(options.micro_batch > 0 && options.batch > 0 && options.batch % options.micro_batch == 0);
 }
 
@@ -135,7 +135,7 @@ std::map<std::string, double> Trainer::parameters_for(Strategy strategy, std::ui
           {kStrategyParameter, static_cast<double>(strategy)}};
 }
 
-Status Trainer::join(const env::Variables& variables) {
+Status Trainer::join() {
   ORRERY_TRY(state_, context_.executor.parameters());
   context_.parameters = static_cast<std::ptrdiff_t>(state_.size());
   state_.resize(2 * state_.size() + kWatchFloats);
@@ -148,10 +148,10 @@ Status Trainer::join(const env::Variables& variables) {
   }
   const elastic::Training training{micro_batches, options_.seed,
                                    parameters_for(strategy_, options_.batch / options_.micro_batch)};
-  ORRERY_TRY(elastic::WorkerOptions options, elastic::enlist(variables, training));
+  ORRERY_TRY(elastic::WorkerOptions options, elastic::enlist(env_.variables, training));
   options.commit = [this](const elastic::StepCommitted& step) { commit(step); };
   options.state = [this] { return packed_state(); };
-  ORRERY_TRY(worker_, elastic::Worker::start(std::move(options)));
+  ORRERY_TRY(worker_, elastic::Worker::start(env_, std::move(options)));
   std::memcpy(static_cast<void*>(&watch_), state_.data() + 2 * context_.parameters, sizeof watch_);
   context_.worker = worker_.get();
   progress_ = worker_->progress();

@@ -55,14 +55,14 @@ class Trainer {
  public:
   // Everything that is given outlives the trainer.
   Trainer(profile::Executor& executor, const workload::TrainingGraph& graph, const profile::LabelledData& data,
-          const TrainerOptions& options, env::Clock& clock);
+          const TrainerOptions& options, env::Env env);
 
   // Before join(): of a job of which this process is an initial worker. Later: from the step after the current one on,
   // if this is rank 0.
   void set_strategy(Strategy strategy);
 
   // Joins the job, or is one of its initial workers. A standby worker waits until it is needed.
-  Status join(const env::Variables& variables);
+  Status join();
   // Until the goal is reached or this process is no longer a worker.
   using AfterStep = std::function<Status(const TrainedStep&)>;
   // What the policies agreed on, and what was refused; reported on the worker that lets it take effect.
@@ -94,6 +94,7 @@ class Trainer {
   void ask(elastic::PolicySet& policies, elastic::Moment moment, const Adapted& adapted);
   std::span<std::byte> packed_state();
 
+  env::Env env_;
   TrainerOptions options_;
   std::vector<float> state_;  // parameters, then their velocities, then the bytes of watch_
   TrainingContext context_;

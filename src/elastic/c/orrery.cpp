@@ -11,6 +11,7 @@
 #include "elastic/c/handles.h"
 #include "elastic/job/enlist.h"
 #include "elastic/policy/proposal.h"
+#include "env/env.h"
 #include "env/real_terminal.h"
 
 using namespace orrery;
@@ -82,7 +83,7 @@ Result<std::unique_ptr<orrery_worker>> start(const orrery_training& given) {
   options.lanes = given.lanes;
   options.is_fixed = given.fixed != 0;
   auto made = std::make_unique<orrery_worker>();
-  ORRERY_TRY(made->worker, elastic::Worker::start(std::move(options)));
+  ORRERY_TRY(made->worker, elastic::Worker::start(env::make_real_env(), std::move(options)));
   return made;
 }
 

@@ -17,8 +17,8 @@
 
 #include <string>
 
-#include "elastic/net/socket.h"
 #include "env/env.h"
+#include "env/sockets.h"
 
 namespace orrery::elastic {
 

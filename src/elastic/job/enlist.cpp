@@ -142,7 +142,7 @@ Result<WorkerOptions> enlist(const env::Variables& variables, const Training& tr
   if (!segment) return std::move(segment).error().with_context(fmt::format("job \"{}\"", found->job));
   options.segment = std::move(*segment);
   options.self = found->self;
-  options.secret = found->secret;
+  options.credentials.secret = found->secret;
   options.partition_timeout = Seconds(found->partition_timeout_s);
   Membership first = first_membership(found->initial_workers, training);
   if (first.has(options.self.id)) options.first = std::move(first);

@@ -24,7 +24,7 @@
 //
 //   ORRERY_TRY(WorkerOptions options, enlist(env.variables, {.samples = 60'000, .parameters = {{"batch", 64}}}));
 //   options.commit = …;  options.state = …;
-//   ORRERY_TRY(auto worker, Worker::start(std::move(options)));
+//   ORRERY_TRY(auto worker, Worker::start(env, std::move(options)));
 
 #include <map>
 #include <string>

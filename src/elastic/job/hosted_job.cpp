@@ -37,8 +37,8 @@ Result<std::unique_ptr<HostedJob>> HostedJob::open(env::Env env, env::Poller& po
   ORRERY_TRY(job->segment_,
              Segment::create({.slots = static_cast<int>(order.slots), .arena_bytes = order.arena_bytes}));
   for (std::uint32_t slot = 0; slot < order.slots; ++slot) {
-    ORRERY_TRY(env::FileDescriptor port, net::reserve({host, 0}));
-    job->addresses_.push_back(env::to_string(net::local_address(port.get())));
+    ORRERY_TRY(auto port, env.sockets.reserve({host, 0}));
+    job->addresses_.push_back(env::to_string(port->address()));
     job->ports_.push_back(std::move(port));
   }
   ORRERY_TRY_VOID(job->open_pipes());

@@ -11,7 +11,6 @@
 #include "elastic/host/segment.h"
 #include "elastic/job/children.h"
 #include "elastic/job/order.h"
-#include "elastic/net/socket.h"
 #include "env/channel/channel.h"
 #include "env/env.h"
 
@@ -63,7 +62,7 @@ class HostedJob {
   env::Poller& poller_;
   OpenJob order_;
   std::shared_ptr<Segment> segment_;
-  std::vector<env::FileDescriptor> ports_;  // reserved, by slot
+  std::vector<std::unique_ptr<env::Reservation>> ports_;  // by slot
   std::vector<std::string> addresses_;
   std::optional<Mailbox> mailbox_;  // of the launcher, while it is connected
   env::Watch mailbox_watch_;

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/random.h"
 #include "base/text.h"
 #include "elastic/host/mailbox.h"
-#include "env/posix.h"
-#include "env/real_clock.h"
+#include "env/clock.h"
+#include "env/entropy.h"
 
 namespace orrery::elastic {
 
@@ -50,25 +49,23 @@ Result<JobMailboxes> mailboxes_of(env::Files& files, const std::string& job) {
   return of_job;
 }
 
-Result<JobStatus> ask_launcher(env::Files& files, const std::string& job, AskLauncher question, Seconds timeout) {
-  ORRERY_TRY(const std::vector<std::string> jobs, running_jobs(files));
+Result<JobStatus> ask_launcher(env::Env env, const std::string& job, AskLauncher question, Seconds timeout) {
+  ORRERY_TRY(const std::vector<std::string> jobs, running_jobs(env.files));
   if (std::find(jobs.begin(), jobs.end(), job) == jobs.end()) {
     return Error::not_found(
         fmt::format("no job {} is running{}; `orrery ps` lists them", quote(job), did_you_mean(job, jobs)));
   }
-  ORRERY_TRY(const JobMailboxes of_job, mailboxes_of(files, job));
+  ORRERY_TRY(const JobMailboxes of_job, mailboxes_of(env.files, job));
   if (!of_job.has_launcher) {
     return Error::unavailable(
         fmt::format("job {} has lost its launcher; its {} workers train on to the end by themselves", quote(job),
                     of_job.processes));
   }
-  const env::RealClock clock;
-  Random random(mix64(static_cast<std::uint64_t>(::getpid())) ^
-                static_cast<std::uint64_t>(clock.monotonic().value() * 1e9));
+  Random random(hash64(env.entropy.bytes(sizeof(std::uint64_t))));
   question.from = kAskerNames | random.next();
   question.number = random.next() | 1;
   ORRERY_TRY(Mailbox mailbox, Mailbox::open(job, question.from));
-  for (const env::Deadline deadline(timeout); !deadline.passed();) {
+  for (const Seconds end = env.clock.monotonic() + timeout; env.clock.monotonic() < end;) {
     (void)mailbox.send(kLauncherName, encode(question));
     ORRERY_TRY(const std::optional<std::string> bytes, mailbox.receive(kBetweenAsks));
     if (!bytes) continue;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "elastic/job/note.h"
+#include "env/env.h"
 #include "env/files.h"
 
 namespace orrery::elastic {
@@ -21,6 +22,6 @@ Result<JobMailboxes> mailboxes_of(env::Files& files, const std::string& job);
 
 // Asks the launcher of a job, repeatedly within `timeout`. kNotFound if there is no such job, kUnavailable if its
 // launcher is gone or silent, kInvalidArgument with the launcher's message if it refuses.
-Result<JobStatus> ask_launcher(env::Files& files, const std::string& job, AskLauncher question, Seconds timeout);
+Result<JobStatus> ask_launcher(env::Env env, const std::string& job, AskLauncher question, Seconds timeout);
 
 }  // namespace orrery::elastic

@@ -75,13 +75,13 @@ std::string new_secret(env::Entropy& entropy) {
 
 // The address of the rendezvous of programs that have their own (MASTER_ADDR, MASTER_PORT). On this host the port is
 // free now; on others it is one of many, by the job's name.
-env::Address meeting_point(const LaunchOptions& options) {
+env::Address meeting_point(env::Env env, const LaunchOptions& options) {
   constexpr std::uint16_t kFirst = 20'000, kPorts = 10'000;
   if (!options.agents.empty()) {
     return {options.agents.front().host, static_cast<std::uint16_t>(kFirst + hash64(options.roster.job) % kPorts)};
   }
-  const auto listener = net::listen_on({"127.0.0.1", 0});
-  return {"127.0.0.1", listener ? net::local_address(listener->get()).port : std::uint16_t{0}};
+  const auto listener = env.sockets.listen({"127.0.0.1", 0});
+  return listener ? (*listener)->address() : env::Address{"127.0.0.1", 0};
 }
 
 class Launcher {
@@ -99,7 +99,7 @@ class Launcher {
         events_(std::move(events)),
         log_forwarder_(std::move(log_forwarder)),
         hosts_(std::move(hosts)),
-        master_(meeting_point(options)),
+        master_(meeting_point(env, options)),
         secret_(new_secret(env.entropy)),
         roster_(options.roster) {}
 

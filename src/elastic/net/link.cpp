@@ -1,6 +1,7 @@
 #include "elastic/net/link.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include <sys/uio.h>
 
 #include "base/check.h"
+#include "env/posix.h"
 
 namespace orrery::elastic::net {
 
@@ -16,6 +18,8 @@ namespace {
 constexpr std::size_t kStageBytes = 8 << 10;
 constexpr std::size_t kReadBytesPerCall = 4 << 20;  // before the next link's turn
 constexpr std::size_t kFramesPerWrite = 32;
+// Bytes that are signed before they are offered to the socket: what waits there cannot be overtaken.
+constexpr std::size_t kSealAhead = 512 << 10;
 
 bool carries_tensor(FrameKind kind) {
   return kind == FrameKind::kData || kind == FrameKind::kPullData;
@@ -23,23 +27,48 @@ bool carries_tensor(FrameKind kind) {
 
 }  // namespace
 
-Link::Link(env::FileDescriptor socket, int peer, const WireLimits& limits, bool checksum)
-    : socket_(std::move(socket)),
+Link::Link(std::unique_ptr<env::Connection> connection, const env::ChannelKeys& keys, int peer,
+           const WireLimits& limits)
+    : connection_(std::move(connection)),
       peer_(peer),
       limits_(limits),
-      checksum_(checksum),
+      encrypts_(keys.encrypts),
+      sealer_(keys.send),
+      opener_(keys.receive),
       credit_(limits.early_bytes),
       stage_(kStageBytes) {}
 
-// Adds what every frame carries: its length, the credit that is owed, the checksum.
-void Link::finish(Outgoing& frame, std::span<const std::byte> payload) {
+// Adds what every frame carries: its length and the credit that is owed.
+void Link::finish(Outgoing& frame, std::size_t length) {
   frame.header.generation = limits_.generation;
-  frame.header.length = static_cast<std::uint32_t>(payload.size());
+  frame.header.length = static_cast<std::uint32_t>(length);
   frame.header.credit = owed_;
   owed_ = 0;
-  if (!checksum_) return;
-  frame.header.flags |= kFlagChecksum;
-  frame.header.checksum = checksum_of(frame.header, payload);
+}
+
+void Link::seal(Outgoing& frame) {
+  const auto head = std::as_bytes(std::span(&frame.header, 1)).first(kSignedHeaderBytes);
+  if (encrypts_) {
+    std::span<std::byte> hidden = std::span(frame.control).first(frame.payload.empty() ? frame.header.length : 0);
+    if (!frame.payload.empty()) {
+      frame.copy.assign(frame.payload.begin(), frame.payload.end());
+      frame.payload = hidden = frame.copy;
+    }
+    const std::array<std::span<const std::byte>, 1> shown = {head};
+    frame.header.tag = sealer_.seal(sealed_++, shown, hidden);
+  } else {
+    const std::array<std::span<const std::byte>, 2> shown = {head, frame.body()};
+    frame.header.tag = sealer_.seal(sealed_++, shown);
+  }
+  frame.is_sealed = true;
+}
+
+Status Link::open(const FrameHeader& header) {
+  const auto head = std::as_bytes(std::span(&header, 1)).first(kSignedHeaderBytes);
+  const std::span<std::byte> payload(payload_, header.length);
+  const std::array<std::span<const std::byte>, 2> shown = {head, encrypts_ ? std::span<const std::byte>() : payload};
+  if (opener_.open(opened_++, shown, encrypts_ ? payload : std::span<std::byte>(), header.tag)) return {};
+  return Error::invalid(fmt::format("a frame that rank {} has not sent", peer_));
 }
 
 void Link::post(const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner,
@@ -49,7 +78,7 @@ void Link::post(const FrameHeader& header, std::span<const std::byte> payload, F
   frame.payload = payload;
   frame.owner = owner;
   frame.keeper = std::move(keeper);
-  finish(frame, payload);
+  finish(frame, payload.size());
 }
 
 void Link::post_copy(const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner) {
@@ -62,16 +91,16 @@ void Link::post_copy(const FrameHeader& header, std::span<const std::byte> paylo
     frame.copy.assign(payload.begin(), payload.end());
     frame.payload = frame.copy;
   }
-  finish(frame, payload);
+  finish(frame, payload.size());
 }
 
 void Link::post_urgent(const FrameHeader& header) {
-  // An urgent frame must not come between the halves of another frame.
-  const bool is_cut = !queue_.empty() && queue_.front().written > 0;
+  // Signed frames have their place.
+  const auto first = std::find_if(queue_.begin(), queue_.end(), [](const Outgoing& frame) { return !frame.is_sealed; });
   Outgoing frame;
   frame.header = header;
-  finish(frame, {});
-  queue_.insert(queue_.begin() + (is_cut ? 1 : 0), std::move(frame));
+  finish(frame, 0);
+  queue_.insert(first, std::move(frame));
 }
 
 Result<bool> Link::flush() {
@@ -86,16 +115,16 @@ Result<bool> Link::flush() {
       wanted += bytes.size() - skip;
     };
     for (std::size_t i = 0; i < std::min(queue_.size(), kFramesPerWrite); ++i) {
-      const Outgoing& frame = queue_[i];
-      const bool is_control = frame.payload.empty();
+      Outgoing& frame = queue_[i];
+      if (!frame.is_sealed && wanted >= kSealAhead) break;
+      if (!frame.is_sealed) seal(frame);
       add(std::as_bytes(std::span(&frame.header, 1)), frame.written);
-      add(is_control ? std::span(frame.control).first(frame.header.length) : frame.payload,
-          frame.written > kHeaderBytes ? frame.written - kHeaderBytes : 0);
+      add(frame.body(), frame.written > kHeaderBytes ? frame.written - kHeaderBytes : 0);
     }
     msghdr message{};
     message.msg_iov = pieces.data();
     message.msg_iovlen = count;
-    const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    const ssize_t sent = ::sendmsg(socket(), &message, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno != EAGAIN) return env::posix_error(errno, fmt::format("cannot send to rank {}", peer_));
     auto left = static_cast<std::size_t>(std::max<ssize_t>(sent, 0));
@@ -142,7 +171,7 @@ Result<std::size_t> Link::read_more() {
   }
   pieces[count++] = {stage_.data() + stage_end_, stage_.size() - stage_end_};
   for (;;) {
-    const ssize_t got = ::readv(socket_.get(), pieces.data(), static_cast<int>(count));
+    const ssize_t got = ::readv(socket(), pieces.data(), static_cast<int>(count));
     if (got > 0) {
       const auto bytes = static_cast<std::size_t>(got), of_payload = std::min(bytes, wanted);
       payload_read_ += of_payload;
@@ -190,9 +219,7 @@ Status Link::take_payload(Receiver& receiver) {
   const FrameHeader header = *header_;
   header_.reset();
   frames_read_ += 1;
-  if ((header.flags & kFlagChecksum) != 0 && header.checksum != checksum_of(header, {payload_, header.length})) {
-    return Error::invalid(fmt::format("a frame of rank {} arrived damaged", peer_));
-  }
+  ORRERY_TRY_VOID(open(header));
   if (header.kind == FrameKind::kGoodbye) {
     left_ = true;
     return {};

@@ -1,8 +1,9 @@
 #pragma once
 // One connection to another rank in a generation: frames out of a queue, frames in to a receiver. It never waits.
 //
-// Payloads are written from and read to their final place; only the few bytes around headers are copied. Frames that
-// cannot wait behind tensors (credit, heartbeats, revocation) go before them.
+// Payloads are written from and read to their final place; only the few bytes around headers are copied, and payloads
+// that are encrypted. Frames that cannot wait behind tensors (credit, heartbeats, revocation) go before them. A frame is
+// signed shortly before it is sent, because its place among the others is signed too.
 //
 // Early data, which its receiver may not have asked for, is paid for with credit: a sender has `early_bytes` of it and
 // gets it back as the receiver processes the data. So however late a receiver reads, it never has to keep more.
@@ -14,7 +15,8 @@
 
 #include "elastic/net/heartbeat.h"
 #include "elastic/net/wire.h"
-#include "env/posix.h"
+#include "env/channel/handshake.h"
+#include "env/sockets.h"
 
 namespace orrery::elastic::net {
 
@@ -42,15 +44,21 @@ struct Outgoing {
   std::array<std::byte, kControlBytesMax> control{};  // of a payload that is no tensor
   std::shared_ptr<const void> keeper{};               // of the payload's memory
   FrameOwner* owner = nullptr;
+  bool is_sealed = false;
   std::size_t written = 0;  // of header and payload
+
+  std::span<const std::byte> body() const {
+    return payload.empty() ? std::span(control).first(header.length) : payload;
+  }
 };
 
 class Link {
  public:
-  Link(env::FileDescriptor socket, int peer, const WireLimits& limits, bool checksum);
+  Link(std::unique_ptr<env::Connection> connection, const env::ChannelKeys& keys, int peer, const WireLimits& limits);
 
-  int socket() const { return socket_.get(); }
+  int socket() const { return connection_->descriptor(); }
   int peer() const { return peer_; }
+  env::PathState path() const { return connection_->path(); }
 
   // Puts a frame into the queue.
   void post(const FrameHeader& header, std::span<const std::byte> payload, FrameOwner* owner,
@@ -69,7 +77,7 @@ class Link {
   // without goodbye, or sent what it must not.
   Result<bool> receive(Receiver& receiver);
   // Gives the connection away; the link is of no further use.
-  env::FileDescriptor take_socket() { return std::move(socket_); }
+  std::unique_ptr<env::Connection> take_connection() { return std::move(connection_); }
   // The peer has sent goodbye.
   bool has_left() const { return left_; }
 
@@ -88,15 +96,19 @@ class Link {
   std::uint64_t frames_read() const { return frames_read_; }
 
  private:
-  void finish(Outgoing& frame, std::span<const std::byte> payload);
+  void finish(Outgoing& frame, std::size_t length);
+  void seal(Outgoing& frame);
+  Status open(const FrameHeader& header);
   Status take_header(Receiver& receiver);
   Status take_payload(Receiver& receiver);
   Result<std::size_t> read_more();
 
-  env::FileDescriptor socket_;
+  std::unique_ptr<env::Connection> connection_;
   int peer_;
   WireLimits limits_;
-  bool checksum_;
+  bool encrypts_;
+  Aead sealer_, opener_;
+  std::uint64_t sealed_ = 0, opened_ = 0;  // frames
 
   std::deque<Outgoing> queue_;
   bool blocked_ = false;

@@ -2,180 +2,105 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <sys/epoll.h>
+
+#include "env/entropy.h"
 
 namespace orrery::elastic::net {
 
-Listener::Listener(std::string secret, env::FileDescriptor socket, env::FileDescriptor poll, env::Clock& clock)
-    : secret_(std::move(secret)),
-      socket_(std::move(socket)),
-      poll_(std::move(poll)),
-      address_(local_address(socket_.get())),
-      clock_(clock) {}
-
-namespace {
-
-Status watch(int poll, int socket) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  if (::epoll_ctl(poll, EPOLL_CTL_ADD, socket, &event) != 0) return env::posix_error(errno, "cannot watch a socket");
-  return {};
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Listener>> Listener::open(const std::string& secret, const env::Address& address,
-                                                 env::Clock& clock, bool is_reserved) {
-  ORRERY_TRY(env::FileDescriptor socket, listen_on(address, is_reserved));
-  env::FileDescriptor poll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!poll.open()) return env::posix_error(errno, "cannot watch sockets");
-  ORRERY_TRY_VOID(watch(poll.get(), socket.get()));
-  return std::unique_ptr<Listener>(new Listener(secret, std::move(socket), std::move(poll), clock));
+Result<std::unique_ptr<Listener>> Listener::open(env::Env env, const env::Credentials& credentials,
+                                                 const env::Address& address, bool is_reserved) {
+  ORRERY_TRY(auto poller, env.pollers.make());
+  std::unique_ptr<Listener> listener(new Listener(env, credentials, std::move(poller)));
+  ORRERY_TRY(listener->listener_,
+             env::ChannelListener::open(env, *listener->poller_, address, credentials,
+                                        {.is_reserved = is_reserved, .handshake_max = kHandshakeMax}));
+  return listener;
 }
 
 Listener::~Listener() {
-  const Seconds end = clock_.monotonic() + kLeaveMax;
+  const Seconds end = clock().monotonic() + kLeaveMax;
   for (;;) {
     close_leaving();
-    const bool all_there = std::all_of(leaving_.begin(), leaving_.end(), [](const env::FileDescriptor& socket) {
-      return path_state(socket.get()).all_acknowledged;
-    });
-    if (all_there || clock_.monotonic() > end) return;
-    clock_.sleep(microseconds(100));
+    const bool all_there = std::all_of(leaving_.begin(), leaving_.end(),
+                                       [](const auto& connection) { return connection->path().all_acknowledged; });
+    if (all_there || clock().monotonic() > end) return;
+    clock().sleep(microseconds(100));
   }
 }
 
-void Listener::see_off(env::FileDescriptor socket) {
-  ::shutdown(socket.get(), SHUT_WR);
-  leaving_.push_back(std::move(socket));
+Result<std::unique_ptr<env::Channel>> Listener::connect(const env::Address& address, const Introduction& introduction) {
+  ORRERY_TRY(auto connection, env_.sockets.begin_connect(address));
+  return std::make_unique<env::Channel>(
+      std::move(connection),
+      env::Handshake::of_connecting(credentials_, env_.entropy.bytes(env::kChallengeBytes), orrery::encode(introduction)));
+}
+
+void Listener::see_off(std::unique_ptr<env::Connection> connection) {
+  connection->finish();
+  leaving_.push_back(std::move(connection));
   close_leaving();
 }
 
 void Listener::close_leaving() {
-  std::array<std::byte, 4096> nowhere;
-  std::erase_if(leaving_, [&](const env::FileDescriptor& socket) {
-    ssize_t got = 1;
-    while (got > 0) got = ::recv(socket.get(), nowhere.data(), nowhere.size(), 0);
-    return got == 0 || (errno != EAGAIN && errno != EINTR);
+  std::array<char, 4096> nowhere;
+  std::erase_if(leaving_, [&](const std::unique_ptr<env::Connection>& connection) {
+    for (;;) {
+      const auto got = connection->receive_some(nowhere);
+      if (!got || (*got && **got == 0)) return true;
+      if (!*got) return false;
+    }
   });
 }
 
-Status Listener::answer(const PendingConnection& pending, Handshake words, Verdict verdict) const {
-  words.verdict = verdict;
-  words.nonce = pending.handshake.nonce;
-  words.proof = proof_of(words, Speaker::kListens, secret_, pending.challenge);
-  return write_at_once(pending.socket.get(), encode(words));
+Status Listener::PendingConnection::reply(const Answer& answer) {
+  channel->reply(answer.verdict == Verdict::kWelcome, orrery::encode(answer));
+  std::vector<std::string> none;
+  // A reply fits the buffer of a new connection.
+  return channel->send_handshake();
 }
 
-std::size_t Listener::count(bool is_proven) const {
-  return static_cast<std::size_t>(std::count_if(
-      waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) { return waiting.is_proven == is_proven; }));
-}
-
-bool Listener::drop_oldest(bool is_proven) {
-  const auto oldest = std::find_if(waiting_.begin(), waiting_.end(),
-                                   [&](const Waiting& waiting) { return waiting.is_proven == is_proven; });
-  if (oldest == waiting_.end()) return false;
-  waiting_.erase(oldest);
-  return true;
-}
-
-Status Listener::take_in() {
-  // At most as many per call as may wait, so that a stream of unauthenticated clients does not keep us here.
-  for (std::size_t i = 0; i < kUnprovenMax; ++i) {
-    ORRERY_TRY(auto socket, accept_or_drop(socket_.get(), [this] { return drop_oldest(false); }));
-    if (!socket) break;
-    if (count(false) == kUnprovenMax) drop_oldest(false);
-    Waiting waiting{.pending = {std::move(*socket), random_nonce(), {}}, .since = clock_.monotonic()};
-    const int one = waiting.pending.socket.get();
-    if (!watch(poll_.get(), one) || !write_at_once(one, encode_challenge(waiting.pending.challenge))) continue;
-    waiting_.push_back(std::move(waiting));
-  }
-  return {};
-}
-
-void Listener::hear(Waiting& waiting) {
-  const int socket = waiting.pending.socket.get();
-  for (;;) {
-    const ReadState heard = read_some(socket, waiting.bytes, waiting.read);
-    const auto begin = waiting.bytes.begin(), end = begin + static_cast<std::ptrdiff_t>(waiting.read);
-    const auto handshake = std::find_if(begin, end, [](std::byte byte) { return byte != std::byte{0}; });
-    std::copy(handshake, end, begin);
-    waiting.read = static_cast<std::size_t>(end - handshake);
-    if (heard == ReadState::kWhole && waiting.read < kHandshakeBytes) continue;
-    if (heard == ReadState::kWhole) return judge(waiting);
-    waiting.is_over = heard == ReadState::kGone || clock_.monotonic() - waiting.since > kHandshakeMax;
-    return;
-  }
-}
-
-void Listener::judge(Waiting& waiting) {
-  PendingConnection& pending = waiting.pending;
-  const auto handshake = decode_handshake(waiting.bytes);
-  waiting.is_over =
-      !handshake || (handshake->verdict != Verdict::kHandshake && handshake->verdict != Verdict::kPeerMessages);
-  if (waiting.is_over) return;
-  waiting.is_proven = is_proven(*handshake, Speaker::kConnects, secret_, pending.challenge);
-  waiting.is_over = !waiting.is_proven;
-  if (waiting.is_proven) {
-    pending.handshake = *handshake;
-  } else {
-    (void)write_at_once(pending.socket.get(), encode(Handshake{.verdict = Verdict::kWrongSecret}));
-  }
-}
-
-void Listener::look_at(Waiting& waiting) {
-  if (!waiting.is_proven) hear(waiting);
-  if (!waiting.is_proven || waiting.is_over) return;
-  const PendingConnection& pending = waiting.pending;
-  if (pending.handshake.verdict == Verdict::kPeerMessages) return;
-  if (pending.handshake.generation < generation_) {
-    (void)answer(pending, {.generation = generation_}, Verdict::kStaleGeneration);
-    waiting.is_over = true;
-    return;
+bool Listener::look_at(PendingConnection& pending) {
+  if (pending.introduction.is_for_messages) return false;
+  if (pending.introduction.generation < generation_) {
+    (void)pending.reply({.verdict = Verdict::kStaleGeneration, .generation = generation_});
+    return true;
   }
   // It has nothing to send before it is welcome, so any input is its end, or comes from no rank of ours.
-  std::byte next{};
-  const ssize_t got = ::recv(pending.socket.get(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
-  waiting.is_over = got >= 0 || (errno != EAGAIN && errno != EINTR);
+  std::vector<std::string> none;
+  return !pending.channel->move(none) || pending.channel->has_input();
 }
 
-void Listener::erase_over() {
-  std::erase_if(waiting_, [](const Waiting& waiting) { return waiting.is_over; });
-}
-
-Status Listener::attend(std::uint64_t generation) {
+void Listener::attend(std::uint64_t generation) {
   generation_ = generation;
-  const Status taken = take_in();
-  for (Waiting& waiting : waiting_) look_at(waiting);
-  erase_over();
-  while (count(true) > kPendingMax) drop_oldest(true);
+  for (auto& channel : listener_->receive()) {
+    const auto introduction = decode<Introduction>(channel->handshake().about());
+    if (introduction && channel->watch_with(*poller_)) proven_.push_back({std::move(channel), *introduction});
+  }
+  std::erase_if(proven_, [this](PendingConnection& pending) { return look_at(pending); });
+  while (proven_.size() > kPendingMax) proven_.erase(proven_.begin());
   close_leaving();
-  return taken;
 }
 
 template <class Is>
 std::vector<Listener::PendingConnection> Listener::take(Is is) {
-  std::vector<PendingConnection> pending;
-  for (Waiting& waiting : waiting_) {
-    if (!waiting.is_proven || !is(waiting.pending.handshake)) continue;
-    ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, waiting.pending.socket.get(), nullptr);
-    pending.push_back(std::move(waiting.pending));
-    waiting.is_over = true;
+  std::vector<PendingConnection> taken;
+  for (PendingConnection& pending : proven_) {
+    if (!is(pending.introduction)) continue;
+    pending.channel->watch_no_more();
+    taken.push_back(std::move(pending));
   }
-  erase_over();
-  return pending;
+  std::erase_if(proven_, [](const PendingConnection& pending) { return pending.channel == nullptr; });
+  return taken;
 }
 
 std::vector<Listener::PendingConnection> Listener::pending_of(std::uint64_t generation) {
-  return take([&](const Handshake& handshake) {
-    return handshake.verdict == Verdict::kHandshake && handshake.generation == generation;
+  return take([&](const Introduction& introduction) {
+    return !introduction.is_for_messages && introduction.generation == generation;
   });
 }
 
 std::vector<Listener::PendingConnection> Listener::peers() {
-  return take([](const Handshake& handshake) { return handshake.verdict == Verdict::kPeerMessages; });
+  return take([](const Introduction& introduction) { return introduction.is_for_messages; });
 }
 
 }  // namespace orrery::elastic::net

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "elastic/net/socket.h"
 
 namespace orrery::elastic::net {
 
@@ -23,8 +24,7 @@ constexpr Seconds kQuietLong{10};
 constexpr int kBeatsSeldom = 10;
 
 std::uint32_t settings_of(const MeshOptions& options) {
-  const std::string text =
-      fmt::format("{} {} {} {}", options.checksum, options.data_bytes, options.early_bytes, options.others);
+  const std::string text = fmt::format("{} {} {}", options.data_bytes, options.early_bytes, options.others);
   return static_cast<std::uint32_t>(hash64(text));
 }
 
@@ -56,13 +56,10 @@ class Mesh::Opening {
              .settings = settings_of(options)} {}
 
   Status run() {
-    for (int to = 0; to < options_.rank; ++to) {
-      ORRERY_TRY(const ResolvedAddress resolved, resolve(options_.addresses[static_cast<std::size_t>(to)]));
-      calls_.push_back({.to = to, .resolved = resolved});
-    }
+    for (int to = 0; to < options_.rank; ++to) calls_.push_back({.to = to});
     const Seconds end = mesh_.now() + options_.open_max;
     for (int looks = 0;; ++looks) {
-      ORRERY_TRY_VOID(mesh_.listener_.attend(options_.generation));
+      mesh_.listener_.attend(options_.generation);
       ORRERY_TRY_VOID(welcome_pending());
       for (Call& call : calls_) ORRERY_TRY_VOID(move(call));
       std::erase_if(calls_, [](const Call& call) { return call.is_done; });
@@ -82,9 +79,7 @@ class Mesh::Opening {
   // that the rank has not started yet, or that another process had its port before.
   struct Call {
     int to = 0;
-    ResolvedAddress resolved{};
-    env::FileDescriptor socket{};
-    std::optional<OutgoingHandshake> handshake{};  // once it is connected
+    std::unique_ptr<env::Channel> channel{};
     bool is_done = false, is_other_job = false;
     Seconds next_try{0};
   };
@@ -97,10 +92,13 @@ class Mesh::Opening {
     return text;
   }
 
-  void connect(int to, env::FileDescriptor socket) {
-    prepare(socket.get(), stays_here(socket.get()) ? options_.send_buffer_bytes : 0);
-    mesh_.links_[static_cast<std::size_t>(to)] =
-        std::make_unique<Link>(std::move(socket), to, mesh_.limits_, mesh_.checksum_);
+  Status connect(int to, env::Channel& channel) {
+    const env::ChannelKeys keys = channel.handshake().keys();
+    ORRERY_TRY(auto connection, channel.release());
+    const int socket = connection->descriptor();
+    prepare(socket, stays_here(socket) ? options_.send_buffer_bytes : 0);
+    mesh_.links_[static_cast<std::size_t>(to)] = std::make_unique<Link>(std::move(connection), keys, to, mesh_.limits_);
+    return {};
   }
 
   std::vector<int> missing_ranks() const {
@@ -116,75 +114,63 @@ class Mesh::Opening {
   // opened here.
   Status welcome_pending() {
     for (Listener::PendingConnection& pending : mesh_.listener_.pending_of(options_.generation)) {
-      const int from = pending.handshake.rank;
+      const int from = pending.introduction.rank;
       Verdict verdict = Verdict::kWelcome;
-      if (pending.handshake.settings != own_.settings) verdict = Verdict::kWrongSettings;
-      if (pending.handshake.ranks != own_.ranks || from <= own_.rank || mesh_.link(from) != nullptr) {
+      if (pending.introduction.settings != own_.settings) verdict = Verdict::kWrongSettings;
+      if (pending.introduction.ranks != own_.ranks || from <= own_.rank || mesh_.link(from) != nullptr) {
         verdict = Verdict::kWrongRank;
       }
       // A peer that is gone again will be missing, and the wait for it ends in time.
-      const bool told = mesh_.listener_.answer(pending, own_, verdict).has_value();
-      if (told && verdict == Verdict::kWelcome) connect(from, std::move(pending.socket));
+      const bool told =
+          pending.reply({.verdict = verdict, .generation = own_.generation, .rank = own_.rank}).has_value();
+      if (told && verdict == Verdict::kWelcome) (void)connect(from, *pending.channel);
     }
     return {};
   }
 
   void try_again(Call& call) {
-    call.socket.close();
-    call.handshake.reset();
+    call.channel.reset();
     call.next_try = mesh_.now() + kRetryAfter;
   }
 
-  // Returns false while the connection is being made.
-  bool is_connected(Call& call) {
-    if (!call.socket.open()) {
-      if (mesh_.now() < call.next_try) return false;
-      auto socket = begin_connect(call.resolved);
-      if (!socket) {
-        try_again(call);
-        return false;
-      }
-      call.socket = std::move(*socket);
+  Status move(Call& call) {
+    using State = env::Handshake::State;
+    if (call.channel == nullptr) {
+      if (mesh_.now() < call.next_try) return {};
+      auto channel = mesh_.listener_.connect(options_.addresses[static_cast<std::size_t>(call.to)], own_);
+      if (!channel && channel.error().code() == ErrorCode::kInvalidArgument) return channel.error();
+      if (!channel) return try_again(call), Status();
+      call.channel = std::move(*channel);
     }
-    if (call.handshake) return true;
-    pollfd look{call.socket.get(), POLLOUT, 0};
-    if (::poll(&look, 1, 0) == 0) return false;
-    if (!connected(call.socket.get())) {
-      try_again(call);
-      return false;
-    }
-    call.handshake.emplace(mesh_.listener_.secret(), own_);
-    return true;
+    std::vector<std::string> none;
+    const bool moved = call.channel->move(none).has_value();
+    const env::Handshake& handshake = call.channel->handshake();
+    const bool is_refused = handshake.state() == State::kRefused;
+    call.is_other_job = call.is_other_job || (is_refused && handshake.words().empty());
+    // An answer without proof is no reason to give up: any process may answer at that address.
+    if (!handshake.words().empty()) return on_answer(call);
+    if (!moved) try_again(call);
+    return {};
   }
 
-  Status move(Call& call) {
-    if (!is_connected(call)) return {};
-    const OutgoingHandshake::State state = call.handshake->move(call.socket.get());
-    if (state == OutgoingHandshake::State::kWaits || state == OutgoingHandshake::State::kSaid) return {};
-    const Handshake answer = call.handshake->answer();
-    call.is_other_job = state == OutgoingHandshake::State::kAnswered && answer.verdict == Verdict::kWrongSecret;
-    // An answer without proof is no reason to give up: any process may answer at that address.
-    if (state == OutgoingHandshake::State::kGone || call.is_other_job) {
-      try_again(call);
-      return {};
-    }
+  Status on_answer(Call& call) {
+    ORRERY_TRY(const Answer answer, decode<Answer>(call.channel->handshake().words()));
     if (answer.verdict != Verdict::kWelcome) return refused(call.to, answer.verdict, answer.generation);
     if (answer.rank != call.to) {
       return Error::invalid(fmt::format("rank {} answers at the address of rank {}", answer.rank, call.to));
     }
-    connect(call.to, std::move(call.socket));
     call.is_done = true;
-    return {};
+    return connect(call.to, *call.channel);
   }
 
   // Waits a moment. Returns an error if a connected rank has closed its connection: it has given up, so this generation
   // cannot be opened any more, and waiting until open_max would only delay the next one.
   Status wait() {
-    std::vector<pollfd> looks = {{mesh_.listener_.descriptor(), POLLIN, 0}};
+    std::vector<pollfd> looks = {{mesh_.listener_.poller().descriptor(), POLLIN, 0}};
     for (const Call& call : calls_) {
-      if (call.socket.open()) {
-        looks.push_back({call.socket.get(), static_cast<short>(call.handshake ? POLLIN : POLLOUT), 0});
-      }
+      if (call.channel == nullptr) continue;
+      const bool is_made = call.channel->is_connected();
+      looks.push_back({call.channel->connection().descriptor(), static_cast<short>(is_made ? POLLIN : POLLOUT), 0});
     }
     const std::size_t links = looks.size();
     for (const auto& link : mesh_.links_) {
@@ -201,7 +187,7 @@ class Mesh::Opening {
 
   Mesh& mesh_;
   const MeshOptions& options_;
-  Handshake own_;
+  Introduction own_;
   std::vector<Call> calls_;
 };
 
@@ -209,7 +195,6 @@ Mesh::Mesh(Listener& listener, const MeshOptions& options)
     : listener_(listener),
       limits_{options.generation, static_cast<int>(options.addresses.size()), options.data_bytes, options.early_bytes},
       rank_(options.rank),
-      checksum_(options.checksum),
       backoff_(options.ranks_here, available_cores()),
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
       links_(options.addresses.size()),
@@ -261,7 +246,7 @@ void Mesh::take_leave() {
     listener_.clock().sleep(microseconds(50));
   }
   for (auto& link : links_) {
-    if (link != nullptr) listener_.see_off(link->take_socket());
+    if (link != nullptr) listener_.see_off(link->take_connection());
   }
 }
 
@@ -370,7 +355,7 @@ void Mesh::beat() {
     Life& life = lives_[static_cast<std::size_t>(rank)];
     if (to->frames_read() != life.read) life.heard = time;
     life.read = to->frames_read();
-    const PathState path = path_state(to->socket());
+    const env::PathState path = to->path();
     to->heartbeat().look(time, path.in_flight, path.since_answer);
     if (to->heartbeat().is_silent()) {
       revoke(fmt::format("the machine of rank {} has not answered for {:.0f} ms", rank,

@@ -24,6 +24,7 @@
 #include "elastic/host/backoff.h"
 #include "elastic/net/link.h"
 #include "elastic/net/listener.h"
+#include "env/posix.h"
 
 namespace orrery::elastic::net {
 
@@ -41,7 +42,6 @@ struct MeshOptions {
   std::uint32_t send_buffer_bytes = 256 << 10;
 
   // The same on all ranks, or they refuse each other.
-  bool checksum = false;                  // of every frame; TCP's own finds most errors, this one practically all
   std::uint32_t data_bytes = 1 << 20;     // longest payload of a frame
   std::uint32_t early_bytes = 256 << 10;  // that a rank takes of each other before it has asked for them
   std::uint64_t others = 0;               // digest of all other settings that must be the same
@@ -109,7 +109,6 @@ class Mesh {
   Listener& listener_;
   WireLimits limits_;
   int rank_;
-  bool checksum_;
   Backoff backoff_;
   env::FileDescriptor poll_;
   std::vector<std::unique_ptr<Link>> links_;  // by rank; none for ourselves and for ranks that left

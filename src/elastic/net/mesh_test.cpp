@@ -2,12 +2,13 @@
 
 #include "elastic/net/mesh.h"
 
-#include <cstring>
+#include <array>
 #include <gtest/gtest.h>
 #include <poll.h>
 
 #include "base/random.h"
 #include "elastic/net/test_crew.h"
+#include "env/entropy.h"
 
 namespace orrery::elastic::net {
 namespace {
@@ -17,57 +18,72 @@ constexpr const char* kSecret = "test";  // of Listeners
 // A connection by hand: the test decides what is sent over it.
 class Stranger {
  public:
-  explicit Stranger(const env::Address& listener) {
-    auto resolved = resolve(listener);
-    auto socket = begin_connect(*resolved);
-    EXPECT_TRUE(socket);
-    socket_ = std::move(*socket);
-    pollfd look{socket_.get(), POLLOUT, 0};
-    ::poll(&look, 1, 1000);
+  explicit Stranger(const env::Address& listener, const Introduction& introduction = {},
+                    const std::string& secret = kSecret)
+      : channel_(std::make_unique<env::Channel>(
+            *env::make_real_env().sockets.begin_connect(listener),
+            env::Handshake::of_connecting({.secret = secret}, env::RealEntropy().bytes(env::kChallengeBytes),
+                                          orrery::encode(introduction)))) {}
+
+  // What it can do now.
+  bool move() {
+    std::vector<std::string> none;
+    return channel_->move(none).has_value();
   }
-  void say(std::span<const std::byte> bytes) const {
-    EXPECT_EQ(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
-  }
-  // The next bytes of the listener; false if it closes before.
-  bool hear(std::span<std::byte> bytes) const {
-    std::size_t read = 0;
-    for (;;) {
-      const ReadState state = read_some(socket_.get(), bytes, read);
-      if (state != ReadState::kMore) return state == ReadState::kWhole;
-      pollfd look{socket_.get(), POLLIN, 0};
-      if (::poll(&look, 1, 10'000) != 1) return false;
+  // The answer of the listener; no value if it closes without one, or does not know the secret.
+  std::optional<Answer> answer() {
+    for (bool goes_on = true; goes_on && channel_->handshake().words().empty();) {
+      goes_on = move();
+      wait(10);
     }
+    const auto answer = decode<Answer>(channel_->handshake().words());
+    return answer ? std::optional(*answer) : std::nullopt;
   }
-  // Sends a handshake that answers the challenge, with a proof by `secret`.
-  void shake(Handshake handshake, const std::string& secret = kSecret) {
-    ChallengeBytes challenge{};
-    ASSERT_TRUE(hear(challenge));
-    challenge_ = *decode_challenge(challenge);
-    handshake.proof = proof_of(handshake, Speaker::kConnects, secret, challenge_);
-    say(encode(handshake));
+  bool is_refused_without_words() const {
+    return channel_->handshake().state() == env::Handshake::State::kRefused && channel_->handshake().words().empty();
   }
-  // The answer of the listener; no value if it closes without one.
-  std::optional<Handshake> answer() const {
-    HandshakeBytes bytes{};
-    if (!hear(bytes)) return std::nullopt;
-    auto handshake = decode_handshake(bytes);
-    return handshake ? std::optional(*handshake) : std::nullopt;
+  // As a rank that was welcomed, before anything was sent.
+  void take_over() {
+    sealer_.emplace(channel_->handshake().keys().send);
+    connection_ = *channel_->release();
   }
-  const Nonce& challenge() const { return challenge_; }
+  void say(std::string_view bytes) const { EXPECT_EQ(*connection().send_some(bytes), bytes.size()); }
+  // The bytes of a frame that it signs.
+  std::string sign(FrameHeader header, std::size_t payload_bytes) {
+    header.generation = 5;
+    const std::vector<std::byte> payload(payload_bytes);
+    const auto head = std::as_bytes(std::span(&header, 1)).first(kSignedHeaderBytes);
+    const std::array<std::span<const std::byte>, 2> shown = {head, payload};
+    header.tag = sealer_->seal(sealed_++, shown);
+    return std::string(reinterpret_cast<const char*>(&header), kHeaderBytes) +
+           std::string(reinterpret_cast<const char*>(payload.data()), payload.size());
+  }
   // Waits until the other side has closed the connection.
   bool is_closed() const {
-    std::array<std::byte, 4096> nowhere;
-    for (;;) {
-      pollfd look{socket_.get(), POLLIN, 0};
-      if (::poll(&look, 1, 10'000) != 1) return false;
-      if (::recv(socket_.get(), nowhere.data(), nowhere.size(), 0) <= 0) return true;
+    std::array<char, 4096> nowhere;
+    for (int i = 0; i < 100; ++i) {
+      const auto got = connection().receive_some(nowhere);
+      if (!got || (*got && **got == 0)) return true;
+      wait(100);
     }
+    return false;
   }
-  void close() { socket_.close(); }
+  void close() {
+    channel_.reset();
+    connection_.reset();
+  }
 
  private:
-  env::FileDescriptor socket_;
-  Nonce challenge_{};
+  env::Connection& connection() const { return connection_ != nullptr ? *connection_ : channel_->connection(); }
+  void wait(int milliseconds) const {
+    pollfd look{connection().descriptor(), POLLIN, 0};
+    ::poll(&look, 1, milliseconds);
+  }
+
+  std::unique_ptr<env::Channel> channel_;
+  std::unique_ptr<env::Connection> connection_;
+  std::optional<Aead> sealer_;
+  std::uint64_t sealed_ = 0;
 };
 
 SessionOptions options_for(const Listeners& listeners, int rank, std::uint64_t generation) {
@@ -75,7 +91,6 @@ SessionOptions options_for(const Listeners& listeners, int rank, std::uint64_t g
   options.mesh.generation = generation;
   options.mesh.rank = rank;
   options.mesh.addresses = listeners.addresses;
-  options.mesh.checksum = false;
   return options;
 }
 
@@ -84,8 +99,8 @@ std::function<Status()> until(const std::atomic<bool>& over) {
   return [&] { return over ? Status(Error::unavailable("it was called off")) : Status(); };
 }
 
-// The handshake that a rank with these options sends, intercepted.
-Handshake overhear_handshake(const SessionOptions& like) {
+// How a rank with these options introduces itself.
+Introduction overhear_introduction(const SessionOptions& like) {
   Listeners listeners(2);
   SessionOptions options = like;
   options.mesh.addresses = listeners.addresses;
@@ -95,12 +110,12 @@ Handshake overhear_handshake(const SessionOptions& like) {
   std::thread rank_1([&] { EXPECT_FALSE(Session::open(listeners.of(1), options)); });
   std::vector<Listener::PendingConnection> pending;
   while (pending.empty()) {
-    EXPECT_TRUE(listeners.of(0).attend(options.mesh.generation));
+    listeners.of(0).attend(options.mesh.generation);
     pending = listeners.of(0).pending_of(options.mesh.generation);
   }
   over = true;
   rank_1.join();
-  return pending.front().handshake;
+  return pending.front().introduction;
 }
 
 // Opens the session and waits there for all others.
@@ -113,28 +128,25 @@ void meet(Listener& listener, const SessionOptions& options) {
 TEST(NetMesh, WrongConnectionsAreToldWhyAndTheRightOneIsLetIn) {
   Listeners listeners(2);
   const SessionOptions options = options_for(listeners, 0, 5);
-  const Handshake right = overhear_handshake(options);
+  const Introduction right = overhear_introduction(options);
   std::thread rank_0([&] { meet(listeners.of(0), options); });
-  const auto verdict_on = [&](const std::function<void(Handshake&)>& change) {
-    Handshake handshake = right;
-    change(handshake);
-    Stranger stranger(listeners.addresses[0]);
-    stranger.shake(handshake);
-    const auto answer = stranger.answer();
-    EXPECT_TRUE(answer && is_proven(*answer, Speaker::kListens, kSecret, stranger.challenge()));
-    return answer ? answer->verdict : Verdict::kHandshake;
+  const auto verdict_on = [&](const std::function<void(Introduction&)>& change) {
+    Introduction introduction = right;
+    change(introduction);
+    const auto answer = Stranger(listeners.addresses[0], introduction).answer();
+    EXPECT_TRUE(answer);
+    return answer ? answer->verdict : Verdict::kWelcome;
   };
-  EXPECT_EQ(verdict_on([](Handshake& handshake) { handshake.generation = 4; }), Verdict::kStaleGeneration);
-  EXPECT_EQ(verdict_on([](Handshake& handshake) { handshake.rank = 0; }), Verdict::kWrongRank);
-  EXPECT_EQ(verdict_on([](Handshake& handshake) { handshake.ranks = 3; }), Verdict::kWrongRank);
-  EXPECT_EQ(verdict_on([](Handshake& handshake) { handshake.settings ^= 1; }), Verdict::kWrongSettings);
+  EXPECT_EQ(verdict_on([](Introduction& one) { one.generation = 4; }), Verdict::kStaleGeneration);
+  EXPECT_EQ(verdict_on([](Introduction& one) { one.rank = 0; }), Verdict::kWrongRank);
+  EXPECT_EQ(verdict_on([](Introduction& one) { one.ranks = 3; }), Verdict::kWrongRank);
+  EXPECT_EQ(verdict_on([](Introduction& one) { one.settings ^= 1; }), Verdict::kWrongSettings);
   const Stranger garbage(listeners.addresses[0]);
-  garbage.say(std::vector<std::byte>(100, std::byte{0x47}));
+  garbage.say(std::string(100, 'G'));
   EXPECT_TRUE(garbage.is_closed());
-  Stranger newer(listeners.addresses[0]);  // waits at the listener and delays no rank
-  Handshake early = right;
+  Introduction early = right;
   early.generation = 6;
-  newer.shake(early);
+  Stranger newer(listeners.addresses[0], early);  // waits at the listener and delays no rank
   meet(listeners.of(1), options_for(listeners, 1, 5));
   rank_0.join();
 }
@@ -142,27 +154,19 @@ TEST(NetMesh, WrongConnectionsAreToldWhyAndTheRightOneIsLetIn) {
 TEST(NetMesh, AnUnauthenticatedClientLearnsNothingUseful) {
   Listeners listeners(2);
   const SessionOptions options = options_for(listeners, 0, 5);
-  const Handshake right = overhear_handshake(options);
+  const Introduction right = overhear_introduction(options);
   std::thread rank_0([&] { meet(listeners.of(0), options); });
-  for (const Verdict kind : {Verdict::kHandshake, Verdict::kPeerMessages}) {
+  for (const bool is_for_messages : {false, true}) {
     for (const std::uint64_t generation : {0, 4, 5, 1000}) {
-      Handshake handshake = right;
-      handshake.verdict = kind;
-      handshake.generation = generation;
-      Stranger guessing(listeners.addresses[0]);
-      guessing.shake(handshake, "a guess");
-      const auto refusal = guessing.answer();
-      ASSERT_TRUE(refusal);
-      EXPECT_EQ(*refusal, Handshake{.verdict = Verdict::kWrongSecret});  // and all else has its default
+      Introduction introduction = right;
+      introduction.is_for_messages = is_for_messages;
+      introduction.generation = generation;
+      Stranger guessing(listeners.addresses[0], introduction, "a guess");
+      EXPECT_FALSE(guessing.answer());
+      EXPECT_TRUE(guessing.is_refused_without_words());
       EXPECT_TRUE(guessing.is_closed());
     }
   }
-  // An intercepted proof answers another challenge.
-  const Stranger repeating(listeners.addresses[0]);
-  repeating.say(encode(right));
-  ChallengeBytes challenge{};
-  EXPECT_TRUE(repeating.hear(challenge));
-  EXPECT_EQ(*repeating.answer(), Handshake{.verdict = Verdict::kWrongSecret});
   meet(listeners.of(1), options_for(listeners, 1, 5));
   rank_0.join();
 }
@@ -174,7 +178,7 @@ TEST(NetMesh, ListenersThatDoNotKnowTheSecretAreNotBelieved) {
   options.mesh.open_max = Seconds(2);  // time enough for the other job's answer
   std::atomic<bool> over = false;
   std::thread stranger([&] {
-    while (!over) EXPECT_TRUE(other_job.of(0).attend(5));
+    while (!over) other_job.of(0).attend(5);
   });
   const auto session = Session::open(listeners.of(1), options);
   over = true;
@@ -187,32 +191,32 @@ TEST(NetMesh, ListenersThatDoNotKnowTheSecretAreNotBelieved) {
 TEST(Listener, ThoseThatHangUpOrNeverProveAnythingKeepNoRankOut) {
   Listeners listeners(1);
   Listener& listener = listeners.of(0);
-  ASSERT_TRUE(listener.attend(1));
+  listener.attend(1);
+  const auto introduced = [&](std::uint64_t generation) {
+    auto stranger = std::make_unique<Stranger>(listeners.addresses[0],
+                                               Introduction{.generation = generation, .rank = 1, .ranks = 2});
+    for (int i = 0; i < 3; ++i) {
+      listener.attend(1);
+      EXPECT_TRUE(stranger->move());
+    }
+    listener.attend(1);
+    return stranger;
+  };
   {
     // They are of a generation that will never come: they wait, close, and are gone.
     std::vector<std::unique_ptr<Stranger>> far;
-    for (int i = 0; i < 200; ++i) {
-      far.push_back(std::make_unique<Stranger>(listeners.addresses[0]));
-      ASSERT_TRUE(listener.attend(1));
-      far.back()->shake({.generation = 1'000'000, .rank = 1, .ranks = 2});
-      ASSERT_TRUE(listener.attend(1));
-    }
+    for (int i = 0; i < 200; ++i) far.push_back(introduced(1'000'000));
     EXPECT_TRUE(listener.has_pending());
   }
-  ASSERT_TRUE(listener.attend(1));
+  listener.attend(1);
   EXPECT_FALSE(listener.has_pending());
   std::vector<std::unique_ptr<Stranger>> far, silent;
   for (int i = 0; i < 200; ++i) {
-    far.push_back(std::make_unique<Stranger>(listeners.addresses[0]));
-    ASSERT_TRUE(listener.attend(1));
-    far.back()->shake({.generation = 1'000'000, .rank = 1, .ranks = 2});
+    far.push_back(introduced(1'000'000));
     silent.push_back(std::make_unique<Stranger>(listeners.addresses[0]));
-    ASSERT_TRUE(listener.attend(1));
+    listener.attend(1);
   }
-  Stranger right(listeners.addresses[0]);
-  ASSERT_TRUE(listener.attend(1));
-  right.shake({.generation = 1, .rank = 1, .ranks = 2});
-  ASSERT_TRUE(listener.attend(1));
+  const auto right = introduced(1);
   EXPECT_EQ(listener.pending_of(1).size(), 1u);
 }
 
@@ -244,7 +248,6 @@ TEST(NetMesh, RanksWithOtherSettingsRefuseEachOther) {
   const std::vector<std::function<void(SessionOptions&)>> changes = {
       [](SessionOptions& options) { options.chunk_bytes *= 2; },
       [](SessionOptions& options) { options.mesh.early_bytes *= 2; },
-      [](SessionOptions& options) { options.mesh.checksum = true; },
   };
   for (const auto& change : changes) {
     Listeners listeners(2);
@@ -274,11 +277,12 @@ TEST(NetMesh, ARankThatDoesNotComeIsNamed) {
   EXPECT_EQ(session.error().message(), "generation 1: rank 1, 2 did not come within 0.05 s");
 }
 
-// A rank 1 that completes the handshake and then sends `bytes`; returns how the wait of rank 0 ends.
-Status wait_beside(std::span<const std::byte> bytes, bool closes) {
+// A rank 1 that is welcomed and then sends the bytes that `make` makes; returns how the wait of rank 0 ends.
+using Make = std::function<std::string(Stranger& rank_1)>;
+Status wait_beside(const Make& make, bool closes) {
   Listeners listeners(2);
   const SessionOptions options = options_for(listeners, 0, 5);
-  const Handshake handshake = overhear_handshake(options);
+  const Introduction introduction = overhear_introduction(options);
   Status outcome{};
   std::thread rank_0([&] {
     auto session = Session::open(listeners.of(0), options);
@@ -287,20 +291,22 @@ Status wait_beside(std::span<const std::byte> bytes, bool closes) {
     outcome = ticket ? (*session)->wait(*ticket) : Status(ticket.error());
     EXPECT_TRUE((*session)->revoked());
   });
-  Stranger stranger(listeners.addresses[0]);
-  stranger.shake(handshake);
-  EXPECT_TRUE(stranger.answer());
+  Stranger stranger(listeners.addresses[0], introduction);
+  const auto answer = stranger.answer();
+  EXPECT_TRUE(answer && answer->verdict == Verdict::kWelcome);
+  stranger.take_over();
+  const std::string bytes = make(stranger);
   if (!bytes.empty()) stranger.say(bytes);
   if (closes) stranger.close();
   rank_0.join();
   return outcome;
 }
 
-std::vector<std::byte> bytes_of(FrameHeader header, std::size_t payload) {
-  header.generation = 5;
-  std::vector<std::byte> bytes(kHeaderBytes + payload);
-  std::memcpy(bytes.data(), &header, kHeaderBytes);
-  return bytes;
+FrameHeader some_announcement() {
+  FrameHeader announce;
+  announce.kind = FrameKind::kAnnounce;
+  announce.length = kAnnouncementBytes;
+  return announce;
 }
 
 TEST(NetMesh, WhateverAPeerSendsTheOthersAreToldAndNoRankHangs) {
@@ -318,19 +324,17 @@ TEST(NetMesh, WhateverAPeerSendsTheOthersAreToldAndNoRankHangs) {
   FrameHeader answer;
   answer.kind = FrameKind::kPullAnswer;
   answer.length = kPullAnswerBytes;
-  FrameHeader announce;
-  announce.kind = FrameKind::kAnnounce;
-  announce.length = kAnnouncementBytes;
-  std::vector<std::byte> twice = bytes_of(announce, kAnnouncementBytes);
-  twice.insert(twice.end(), twice.begin(), twice.end());
-  const std::vector<std::vector<std::byte>> sent = {
-      std::vector<std::byte>(200, std::byte{0x55}),  // garbage
-      bytes_of(data, 1000),                          // a tensor that was not asked for
-      bytes_of(early, 9000),                         // more early data than there is credit
-      bytes_of(longer, 1000),                        // longer than any frame
-      bytes_of(credit, 0),                           // credit that was not owed
-      bytes_of(answer, kPullAnswerBytes),            // to a pull that was not made
-      twice,                                         // an announcement twice
+  const std::vector<Make> sent = {
+      [](Stranger&) { return std::string(200, 'U'); },                          // garbage
+      [&](Stranger& rank_1) { return rank_1.sign(data, 1000); },                // a tensor that was not asked for
+      [&](Stranger& rank_1) { return rank_1.sign(early, 9000); },               // more early data than there is credit
+      [&](Stranger& rank_1) { return rank_1.sign(longer, 1000); },              // longer than any frame
+      [&](Stranger& rank_1) { return rank_1.sign(credit, 0); },                 // credit that was not owed
+      [&](Stranger& rank_1) { return rank_1.sign(answer, kPullAnswerBytes); },  // to a pull that was not made
+      [&](Stranger& rank_1) {                                                   // an announcement twice
+        const std::string first = rank_1.sign(some_announcement(), kAnnouncementBytes);
+        return first + rank_1.sign(some_announcement(), kAnnouncementBytes);
+      },
   };
   for (std::size_t i = 0; i < sent.size(); ++i) {
     const Status status = wait_beside(sent[i], false);
@@ -340,32 +344,37 @@ TEST(NetMesh, WhateverAPeerSendsTheOthersAreToldAndNoRankHangs) {
 }
 
 TEST(NetMesh, APeerThatEndsInTheMiddleOfAFrameIsGone) {
-  FrameHeader announce;
-  announce.kind = FrameKind::kAnnounce;
-  announce.length = kAnnouncementBytes;
-  const std::vector<std::byte> whole = bytes_of(announce, kAnnouncementBytes);
   for (const std::size_t cut : {std::size_t{0}, std::size_t{1}, kHeaderBytes - 1, kHeaderBytes, kHeaderBytes + 5}) {
-    const Status status = wait_beside(std::span(whole).first(cut), true);
+    const Status status = wait_beside(
+        [&](Stranger& rank_1) { return rank_1.sign(some_announcement(), kAnnouncementBytes).substr(0, cut); }, true);
     ASSERT_FALSE(status) << cut;
     EXPECT_EQ(status.error().code(), ErrorCode::kUnavailable);
   }
 }
 
-TEST(NetMesh, ADamagedFrameIsNoticedByItsChecksum) {
-  Listeners listeners(2);
-  FrameHeader announce;
-  announce.kind = FrameKind::kAnnounce;
-  announce.length = kAnnouncementBytes;
-  announce.generation = 5;
-  announce.flags = kFlagChecksum;
-  std::vector<std::byte> bytes(kHeaderBytes + kAnnouncementBytes);
-  announce.checksum = checksum_of(announce, std::span(bytes).subspan(kHeaderBytes));
-  std::memcpy(bytes.data(), &announce, kHeaderBytes);
-  bytes.back() ^= std::byte{1};
-  const Status status = wait_beside(bytes, false);
-  ASSERT_FALSE(status);
-  EXPECT_NE(status.error().message().find("a frame of rank 1 arrived damaged"), std::string::npos)
-      << status.error().to_string();
+TEST(NetMesh, AFrameThatWasChangedRepeatedOrLeftOutEndsTheGeneration) {
+  FrameHeader heartbeat;
+  const std::vector<Make> sent = {
+      [&](Stranger& rank_1) {
+        std::string bytes = rank_1.sign(some_announcement(), kAnnouncementBytes);
+        bytes.back() ^= 1;
+        return bytes;
+      },
+      [&](Stranger& rank_1) {
+        const std::string bytes = rank_1.sign(heartbeat, 0);
+        return bytes + bytes;
+      },
+      [&](Stranger& rank_1) {
+        (void)rank_1.sign(heartbeat, 0);
+        return rank_1.sign(heartbeat, 0);
+      },
+  };
+  for (const Make& make : sent) {
+    const Status status = wait_beside(make, false);
+    ASSERT_FALSE(status);
+    EXPECT_NE(status.error().message().find("a frame that rank 1 has not sent"), std::string::npos)
+        << status.error().to_string();
+  }
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 // (host/mailbox.h) is on one host. A message arrives whole or not at all; it may be lost with its connection, so a
 // process that needs an answer asks again.
 //
-// Every process has one connection to each peer that it watches or writes to, on which only it writes; it begins with a
-// handshake (handshake.h) that names the receiver, so that no process takes the place of one that has ended. Messages
-// wait until the receiver has sent its challenge. Broken connections are made again.
+// Every process has one channel (env/channel) to each peer that it watches or writes to, on which only it writes; its
+// introduction names the receiver, so that no process takes the place of one that has ended. Messages wait until the
+// receiver has greeted. Broken connections are made again.
 //
 // A process is lost when its machine refuses connections or does not answer (heartbeat.h), or when it closes a
 // connection on which it was proven. Acknowledgements of the machine count, not those of the process: one that computes
@@ -21,7 +21,6 @@
 
 #include "elastic/net/heartbeat.h"
 #include "elastic/net/listener.h"
-#include "elastic/net/stream.h"
 
 namespace orrery::elastic::net {
 
@@ -42,8 +41,8 @@ class PeerConnections {
   void watch(const std::map<std::uint64_t, env::Address>& peers);
   // Advances all connections and returns what has arrived. Never waits.
   std::vector<std::string> receive();
-  // Readable when there may be something to receive.
-  int descriptor() const { return poll_.get(); }
+  // Ready when there may be something to receive.
+  env::Poller& poller() { return *poller_; }
 
   bool is_lost(std::uint64_t peer) const;
   // All watched peers have just been reached in another way: earlier failures no longer count.
@@ -53,37 +52,31 @@ class PeerConnections {
 
  private:
   struct Peer {
-    ResolvedAddress resolved{};
+    env::Address address{};
     bool is_watched = false, is_lost = false, was_reached = false;
-    env::FileDescriptor connecting{};
-    Seconds since{0};     // that it is being connected to
-    Seconds next_try{0};  // to connect
-    std::unique_ptr<Stream> stream{};
-    std::vector<std::string> waiting{};            // for the connection
-    std::optional<OutgoingHandshake> handshake{};  // of the stream
+    Seconds since{0};                    // that it is being connected to
+    Seconds next_try{0};                 // to connect
+    std::vector<std::string> waiting{};  // until then
+    std::unique_ptr<env::Channel> channel{};
     Heartbeat heartbeat{};
   };
 
-  PeerConnections(Listener& listener, std::uint64_t self, env::FileDescriptor poll);
-  Peer* find_or_make(std::uint64_t id, const env::Address& address);
-  void watch_socket(int socket, bool for_room, bool is_new);
+  PeerConnections(Listener& listener, std::uint64_t self, std::unique_ptr<env::Poller> poller)
+      : listener_(listener), self_(self), poller_(std::move(poller)) {}
+  Peer& find_or_make(std::uint64_t id, const env::Address& address);
   void move(std::uint64_t id, Peer& peer);
-  void begin(Peer& peer);
-  void finish_connecting(std::uint64_t id, Peer& peer);
+  void begin(std::uint64_t id, Peer& peer);
   void lose(Peer& peer);
   void close(Peer& peer);
-  // Returns whether the connection continues. Otherwise it is closed.
-  bool shake_hands(Peer& peer);
   void beat();
-  void beat(Peer& peer);
   void take_pending();
-  void flush(Peer& peer);
 
   Listener& listener_;
   std::uint64_t self_;
-  env::FileDescriptor poll_;
+  std::unique_ptr<env::Poller> poller_;
+  env::Watch listener_watch_;
   std::map<std::uint64_t, Peer> peers_;
-  std::vector<std::unique_ptr<Stream>> incoming_;
+  std::vector<std::unique_ptr<env::Channel>> incoming_;
   Seconds next_beat_{0};
 };
 

@@ -1,34 +1,14 @@
 #include "elastic/net/peer_connections.h"
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
+#include "env/env.h"
 #include "env/real_clock.h"
 
 namespace orrery::elastic::net {
 namespace {
 
 const env::Address kAnywhere{"127.0.0.1", 0};
-
-TEST(Splitter, GivesWholeMessagesWhateverThePieces) {
-  const std::string bytes = framed("one") + framed("") + framed("second") + framed(std::string(100, 'x'));
-  for (std::size_t piece = 1; piece < bytes.size(); ++piece) {
-    Splitter splitter(100);
-    std::vector<std::string> got;
-    for (std::size_t at = 0; at < bytes.size(); at += piece) {
-      splitter.push(std::string_view(bytes).substr(at, piece));
-      for (auto next = splitter.take(); next && *next; next = splitter.take()) got.push_back(**next);
-    }
-    EXPECT_EQ(got, (std::vector<std::string>{"one", "second", std::string(100, 'x')})) << piece;
-  }
-}
-
-TEST(Splitter, RefusesALengthBeforeItTakesMemory) {
-  Splitter splitter(100);
-  splitter.push(framed("fine") + std::string("\xff\xff\xff\xff", 4));
-  EXPECT_EQ(**splitter.take(), "fine");
-  EXPECT_FALSE(splitter.take());
-}
 
 // One process with a listener.
 struct Station {
@@ -38,7 +18,7 @@ struct Station {
   std::vector<std::string> got;
 
   explicit Station(std::uint64_t self, const env::Address& address = kAnywhere, const std::string& job = "job") {
-    listener = *Listener::open(job, address, clock, true);
+    listener = *Listener::open(env::make_real_env(), {.secret = job}, address, true);
     peers = *PeerConnections::open(*listener, self);
   }
   void look() {
@@ -69,8 +49,8 @@ TEST(PeerConnections, ArrivesInOrderBothWays) {
 
 TEST(PeerConnections, AProcessThatIsGoneIsLostAndOneThatComesBackIsNot) {
   Station a(1);
-  const auto reserved = reserve(kAnywhere);
-  const env::Address address = local_address(reserved->get());
+  const auto reserved = *env::make_real_env().sockets.reserve(kAnywhere);
+  const env::Address address = reserved->address();
   a.peers->watch({{2, address}});
   ASSERT_TRUE(look_until({&a}, [&] { return a.peers->is_lost(2); }));
   EXPECT_FALSE(a.peers->was_reached(2));

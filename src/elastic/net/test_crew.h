@@ -7,14 +7,9 @@
 
 #include "elastic/net/session.h"
 #include "elastic/test_child.h"
-#include "env/real_clock.h"
+#include "env/env.h"
 
 namespace orrery::elastic::net {
-
-inline env::RealClock& test_clock() {
-  static env::RealClock clock;
-  return clock;
-}
 
 // The listeners of all ranks of a job.
 struct Listeners {
@@ -23,7 +18,7 @@ struct Listeners {
 
   explicit Listeners(int ranks, const std::string& job = "test") {
     for (int rank = 0; rank < ranks; ++rank) {
-      auto listener = Listener::open(job, {"127.0.0.1", 0}, test_clock());
+      auto listener = Listener::open(env::make_real_env(), {.secret = job}, {"127.0.0.1", 0});
       if (!listener) std::abort();
       addresses.push_back((*listener)->address());
       listeners.push_back(std::move(*listener));
@@ -45,7 +40,6 @@ inline SessionOptions tight_options() {
   options.early_max = 1 << 10;
   options.mesh.data_bytes = 64 << 10;
   options.mesh.early_bytes = 8 << 10;
-  options.mesh.checksum = true;
   options.mesh.ranks_here = 64;  // no rank has a core to itself
   return options;
 }

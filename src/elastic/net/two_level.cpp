@@ -1,12 +1,12 @@
 #include "elastic/net/two_level.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <fmt/format.h>
 #include <thread>
 
 #include "base/check.h"
-#include "env/real_clock.h"
 
 namespace orrery::elastic::net {
 
@@ -293,7 +293,7 @@ void TwoLevel::rest(std::uint32_t looks) {
                                       [](const auto& one) { return one.second.stage == Stage::kBetween; });
   if (is_between) return between_->rest(looks, Seconds(0.001));
   if (looks < kYields) return std::this_thread::yield();
-  env::RealClock().sleep(microseconds(50));
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 void TwoLevel::limit(std::optional<Seconds> longest) {

@@ -4,14 +4,9 @@
 #include <cstring>
 #include <fmt/format.h>
 
-#include "base/crc32c.h"
-
 namespace orrery::elastic::net {
 
 namespace {
-
-constexpr std::uint64_t kHandshakeMagic = 0x0259'5245'5252'4f0a;  // "\nORREY" and a version
-constexpr std::uint64_t kChallengeMagic = 0x0259'5245'5252'4f0b;
 
 // Values one after the other, in and out of bytes.
 class Packer {
@@ -52,65 +47,13 @@ Status check_length(const FrameHeader& header, std::uint32_t least, std::uint32_
 
 }  // namespace
 
-ChallengeBytes encode_challenge(const Nonce& challenge) {
-  ChallengeBytes bytes{};
-  Packer(bytes).put(kChallengeMagic).put(challenge);
-  return bytes;
-}
-
-Result<Nonce> decode_challenge(const ChallengeBytes& bytes) {
-  std::uint64_t magic = 0;
-  Nonce challenge{};
-  Unpacker(bytes).get(magic).get(challenge);
-  if (magic != kChallengeMagic) return Error::invalid("not a challenge of this version");
-  return challenge;
-}
-
-HandshakeBytes encode(const Handshake& handshake) {
-  HandshakeBytes bytes{};
-  Packer(bytes)
-      .put(kHandshakeMagic)
-      .put(handshake.generation)
-      .put(handshake.rank)
-      .put(handshake.ranks)
-      .put(handshake.settings)
-      .put(handshake.verdict)
-      .put(handshake.nonce)
-      .put(handshake.proof);
-  return bytes;
-}
-
-Result<Handshake> decode_handshake(const HandshakeBytes& bytes) {
-  Handshake handshake;
-  std::uint64_t magic = 0;
-  std::uint32_t verdict = 0;
-  Unpacker(bytes)
-      .get(magic)
-      .get(handshake.generation)
-      .get(handshake.rank)
-      .get(handshake.ranks)
-      .get(handshake.settings)
-      .get(verdict)
-      .get(handshake.nonce)
-      .get(handshake.proof);
-  if (magic != kHandshakeMagic) return Error::invalid("not a handshake of this version");
-  if (verdict > static_cast<std::uint32_t>(Verdict::kPeerMessages)) {
-    return Error::invalid(fmt::format("a handshake with the unknown verdict {}", verdict));
-  }
-  if (handshake.ranks == 0 || handshake.ranks > kRanksMax || handshake.rank >= handshake.ranks) {
-    return Error::invalid(fmt::format("a handshake of rank {} of {}", handshake.rank, handshake.ranks));
-  }
-  handshake.verdict = static_cast<Verdict>(verdict);
-  return handshake;
-}
-
 Status check(const FrameHeader& header, const WireLimits& limits) {
   if (header.magic != kFrameMagic) return Error::invalid("bytes that are no frame");
   if (header.generation != limits.generation) {
     return Error::invalid(
         fmt::format("a frame of generation {} in generation {}", header.generation, limits.generation));
   }
-  if ((header.flags & ~(kFlagEarly | kFlagChecksum)) != 0) {
+  if ((header.flags & ~kFlagEarly) != 0 || header.zero != 0) {
     return Error::invalid(fmt::format("a frame with unknown flags {:#x}", header.flags));
   }
   if ((header.flags & kFlagEarly) != 0 && header.kind != FrameKind::kData) {
@@ -143,11 +86,6 @@ Status check(const FrameHeader& header, const WireLimits& limits) {
       return check_length(header, kPullAnswerBytes, kPullAnswerBytes);
   }
   return Error::invalid(fmt::format("unknown kind of frame {}", static_cast<int>(header.kind)));
-}
-
-std::uint32_t checksum_of(FrameHeader header, std::span<const std::byte> payload) {
-  header.checksum = 0;
-  return crc32c(crc32c(0, std::as_bytes(std::span(&header, 1))), payload);
 }
 
 AnnouncementBytes encode(const Announcement& announcement) {

@@ -1,8 +1,7 @@
 #pragma once
-// The bytes on the connection of two ranks: a handshake (handshake.h), then frames. Numbers are little-endian.
+// What a channel between two workers is about, and the bytes on the connection of two ranks once both ends have proven
+// the secret of their job (env/channel): frames. Numbers are little-endian.
 //
-//   challenge  random bytes of the listener, which the handshake must answer
-//   handshake  which rank connects, for which generation; the answer is a welcome or a reason
 //   announce   "I have started this operation": its description
 //   data       a part of a tensor, of an operation that its receiver has announced, or early (see session.h)
 //   credit     only the credit that every frame can give back
@@ -11,13 +10,17 @@
 //   goodbye    the sender leaves in order: nothing comes after this
 //   pull, pull answer, pull data    a published tensor is asked for and sent (store.h)
 //
-// Everything that arrives is checked first: lengths before memory is allocated, values before they are used.
+// Every frame is signed with the connection's keys and its number on it, so that frames that were forged, changed,
+// repeated or left out end the generation. Everything that arrives is checked first: lengths before memory is
+// allocated, values before they are used.
 
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <span>
 
+#include "base/codec.h"
+#include "base/crypto.h"
 #include "base/result.h"
 #include "elastic/collectives/descriptor.h"
 
@@ -27,43 +30,35 @@ static_assert(std::endian::native == std::endian::little, "frames are sent as th
 
 inline constexpr int kRanksMax = 64;
 
-// kPeerMessages is a handshake too, of a connection for peer messages (peer_connections.h); its generation is then the
-// name of their receiver.
-enum class Verdict : std::uint32_t {
-  kHandshake,
-  kWelcome,
-  kWrongSecret,
-  kStaleGeneration,
-  kWrongRank,
-  kWrongSettings,
-  kPeerMessages
-};
-
-inline constexpr std::size_t kNonceBytes = 32, kProofBytes = 32;
-using Nonce = std::array<std::byte, kNonceBytes>;
-using Proof = std::array<std::byte, kProofBytes>;
-
-struct Handshake {
-  std::uint64_t generation = 0;
+// Of the end that connects.
+struct Introduction {
+  // Messages of workers, in any generation (peer_connections.h), instead of the frames of one.
+  bool is_for_messages = false;
+  std::uint64_t generation = 0;       // of frames; for messages: the worker that is to receive them
   std::uint16_t rank = 0, ranks = 1;  // of the end that sends it
   std::uint32_t settings = 0;         // digest of the settings that both ends must share
-  Verdict verdict = Verdict::kHandshake;
-  Nonce nonce{};  // of the end that connects; the answer repeats it
-  Proof proof{};  // that this end knows the job's secret; see handshake.h
 
-  friend bool operator==(const Handshake&, const Handshake&) = default;
+  void exchange(Codec& fields) {
+    fields(is_for_messages, generation, rank, ranks, settings);
+    fields.expect(ranks > 0 && ranks <= kRanksMax && rank < ranks, "a rank that cannot be");
+  }
+  friend bool operator==(const Introduction&, const Introduction&) = default;
 };
 
-inline constexpr std::size_t kChallengeBytes = 8 + kNonceBytes;
-using ChallengeBytes = std::array<std::byte, kChallengeBytes>;
-ChallengeBytes encode_challenge(const Nonce& challenge);
-Result<Nonce> decode_challenge(const ChallengeBytes& bytes);
+enum class Verdict : std::uint8_t { kWelcome, kStaleGeneration, kWrongRank, kWrongSettings };
 
-inline constexpr std::size_t kHandshakeBytes = 28 + kNonceBytes + kProofBytes;
-using HandshakeBytes = std::array<std::byte, kHandshakeBytes>;
-HandshakeBytes encode(const Handshake& handshake);
-// Any bytes give a handshake that encodes to the same bytes, or an error.
-Result<Handshake> decode_handshake(const HandshakeBytes& bytes);
+// The words of the reply.
+struct Answer {
+  Verdict verdict = Verdict::kWelcome;
+  std::uint64_t generation = 0;  // of the end that listens
+  std::uint16_t rank = 0;
+
+  void exchange(Codec& fields) {
+    fields(generation, rank);
+    fields.choice(verdict, Verdict::kWrongSettings);
+  }
+  friend bool operator==(const Answer&, const Answer&) = default;
+};
 
 enum class FrameKind : std::uint8_t {
   kAnnounce = 1,
@@ -79,7 +74,6 @@ enum class FrameKind : std::uint8_t {
 
 inline constexpr std::uint16_t kFrameMagic = 0x4f52;
 inline constexpr std::uint8_t kFlagEarly = 1;        // data that its receiver may not have asked for yet
-inline constexpr std::uint8_t kFlagChecksum = 2;     // `checksum` is that of header and payload
 inline constexpr std::uint32_t kNoPart = ~0u;        // of frames about a whole operation
 inline constexpr std::uint16_t kRankUnknown = 0xff;  // in a revoke: no particular rank
 
@@ -87,18 +81,20 @@ struct FrameHeader {
   std::uint16_t magic = kFrameMagic;
   FrameKind kind = FrameKind::kHeartbeat;
   std::uint8_t flags = 0;
-  std::uint32_t length = 0;    // bytes that follow the header
-  std::uint32_t checksum = 0;  // CRC-32C, taken while this field is 0
-  std::uint32_t credit = 0;    // bytes of early data that the sender has processed and can take again
+  std::uint32_t length = 0;  // bytes that follow the header
   std::uint64_t generation = 0;
   std::uint64_t name = 0;      // hash64 of the operation's or tensor's name
   std::uint32_t sequence = 0;  // operations of that name before it; number of a pull
   std::uint32_t part = 0;      // of the tensor; revoke: the rank it is because of
+  std::uint32_t credit = 0;    // bytes of early data that the sender has processed and can take again
+  std::uint32_t zero = 0;
+  Aead::Tag tag{};  // of all before it, and the payload
 
   friend bool operator==(const FrameHeader&, const FrameHeader&) = default;
 };
 inline constexpr std::size_t kHeaderBytes = sizeof(FrameHeader);
-static_assert(kHeaderBytes == 40);
+inline constexpr std::size_t kSignedHeaderBytes = kHeaderBytes - Aead::kTagBytes;
+static_assert(kHeaderBytes == 56);
 
 struct WireLimits {
   std::uint64_t generation = 0;
@@ -109,7 +105,6 @@ struct WireLimits {
 
 // Whether a header is valid.
 Status check(const FrameHeader& header, const WireLimits& limits);
-std::uint32_t checksum_of(FrameHeader header, std::span<const std::byte> payload);
 
 // The payload of an announcement.
 struct Announcement {

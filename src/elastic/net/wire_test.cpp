@@ -19,27 +19,14 @@ FrameHeader some_header(FrameKind kind, std::uint32_t length) {
   return header;
 }
 
-Handshake some_handshake(Verdict verdict) {
-  Handshake handshake{.generation = 9, .rank = 3, .ranks = 5, .settings = 77, .verdict = verdict};
-  handshake.nonce[7] = std::byte{7};
-  handshake.proof[8] = std::byte{8};
-  return handshake;
-}
-
-TEST(Wire, AHandshakeComesBackAsItWas) {
-  const Handshake handshake = some_handshake(Verdict::kHandshake);
-  const auto back = decode_handshake(encode(handshake));
+TEST(Wire, AnIntroductionComesBackAsItWas) {
+  const Introduction introduction{.generation = 9, .rank = 3, .ranks = 5, .settings = 77};
+  const auto back = decode<Introduction>(orrery::encode(introduction));
   ASSERT_TRUE(back);
-  EXPECT_EQ(*back, handshake);
-}
-
-TEST(Wire, AChallengeComesBackAsItWas) {
-  Nonce nonce{};
-  nonce[31] = std::byte{31};
-  ChallengeBytes bytes = encode_challenge(nonce);
-  EXPECT_EQ(*decode_challenge(bytes), nonce);
-  bytes[0] ^= std::byte{1};
-  EXPECT_FALSE(decode_challenge(bytes));
+  EXPECT_EQ(*back, introduction);
+  EXPECT_FALSE(decode<Introduction>(orrery::encode(Introduction{.rank = 5, .ranks = 5})));
+  const Answer answer{.verdict = Verdict::kWrongRank, .generation = 8, .rank = 2};
+  EXPECT_EQ(*decode<Answer>(orrery::encode(answer)), answer);
 }
 
 TEST(Wire, SoundHeadersPass) {

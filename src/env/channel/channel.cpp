@@ -54,6 +54,10 @@ Result<std::unique_ptr<Connection>> Channel::release() {
   if (!is_open() || has_output() || splitter_.buffered() > 0 || sealed_ + opened_ > 0) {
     return Error::invalid("the other side has sent more than its introduction");
   }
+  return take_connection();
+}
+
+std::unique_ptr<Connection> Channel::take_connection() {
   watch_.end();
   return std::move(connection_);
 }
@@ -110,6 +114,11 @@ Status Channel::watch_with(Poller& poller) {
   watch_.end();
   ORRERY_TRY(watch_, Watch::on(poller, *connection_, interest()));
   return {};
+}
+
+Status Channel::send_handshake() {
+  seal_waiting();
+  return flush();
 }
 
 Status Channel::flush() {

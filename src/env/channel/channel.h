@@ -54,6 +54,8 @@ class Channel {
   // Gives the connection away, for those who sign with its keys themselves: it is open, everything was sent, and nothing
   // was received after the handshake. The channel is of no further use.
   Result<std::unique_ptr<Connection>> release();
+  // The same for those who only wait for its end.
+  std::unique_ptr<Connection> take_connection();
 
   // Of the end that listens, once the other has introduced itself. After a refusal the connection closes when the reply
   // is sent: move() says so.
@@ -64,13 +66,18 @@ class Channel {
   bool send(std::string_view message);
   // An empty message, which its receiver drops: it lets the peer's machine answer, also before the handshake.
   void beat();
+  // Bytes have come that move() has not taken yet.
+  bool has_input() const { return splitter_.buffered() > 0; }
   bool has_output() const { return !output_.empty() || !waiting_.empty(); }
   bool has_room_for(std::size_t bytes) const { return queued_bytes_ + bytes <= limits_.queue_bytes_max; }
   // From now on the poller waits for what this channel can do. It must outlive the channel; the last one counts.
   Status watch_with(Poller& poller);
+  void watch_no_more() { watch_.end(); }
 
   // Sends what the connection takes.
   Status flush();
+  // The same, and the frames of the handshake first: a reply.
+  Status send_handshake();
   // The same, and appends the messages that have come, a bounded amount per call. An error if
   // the peer is gone, violates the protocol, or is refused; messages from before that are appended. The call in which it
   // opens reads nothing beyond the handshake.

@@ -33,6 +33,7 @@ class ChannelListener {
   const Address& address() const { return listener_->address(); }
   bool is_local() const { return listener_->is_local(); }
 
+  bool has_pending() const { return !pending_.empty(); }
   // The channels that have introduced themselves since the last call; a reply is due. Never waits.
   std::vector<std::unique_ptr<Channel>> receive();
   // Why introductions were refused since the last call.

@@ -156,6 +156,26 @@ TEST(Handshake, AChangedByteOpensNothing) {
   }
 }
 
+TEST(FrameSplitter, GivesWholeFramesWhateverThePieces) {
+  const std::string bytes = framed("one") + framed("") + framed("second") + framed(std::string(100, 'x'));
+  for (std::size_t piece = 1; piece < bytes.size(); ++piece) {
+    FrameSplitter splitter;
+    std::vector<std::string> got;
+    for (std::size_t at = 0; at < bytes.size(); at += piece) {
+      splitter.push(std::string_view(bytes).substr(at, piece));
+      for (auto next = splitter.take(100); next && *next; next = splitter.take(100)) got.emplace_back(**next);
+    }
+    EXPECT_EQ(got, (std::vector<std::string>{"one", "", "second", std::string(100, 'x')})) << piece;
+  }
+}
+
+TEST(FrameSplitter, RefusesALengthBeforeItTakesMemory) {
+  FrameSplitter splitter;
+  splitter.push(framed("fine") + std::string("\xff\xff\xff\xff", 4));
+  EXPECT_EQ(**splitter.take(100), "fine");
+  EXPECT_FALSE(splitter.take(100));
+}
+
 // Two ends over a simulated network.
 class ChannelTest : public testing::TestWithParam<bool> {
  protected:
