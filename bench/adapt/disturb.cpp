@@ -8,7 +8,7 @@ namespace orrery::bench {
 
 void disturb(const env::Env& env, const TrainingJob& job, Random& random, Events& events) {
   const auto ask = [&](const elastic::AskLauncher& question) {
-    return elastic::ask_launcher(env.files, job.name(), question, Seconds(10));
+    return elastic::ask_launcher(env, job.name(), question, Seconds(10));
   };
   const auto status = ask({.request = elastic::LauncherRequest::kStatus});
   if (!status || status->step == 0) return;

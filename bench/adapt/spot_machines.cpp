@@ -80,7 +80,7 @@ class SpotMarket {
   }
 
   Result<elastic::JobStatus> ask(const elastic::AskLauncher& question) const {
-    return elastic::ask_launcher(bench_.env.files, job_.name(), question, kBackoff);
+    return elastic::ask_launcher(bench_.env, job_.name(), question, kBackoff);
   }
 
  private:

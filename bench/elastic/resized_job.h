@@ -40,7 +40,7 @@ class ResizedJob {
   bool wait_until_ready(std::size_t workers = 2) const {
     return wait_for(env_, [this, workers] {
       const auto status =
-          elastic::ask_launcher(env_.files, name_, {.request = elastic::LauncherRequest::kStatus}, Seconds(1));
+          elastic::ask_launcher(env_, name_, {.request = elastic::LauncherRequest::kStatus}, Seconds(1));
       return status && status->workers.size() == workers && status->processes.size() == workers + 1 &&
              status->processes.back().state == elastic::ProcessState::kWaiting;
     });
@@ -49,15 +49,15 @@ class ResizedJob {
   // Waits for the first step of the new size. The pause in ms, and the time from the request on.
   bool resize(std::uint64_t size, std::vector<double>& pauses_ms, std::vector<double>& requests_ms) const {
     using elastic::LauncherRequest;
-    const auto before = elastic::ask_launcher(env_.files, name_, {.request = LauncherRequest::kStatus}, kBackoff);
+    const auto before = elastic::ask_launcher(env_, name_, {.request = LauncherRequest::kStatus}, kBackoff);
     const Seconds start = env_.clock.monotonic();
     if (!before ||
-        !elastic::ask_launcher(env_.files, name_, {.request = LauncherRequest::kResize, .size = size}, kBackoff)) {
+        !elastic::ask_launcher(env_, name_, {.request = LauncherRequest::kResize, .size = size}, kBackoff)) {
       return false;
     }
     Result<elastic::JobStatus> after = Error::unavailable("");
     const bool done = wait_for(env_, [&] {
-      after = elastic::ask_launcher(env_.files, name_, {.request = LauncherRequest::kStatus}, kBackoff);
+      after = elastic::ask_launcher(env_, name_, {.request = LauncherRequest::kStatus}, kBackoff);
       return after && after->workers.size() == size && after->pause_s > 0 && after->pause_s != before->pause_s;
     });
     if (!done) return false;
