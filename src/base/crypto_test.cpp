@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/ghash.h"
+#include "base/random.h"
+
 namespace orrery {
 namespace {
 
@@ -86,6 +89,29 @@ TEST(Aead, OpensOnlyWhatWasSealed) {
   more[0] ^= 1;
   ASSERT_TRUE(opens(theirs, 7, tag));
   EXPECT_EQ(text, "some text");
+}
+
+// Wide vectors beside OpenSSL, for lengths around every limit.
+TEST(Aead, SignsAsOpenSslDoes) {
+  if (!Ghash::is_supported()) GTEST_SKIP() << "this processor has no wide carry-less multiplication";
+  Random random(7);
+  std::string data(20'000, '\0');
+  for (char& c : data) c = static_cast<char>(random.next());
+  for (int i = 0; i < 3000; ++i) {
+    std::string key(Aead::kKeyBytes, '\0');
+    for (char& c : key) c = static_cast<char>(random.next());
+    Aead fast(key), slow(key, Aead::Way::kOpenSsl);
+    const std::uint64_t number = random.next();
+    const std::size_t head = 16 * random.below(5),
+                      length = i < 1200 ? static_cast<std::size_t>(i) : random.below(19'000);
+    const auto bytes = bytes_of(data);
+    const std::array<std::span<const std::byte>, 2> shown = {bytes.first(head),
+                                                             bytes.subspan(head + random.below(8), length)};
+    const auto tag = fast.seal(number, shown);
+    ASSERT_EQ(tag, slow.seal(number, shown)) << head << " and " << length;
+    ASSERT_TRUE(fast.open(number, shown, {}, tag) && slow.open(number, shown, {}, tag));
+    ASSERT_FALSE(fast.open(number + 1, shown, {}, tag));
+  }
 }
 
 TEST(IsSameSecret, ComparesAll) {

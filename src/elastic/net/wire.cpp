@@ -53,7 +53,7 @@ Status check(const FrameHeader& header, const WireLimits& limits) {
     return Error::invalid(
         fmt::format("a frame of generation {} in generation {}", header.generation, limits.generation));
   }
-  if ((header.flags & ~kFlagEarly) != 0 || header.zero != 0) {
+  if ((header.flags & ~kFlagEarly) != 0 || header.zeros != decltype(header.zeros){}) {
     return Error::invalid(fmt::format("a frame with unknown flags {:#x}", header.flags));
   }
   if ((header.flags & kFlagEarly) != 0 && header.kind != FrameKind::kData) {

@@ -87,14 +87,14 @@ struct FrameHeader {
   std::uint32_t sequence = 0;  // operations of that name before it; number of a pull
   std::uint32_t part = 0;      // of the tensor; revoke: the rank it is because of
   std::uint32_t credit = 0;    // bytes of early data that the sender has processed and can take again
-  std::uint32_t zero = 0;
-  Aead::Tag tag{};  // of all before it, and the payload
+  std::array<std::uint32_t, 3> zeros{};  // to whole blocks of the signature
+  Aead::Tag tag{};                       // of all before it, and the payload
 
   friend bool operator==(const FrameHeader&, const FrameHeader&) = default;
 };
 inline constexpr std::size_t kHeaderBytes = sizeof(FrameHeader);
 inline constexpr std::size_t kSignedHeaderBytes = kHeaderBytes - Aead::kTagBytes;
-static_assert(kHeaderBytes == 56);
+static_assert(kHeaderBytes == 64);
 
 struct WireLimits {
   std::uint64_t generation = 0;
