@@ -154,6 +154,33 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(sorted(int(worker) for worker, step in ends if step == last), sorted(workers), self.said())
         self.expect_right_models()
 
+    def test_only_encryption_hides_what_hosts_send(self):
+        """All packets of the launcher's interface, with and without."""
+        capture = self.folder / "packets"
+        sniff = ("import socket, sys\npackets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))\n"
+                 "print('ready', flush=True)\nout = open(sys.argv[1], 'wb', buffering=0)\n"
+                 "while True:\n    out.write(packets.recv(65536))\n")
+        for options, is_shown in (([], True), (["--encrypt"], False)):
+            sniffer = subprocess.Popen(self.network.inside(HOSTS, "/usr/bin/python3", "-c", sniff, capture),
+                                       stdout=subprocess.PIPE)
+            self.assertEqual(sniffer.stdout.readline(), b"ready\n")
+            self.run_job("-n", 2, *options, command=["sh", "-c", "echo nobody should read this"])
+            self.assertEqual(self.job.wait(timeout=HANG_S), 0, self.said())
+            sniffer.kill()
+            sniffer.wait()
+            sniffer.stdout.close()
+            self.assertIn("nobody should read this", (self.folder / "output").read_text())
+            packets = capture.read_bytes()
+            self.assertGreater(len(packets), 1000)
+            self.assertEqual(b"nobody should read this" in packets, is_shown)
+
+    def test_an_encrypted_job_survives_deaths(self):
+        self.run_job("-n", 4, "--elastic", "1:6", "--max-restarts", 1, "--encrypt")
+        self.wait_for_steps([1, 2, 3, 4], 10)
+        os.kill(self.pid_of(2), signal.SIGKILL)
+        self.wait_for_steps([1, 5], 10)
+        self.stop([1, 3, 4, 5])
+
     def test_output_exit_codes_and_secrets(self):
         self.run_job("-n", 3, hosts=2, command=["sh", "-c", "echo one; echo wrong >&2; printf two"])
         self.assertEqual(self.job.wait(timeout=HANG_S), 0, self.said())

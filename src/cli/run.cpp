@@ -76,7 +76,10 @@ Result<elastic::LaunchOptions> launch_options(Context& context, const Arguments&
   launch.partition_timeout = options.duration("partition-timeout");
   if (options.has("hosts")) {
     ORRERY_TRY(launch.agents, parse_agents(options.text("hosts")));
-    ORRERY_TRY(launch.secret, read_secret(context, options, "secret-file"));
+    ORRERY_TRY(launch.credentials.secret, read_secret(context, options, "secret-file"));
+    launch.credentials.encrypts = options.flag("encrypt");
+  } else if (options.flag("encrypt")) {
+    return Error::invalid("--encrypt is for jobs on several hosts (--hosts)");
   }
   if (roster.size_max + roster.standby > elastic::kSlotsMax) {
     return Error::invalid(fmt::format("{} workers and {} standby; at most {} processes fit on one host",
@@ -118,6 +121,7 @@ Command run_command() {
            .in("FILE"),
        text_option("hosts", "", "run on these hosts, through the `orrery agent` on each of them").in("HOST:PORT,…"),
        text_option("secret-file", "", "file whose first line is the secret of the agents").in("FILE"),
+       flag_option("encrypt", "encrypt what hosts send each other; it is signed in any case"),
        duration_option("partition-timeout", "30s",
                        "how long a minority of the workers waits for the others before it gives up")
            .bounds(0, 1e6),
@@ -139,7 +143,8 @@ Status be_agent(Context& context, const Arguments& arguments) {
   auto address = env::parse_address(options.text("listen"));
   if (!address) return std::move(address).error().with_context("--listen");
   agent.listen = std::move(*address);
-  ORRERY_TRY(agent.secret, read_secret(context, options, "secret-file"));
+  ORRERY_TRY(agent.credentials.secret, read_secret(context, options, "secret-file"));
+  agent.credentials.encrypts = options.flag("encrypt");
   return elastic::run_agent(context.env, agent);
 }
 
@@ -151,7 +156,8 @@ Command agent_command() {
           {text_option("listen", "127.0.0.1:7700",
                        "address on which launchers and workers of other hosts connect; they must be able to reach it")
                .in("HOST:PORT"),
-           text_option("secret-file", "", "file whose first line is the secret that a launcher must know").in("FILE")},
+           text_option("secret-file", "", "file whose first line is the secret that a launcher must know").in("FILE"),
+           flag_option("encrypt", "refuse launchers that do not encrypt")},
           {"orrery agent --listen 10.0.0.1:7700 --secret-file ~/.orrery-secret"},
           be_agent};
 }

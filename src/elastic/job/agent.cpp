@@ -93,7 +93,7 @@ class Agent {
     if (channel->handshake().about() != kOrdersAbout) {
       refusal = fmt::format("expected {}, not {}; use the same orrery", quote(kOrdersAbout),
                             quote(channel->handshake().about()));
-    } else if (options_.secret.empty() && !channel->connection().is_from_our_user()) {
+    } else if (options_.credentials.secret.empty() && !channel->connection().is_from_our_user()) {
       refusal =
           "an agent without a secret serves only the user who started it; start it with --secret-file to serve others";
     }
@@ -152,9 +152,9 @@ Status run_agent(env::Env env, const AgentOptions& options) {
   ORRERY_TRY(auto poller, env.pollers.make());
   ORRERY_TRY(auto listener,
              env::ChannelListener::open(
-                 env, *poller, options.listen, {.secret = options.secret},
+                 env, *poller, options.listen, options.credentials,
                  {.unproven_max = pending_max(), .handshake_max = kHandshakeMax, .silence_max = kOrdersSilenceMax}));
-  if (options.secret.empty() && !listener->is_local()) {
+  if (options.credentials.secret.empty() && !listener->is_local()) {
     return Error::invalid(fmt::format(
         "{} is reached from other machines, and an agent runs programs; give it a secret (--secret-file), or let it "
         "listen on 127.0.0.1",

@@ -17,6 +17,7 @@
 
 #include <string>
 
+#include "env/channel/handshake.h"
 #include "env/env.h"
 #include "env/sockets.h"
 
@@ -24,7 +25,8 @@ namespace orrery::elastic {
 
 struct AgentOptions {
   env::Address listen{};  // also where processes of this host are reached, on other ports
-  std::string secret{};
+  // The secret that launchers must know; whether those that do not encrypt are refused.
+  env::Credentials credentials{};
 };
 
 // Returns when it was told to end, or at once if it cannot listen there. kInvalidArgument without a secret on an

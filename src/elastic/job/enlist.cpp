@@ -102,7 +102,8 @@ std::map<std::string, std::string> to_variables(const Enlistment& enlistment) {
   if (enlistment.self.address.empty()) return variables;
   variables["ORRERY_HOST"] = std::to_string(enlistment.self.host);
   variables["ORRERY_ADDRESS"] = enlistment.self.address;
-  variables["ORRERY_SECRET"] = enlistment.secret;
+  variables["ORRERY_SECRET"] = enlistment.credentials.secret;
+  if (enlistment.credentials.encrypts) variables["ORRERY_ENCRYPT"] = "1";
   variables["ORRERY_PARTITION_TIMEOUT_S"] = fmt::format("{}", enlistment.partition_timeout_s);
   return variables;
 }
@@ -123,7 +124,7 @@ Result<std::optional<Enlistment>> read_enlistment(const env::Variables& variable
   ORRERY_TRY(enlistment.initial_workers, parse_initial_workers(text("ORRERY_INITIAL_WORKERS")));
   enlistment.self.address = text("ORRERY_ADDRESS");
   if (enlistment.self.address.empty()) return std::optional(std::move(enlistment));
-  enlistment.secret = text("ORRERY_SECRET");
+  enlistment.credentials = {text("ORRERY_SECRET"), text("ORRERY_ENCRYPT") == "1"};
   if (!parse_whole(text("ORRERY_HOST"), enlistment.self.host)) return unsound("ORRERY_HOST", text("ORRERY_HOST"));
   if (!parse_whole(text("ORRERY_PARTITION_TIMEOUT_S"), enlistment.partition_timeout_s) ||
       !(enlistment.partition_timeout_s >= 0)) {
@@ -142,7 +143,7 @@ Result<WorkerOptions> enlist(const env::Variables& variables, const Training& tr
   if (!segment) return std::move(segment).error().with_context(fmt::format("job \"{}\"", found->job));
   options.segment = std::move(*segment);
   options.self = found->self;
-  options.credentials.secret = found->secret;
+  options.credentials = found->credentials;
   options.partition_timeout = Seconds(found->partition_timeout_s);
   Membership first = first_membership(found->initial_workers, training);
   if (first.has(options.self.id)) options.first = std::move(first);

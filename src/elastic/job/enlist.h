@@ -12,6 +12,7 @@
 //   ORRERY_HOST       number of the own host, from 0
 //   ORRERY_ADDRESS    where this process listens for others; its port is reserved for it
 //   ORRERY_SECRET     known to the processes of the job only
+//   ORRERY_ENCRYPT    1 if what workers send each other between hosts is encrypted
 //   ORRERY_PARTITION_TIMEOUT_S    how long a minority waits for the others before it ends
 //
 // and initial workers are "1:0:0:10.0.0.1:4711,…": worker, slot, host, address.
@@ -47,7 +48,7 @@ struct Enlistment {
   std::string memory;
   WorkerRecord self{};
   std::vector<WorkerRecord> initial_workers{};
-  std::string secret{};  // of a job on several hosts
+  env::Credentials credentials{};  // of a job on several hosts
   double partition_timeout_s = 30;
   std::string master_host = "127.0.0.1";  // for programs with a rendezvous of their own
   std::uint16_t master_port = 0;          // 0: none is given

@@ -26,7 +26,7 @@ TEST(Enlist, AJobOnSeveralHostsHasAddresses) {
                          "/proc/1/fd/3",
                          {7, 1, 2, "10.0.0.2:4711"},
                          {{1, 0, 0, "10.0.0.1:4711"}, {7, 1, 2, "10.0.0.2:4711"}},
-                         "secret",
+                         {.secret = "secret", .encrypts = true},
                          2.5};
   const auto read = read_enlistment(variables_of(to_variables(given)));
   ASSERT_TRUE(read) << read.error().to_string();

@@ -108,7 +108,7 @@ Status Hosts::call(Host& host) {
   connection->notice_silence(kOrdersSilenceMax);
   host.channel = std::make_unique<env::Channel>(
       std::move(connection),
-      env::Handshake::of_connecting({.secret = options_.secret}, env_.entropy.bytes(env::kChallengeBytes),
+      env::Handshake::of_connecting(options_.credentials, env_.entropy.bytes(env::kChallengeBytes),
                                     std::string(kOrdersAbout)));
   host.has_asked = false;
   return host.channel->watch_with(poller_);
@@ -123,7 +123,7 @@ Error Hosts::refusal(const Host& host, const std::string& reason) {
 Status Hosts::ask_to_open(std::uint32_t number) {
   Host& host = hosts_[number];
   // What is sent after this contains programs, variables and the secret of the workers.
-  if (options_.secret.empty() && !host.channel->connection().is_from_our_user()) {
+  if (options_.credentials.secret.empty() && !host.channel->connection().is_from_our_user()) {
     return refusal(host, "is not this user's on this machine; give both the secret of the agents (--secret-file)");
   }
   host.has_asked = true;

@@ -16,7 +16,7 @@ namespace orrery::elastic {
 struct HostsOptions {
   std::vector<env::Address> agents{};
   std::string job;
-  std::string secret;
+  env::Credentials credentials{};
   std::uint64_t run = 0;    // random
   std::uint32_t slots = 1;  // per host
   std::uint64_t arena_bytes = 0;

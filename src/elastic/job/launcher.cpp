@@ -219,13 +219,22 @@ class Launcher {
     }
   }
 
+  Enlistment enlisted(const std::string& job, const std::string& memory, const WorkerRecord& worker) const {
+    Enlistment made;
+    made.job = job;
+    made.memory = memory;
+    made.self = worker;
+    made.initial_workers = roster_.initial_workers();
+    made.credentials = {secret_, options_.credentials.encrypts};
+    made.partition_timeout_s = options_.partition_timeout.value();
+    made.master_host = master_.host;
+    made.master_port = master_.port;
+    return made;
+  }
+
   Status start_elsewhere(const WorkerRecord& worker) {
     hosts_of_[worker.id] = worker.host;
-    Enlistment enlistment{name_on_host(options_.roster.job, worker.host), "", worker, roster_.initial_workers()};
-    enlistment.secret = secret_;
-    enlistment.partition_timeout_s = options_.partition_timeout.value();
-    enlistment.master_host = master_.host;
-    enlistment.master_port = master_.port;
+    const Enlistment enlistment = enlisted(name_on_host(options_.roster.job, worker.host), "", worker);
     hosts_->send(worker.host, StartOrder{worker.id, options_.argv, to_variables(enlistment)});
     return {};
   }
@@ -257,8 +266,7 @@ class Launcher {
     ORRERY_TRY(const PrintEnds ends, log_forwarder_->add(fmt::format("[{}] ", worker.id)));
     env::ProcessSpec spec;
     spec.argv = options_.argv;
-    Enlistment enlistment{options_.roster.job, segment_->path(), worker, roster_.initial_workers()};
-    enlistment.master_port = master_.port;
+    const Enlistment enlistment = enlisted(options_.roster.job, segment_->path(), worker);
     spec.environment = to_variables(enlistment);
     add_host_variables(env_, spec.environment);
     spec.output = env::Output::kDescriptors;
@@ -419,7 +427,7 @@ Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
     ORRERY_TRY(hosts, Hosts::connect(env, *poller,
                                      {.agents = options.agents,
                                       .job = job,
-                                      .secret = options.secret,
+                                      .credentials = options.credentials,
                                       .run = run,
                                       .slots = static_cast<std::uint32_t>(options.roster.slots),
                                       .arena_bytes = options.arena_bytes}));

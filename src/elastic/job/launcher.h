@@ -13,6 +13,7 @@
 
 #include "elastic/host/segment.h"
 #include "elastic/job/roster.h"
+#include "env/channel/handshake.h"
 #include "env/env.h"
 #include "env/sockets.h"
 
@@ -27,8 +28,9 @@ struct LaunchOptions {
   std::string preemption_file{};
   bool is_quiet = false;               // prints nothing on standard error but errors
   std::vector<env::Address> agents{};  // of the hosts to run on; none: this host
-  std::string secret{};                // of the agents
-  Seconds partition_timeout{30};       // how long a minority of workers waits for the others
+  // The secret of the agents; whether what hosts send each other, between workers too, is encrypted.
+  env::Credentials credentials{};
+  Seconds partition_timeout{30};  // how long a minority of workers waits for the others
 };
 
 struct LaunchReport {

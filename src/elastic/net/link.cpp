@@ -19,7 +19,7 @@ constexpr std::size_t kStageBytes = 8 << 10;
 constexpr std::size_t kReadBytesPerCall = 4 << 20;  // before the next link's turn
 constexpr std::size_t kFramesPerWrite = 32;
 // Bytes that are signed before they are offered to the socket: what waits there cannot be overtaken.
-constexpr std::size_t kSealAhead = 512 << 10;
+constexpr std::size_t kSealAhead = 64 << 10;
 
 bool carries_tensor(FrameKind kind) {
   return kind == FrameKind::kData || kind == FrameKind::kPullData;

@@ -34,6 +34,7 @@ struct Credentials {
   std::string secret{};
   // The end that connects: messages are also encrypted. The one that listens: others are refused.
   bool encrypts = false;
+  friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
 struct ChannelKeys {
