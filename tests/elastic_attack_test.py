@@ -289,10 +289,22 @@ print(frame())
             self.assertEqual(job.said.count("No space left"), 1)
             self.assertIn('"event":"ended"', (disk / "events").read_text().splitlines()[-1])
 
+    def test_how_a_job_ended_is_recorded_once_there_is_room(self):
+        with small_disk(self.folder) as disk:
+            job = self.train("-n", "2", "--folder", disk / "attempt")
+            fill(disk)
+            job.process.send_signal(signal.SIGTERM)
+            self.assertTrue(wait_for(lambda: "trying again" in job.text()), job.text())
+            self.assertIsNone(job.process.poll())
+            (disk / "filler").unlink()
+            self.assertEqual(job.wait(), 0, job.said)
+            self.assertIn('"code":0', (disk / "attempt" / "exit").read_text())
+            self.assertEqual(sorted(path.name for path in (disk / "attempt").iterdir()), ["exit", "launcher"])
+
     def test_too_few_descriptors_do_not_end_the_training(self):
         # Two workers can be started, more cannot.
         job = self.train("-n", "2", "--elastic", "1:8", before="ulimit -n 15")
-        job.call("resize", "--local", job.name, 8)
+        job.call("resize", "--local", job.name, 8, "--no-wait")
         self.assertTrue(wait_for(lambda: "Too many open files" in job.text()), job.text())
         self.wait_for_steps(50)
         self.assertGreaterEqual(len(processes_of(job.name)), 2)

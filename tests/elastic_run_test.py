@@ -13,6 +13,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -112,6 +113,45 @@ class RunTest(JobTest):
         job = self.start("-n", 1, command=["sh", "-c", "kill -9 $$"])
         self.assertEqual(job.wait(), 128 + 9)
         self.assertEqual([event["code"] for event in job.events("ended")], [137])
+
+    def test_the_folder_of_an_attempt_says_how_it_ended(self):
+        folder = pathlib.Path(self.folder) / "attempt"
+        job = self.start("-n", 1, "--folder", folder, command=["sh", "-c", "sleep 0.3; exit 3"])
+        self.assertTrue(wait_for((folder / "launcher").exists))
+        launcher = json.loads((folder / "launcher").read_text())
+        self.assertEqual((launcher["job"], launcher["process"]), (job.name, job.process.pid))
+        self.assertEqual(launcher["started"], pathlib.Path(f"/proc/{job.process.pid}/stat").read_text().split()[21])
+        self.assertFalse((folder / "exit").exists())
+        again = subprocess.run([ORRERY, "run", "-n", "1", "--folder", folder, "--", "true"], capture_output=True,
+                               text=True, check=False)
+        self.assertEqual(again.returncode, 2)
+        self.assertIn("--folder is of one attempt", again.stderr)
+        self.assertEqual(job.wait(), 3)
+        self.assertEqual(json.loads((folder / "exit").read_text())["code"], 3)
+        self.assertEqual(sorted(path.name for path in folder.iterdir()), ["exit", "launcher"])
+        none = pathlib.Path(self.folder) / "none"
+        subprocess.run([ORRERY, "run", "--folder", none, "--", "no-such-program"], capture_output=True, check=False)
+        record = json.loads((none / "exit").read_text())
+        self.assertEqual(record["code"], 2)
+        self.assertIn("no-such-program", record["summary"])
+
+    def test_one_of_several_launchers_gets_an_attempt(self):
+        for _ in range(5):
+            folder = tempfile.mkdtemp(dir=self.folder) + "/attempt"
+            runs = [subprocess.Popen([ORRERY, "run", "-n", "1", "--folder", folder, "--quiet", "--", "echo", "once"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for _ in range(6)]
+            printed = [run.communicate()[0] for run in runs]
+            self.assertEqual(sorted(run.returncode for run in runs), [0, 2, 2, 2, 2, 2])
+            self.assertEqual("".join(printed), "[1] once\n")
+
+    def test_what_workers_leave_behind_ends_with_the_job(self):
+        mark = f"300.{os.getpid()}"
+        script = f"setsid sleep {mark} & sleep {mark} & echo left"
+        job = self.start("-n", 2, command=["sh", "-c", script])
+        before = time.monotonic()
+        self.assertEqual(job.wait(), 0)
+        self.assertLess(time.monotonic() - before, 30)
+        self.assertEqual(subprocess.run(["pgrep", "-f", f"^sleep {mark}"], capture_output=True, check=False).stdout, b"")
 
     def test_mistakes_are_named(self):
         def error(*words):

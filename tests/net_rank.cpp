@@ -55,8 +55,8 @@ int main(int argc, char** argv) {
   options.mesh.open_max = Seconds(120);
   options.mesh.ranks_here = 64;
   for (int i = 4; i < argc; ++i) options.mesh.addresses.push_back(parse(argv[i]));
-  auto listener =
-      net::Listener::open(orrery::env::make_real_env(), {.secret = "net_rank"}, options.mesh.addresses[static_cast<std::size_t>(options.mesh.rank)]);
+  auto listener = net::Listener::open(orrery::env::make_real_env(), {.secret = "net_rank"},
+                                      options.mesh.addresses[static_cast<std::size_t>(options.mesh.rank)]);
   if (!listener) return say(listener.error().to_string(), 1);
   auto session = net::Session::open(**listener, options);
   if (!session) return say(session.error().to_string(), 1);

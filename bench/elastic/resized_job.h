@@ -51,8 +51,7 @@ class ResizedJob {
     using elastic::LauncherRequest;
     const auto before = elastic::ask_launcher(env_, name_, {.request = LauncherRequest::kStatus}, kBackoff);
     const Seconds start = env_.clock.monotonic();
-    if (!before ||
-        !elastic::ask_launcher(env_, name_, {.request = LauncherRequest::kResize, .size = size}, kBackoff)) {
+    if (!before || !elastic::ask_launcher(env_, name_, {.request = LauncherRequest::kResize, .size = size}, kBackoff)) {
       return false;
     }
     Result<elastic::JobStatus> after = Error::unavailable("");

@@ -23,6 +23,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/list_item.h"
 #include "base/result.h"
 
 namespace orrery {
@@ -110,7 +111,7 @@ class Codec {
     if (!is_reading_) {
       // The elements of sets and the keys of maps cannot be changed, so they are copied.
       for (const auto& item : items) {
-        Item<List> copy = item;
+        ListItem<List> copy = item;
         field(copy);
       }
       return;
@@ -118,7 +119,7 @@ class Codec {
     items.clear();
     expect(count <= bytes_.size() - at_, "a list that is longer than the bytes");
     for (std::uint64_t i = 0; i < count && is_ok(); ++i) {
-      Item<List> item{};
+      ListItem<List> item{};
       field(item);
       if constexpr (requires { items.key_comp(); }) {
         expect(items.empty() || items.key_comp()(key_of(*items.rbegin()), key_of(item)), "items out of order");
@@ -135,16 +136,6 @@ class Codec {
   static const Key& key_of(const Key& item) {
     return item;
   }
-  template <class List>
-  struct ItemOf {
-    using Type = typename List::value_type;
-  };
-  template <class Key, class Value>
-  struct ItemOf<std::map<Key, Value>> {
-    using Type = std::pair<Key, Value>;
-  };
-  template <class List>
-  using Item = typename ItemOf<List>::Type;
 
   void integer(std::uint64_t& number, std::size_t bytes);
 

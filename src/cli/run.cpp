@@ -58,6 +58,7 @@ Result<elastic::LaunchOptions> launch_options(Context& context, const Arguments&
   elastic::LaunchOptions launch;
   launch.argv = options.texts("program");
   launch.arena_bytes = static_cast<std::uint64_t>(options.size("shm-size").value());
+  launch.folder = options.text("folder");
   launch.events = options.text("events");
   launch.preemption_file = options.text("preemption-file");
   launch.is_quiet = options.flag("quiet");
@@ -114,6 +115,11 @@ Command run_command() {
            .bounds(0, elastic::kSlotsMax),
        integer_option("max-restarts", 0, "how many dead workers are replaced, in total").bounds(0, 1e6),
        text_option("name", "", "name by which other commands find the job (default: job-PROCESS)").in("NAME"),
+       text_option(
+           "folder", "",
+           "folder of this attempt to run the job, created here and an error if it exists; when the job has ended, "
+           "its file `exit` says how")
+           .in("DIR"),
        text_option("events", "", "append every event of the workers as a line of JSON").in("FILE"),
        text_option("preemption-file", "",
                    "preemption notice: when this file appears, the job stops; if it lists worker numbers, only these "

@@ -6,7 +6,7 @@
 //                      links are followed, and rights and owner of an old file are kept. A path that is no regular file
 //                      (a device, a pipe, /dev/stdout) or has several names is written into as it is
 //   open_log           the file's name, when it returns; bytes after AppendLog::sync
-//   make_directory     the directory, when it returns
+//   make_directory, make_new_directory   the directory, when it returns
 //   rename, remove     after sync_directory of the directories involved
 //
 // Errors: kNotFound for a missing file or directory, kInvalidArgument for the wrong kind or size, otherwise kIo.
@@ -68,6 +68,8 @@ class Files {
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   // Creates a directory and the ones above it. An existing one is fine.
   virtual Status make_directory(const std::string& path) = 0;
+  // Creates a directory in one that exists. kInvalidArgument if the name is taken: of several that try, one succeeds.
+  virtual Status make_new_directory(const std::string& path) = 0;
   // The size of a file.
   virtual Result<Bytes> size(const std::string& path) = 0;
   // Makes the names in `directory` durable.

@@ -184,6 +184,15 @@ TEST_P(FilesTest, ALogGrowsOverReopening) {
   EXPECT_EQ(*files_->read(path("log"), kLimit), "one two three");
 }
 
+TEST_P(FilesTest, ANewDirectoryIsMadeOnce) {
+  EXPECT_TRUE(files_->make_new_directory(path("fresh")));
+  EXPECT_TRUE(files_->exists(path("fresh")));
+  EXPECT_EQ(files_->make_new_directory(path("fresh")).error().code(), ErrorCode::kInvalidArgument);
+  ASSERT_TRUE(files_->write_atomically(path("file"), "x"));
+  EXPECT_EQ(files_->make_new_directory(path("file")).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(files_->make_new_directory(path("none/fresh")).error().code(), ErrorCode::kNotFound);
+}
+
 TEST_P(FilesTest, DirectoriesAreMadeWithTheirParentsAndListedInOrder) {
   ASSERT_TRUE(files_->make_directory(path("a/b/c")));
   ASSERT_TRUE(files_->make_directory(path("a/b")));

@@ -189,5 +189,22 @@ TEST(ProgramPath, CanBeStartedByAnother) {
   EXPECT_EQ(path->find("/proc/"), std::string::npos);
 }
 
+TEST(RealProcesses, MarkedOnesAndTheirDescendantsAreKilledAndNoOthers) {
+  RealProcesses processes;
+  const std::string script = "setsid sleep 300 & sleep 300 & exec sleep 300";
+  const auto start = [&](const std::string& mark) {
+    auto process = processes.spawn({.argv = {"sh", "-c", script}, .environment = {{"ORRERY_TEST_MARK", mark}}});
+    EXPECT_TRUE(process);
+    return std::move(*process);
+  };
+  const auto other = start("other"), marked = start("one");
+  RealClock().sleep(Seconds(0.3));  // until all have been started
+  EXPECT_EQ(processes.kill_marked("ORRERY_TEST_MARK", "one"), 3);
+  EXPECT_EQ((*marked->wait(kLong))->signal, 9);
+  EXPECT_EQ(processes.kill_marked("ORRERY_TEST_MARK", "one"), 0);
+  EXPECT_FALSE(*other->wait(Seconds(0)));
+  EXPECT_EQ(processes.kill_marked("ORRERY_TEST_MARK", "other"), 3);
+}
+
 }  // namespace
 }  // namespace orrery::env

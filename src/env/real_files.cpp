@@ -260,6 +260,12 @@ Status RealFiles::make_directory(const std::string& path) {
   return make_directory(path);
 }
 
+Status RealFiles::make_new_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) == 0) return sync_directory(parent_of(path));
+  if (errno == EEXIST) return Error::invalid(cannot("create directory", path) + ": File exists");
+  return posix_error(errno, cannot("create directory", path));
+}
+
 Result<Bytes> RealFiles::size(const std::string& path) {
   struct stat facts {};
   ORRERY_TRY_VOID(require_file(path, "measure", &facts));

@@ -16,6 +16,7 @@ class RealFiles final : public Files {
   Status remove(const std::string& path) override;
   Status rename(const std::string& from, const std::string& to) override;
   Status make_directory(const std::string& path) override;
+  Status make_new_directory(const std::string& path) override;
   Result<Bytes> size(const std::string& path) override;
   Status sync_directory(const std::string& directory) override;
 };

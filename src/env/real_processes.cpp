@@ -213,6 +213,43 @@ Result<std::unique_ptr<EndRequests>> RealProcesses::end_requests() {
   return std::make_unique<RealEndRequests>(std::move(descriptor), ::signal(SIGPIPE, SIG_IGN));
 }
 
+namespace {
+
+// The environment that a process was started with, each variable between zeros.
+std::string environment_of(pid_t process) {
+  std::string text(1, '\0');
+  const FileDescriptor file(::open(fmt::format("/proc/{}/environ", process).c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 1 << 14> chunk;
+  for (ssize_t got = 1; file.open() && got > 0;) {
+    got = ::read(file.get(), chunk.data(), chunk.size());
+    if (got > 0) text.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+}  // namespace
+
+int RealProcesses::kill_marked(const std::string& variable, const std::string& value) {
+  constexpr int kRounds = 50;  // a process may start others while we look
+  const std::string mark = '\0' + variable + '=' + value + '\0';
+  int killed = 0;
+  for (int round = 0, found = 1; round < kRounds && found > 0; ++round) {
+    found = 0;
+    std::error_code failure;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", failure)) {
+      const pid_t process = std::atoi(entry.path().filename().c_str());
+      if (process <= 0 || process == ::getpid()) continue;
+      // First the descriptor: then it is the same process whose environment is read.
+      const FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+      if (!handle.open() || environment_of(process).find(mark) == std::string::npos) continue;
+      if (::syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0) == 0) ++found;
+    }
+    if (round == 0) killed = found;
+    if (found > 0) ::usleep(1000);
+  }
+  return killed;
+}
+
 std::int64_t RealProcesses::own_id() const {
   return ::getpid();
 }

@@ -9,6 +9,7 @@ class RealProcesses final : public Processes {
  public:
   Result<std::unique_ptr<Process>> spawn(const ProcessSpec& spec) override;
   Result<std::unique_ptr<EndRequests>> end_requests() override;
+  int kill_marked(const std::string& variable, const std::string& value) override;
   std::int64_t own_id() const override;
 };
 

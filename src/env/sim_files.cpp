@@ -175,6 +175,14 @@ Status SimFiles::make_directory(const std::string& path) {
   return {};
 }
 
+Status SimFiles::make_new_directory(const std::string& path) {
+  if (exists(path)) return Error::invalid(cannot("create directory", path) + ": File exists");
+  ORRERY_TRY_VOID(check_parent(path, "create directory"));
+  if (broken_) return Error::io(cannot("create directory", path) + ": No space left on device");
+  directories_.insert(normal(path));
+  return {};
+}
+
 Result<Bytes> SimFiles::size(const std::string& path) {
   ORRERY_TRY(const FilePtr file, find(path, "measure"));
   return Bytes(static_cast<double>(file->content.size()));

@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/list_item.h"
 #include "base/result.h"
 #include "schedule/cluster_view.h"
 #include "schedule/event.h"
@@ -120,7 +121,7 @@ class StateArchive {
     if (!is_reading_) {
       // The elements of sets and the keys of maps are copied, since they cannot be changed.
       for (const auto& item : items) {
-        Item<List> copy = item;
+        ListItem<List> copy = item;
         (*this)(copy);
       }
       return;
@@ -128,22 +129,12 @@ class StateArchive {
     items.clear();
     expect(count <= bytes_.size() - at_, "a list is longer than the bytes");
     for (std::uint64_t i = 0; i < count && ok_; ++i) {
-      Item<List> item{};
+      ListItem<List> item{};
       (*this)(item);
       if (ok_) items.insert(items.end(), std::move(item));
     }
     if (!ok_) items.clear();
   }
-  template <class List>
-  struct ItemOf {
-    using Type = typename List::value_type;
-  };
-  template <class Key, class Value>
-  struct ItemOf<std::map<Key, Value>> {
-    using Type = std::pair<Key, Value>;
-  };
-  template <class List>
-  using Item = typename ItemOf<List>::Type;
 
   void varint(std::uint64_t& number);
   void integer(std::int64_t& number);

@@ -5,6 +5,7 @@
 //   ORRERY_MEMORY     path of the shared memory (Segment::path of the launcher)
 //   ORRERY_WORKER     own number, from 1, never used again in this job
 //   ORRERY_SLOT       own slot in the memory
+//   ORRERY_RUN        of all processes of one run on one host (attempt.h)
 //   ORRERY_INITIAL_WORKERS   "1:0,2:1": workers and slots of the first membership; other workers join later
 //
 // In a job on several hosts, besides:

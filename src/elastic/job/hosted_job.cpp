@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "elastic/job/attempt.h"
 #include "elastic/job/host_variables.h"
 #include "elastic/job/note.h"
 #include "env/clock.h"
@@ -45,6 +46,12 @@ Result<std::unique_ptr<HostedJob>> HostedJob::open(env::Env env, env::Poller& po
   return job;
 }
 
+HostedJob::~HostedJob() {
+  processes_.clear();
+  // What they have started and left behind.
+  env_.processes.kill_marked(kRunVariable, mark_of(order_.job, order_.run));
+}
+
 Status HostedJob::open_pipes() {
   ORRERY_TRY(auto output, make_pipe());
   ORRERY_TRY(auto error, make_pipe());
@@ -79,6 +86,7 @@ void HostedJob::close() {
   end_all(env::Signal::kKill);
   // Waits for the last lines, which include those of a process that was just killed.
   processes_.clear();
+  env_.processes.kill_marked(kRunVariable, mark_of(order_.job, order_.run));
   log_forwarder_.reset();
   read_printed(printed_, false);
   read_printed(printed_errors_, true);
@@ -114,6 +122,7 @@ Result<std::int64_t> HostedJob::spawn(const StartOrder& order) {
   spec.argv = order.argv;
   spec.environment = order.environment;
   spec.environment["ORRERY_MEMORY"] = segment_->path();
+  spec.environment[kRunVariable] = mark_of(order_.job, order_.run);
   add_host_variables(env_, spec.environment);
   spec.output = env::Output::kDescriptors;
   spec.descriptors = {ends.output.get(), ends.error.get()};

@@ -23,6 +23,10 @@ class HostedJob {
   static Result<std::unique_ptr<HostedJob>> open(env::Env env, env::Poller& poller, const OpenJob& order,
                                                  const std::string& host);
 
+  ~HostedJob();
+  HostedJob(const HostedJob&) = delete;
+  HostedJob& operator=(const HostedJob&) = delete;
+
   const std::string& name() const { return order_.job; }
   bool is_of(const OpenJob& order) const { return order.job == order_.job && order.run == order_.run; }
   // A launcher has connected, for the first time or again. It is told where processes are reached, and which have

@@ -120,16 +120,17 @@ Error Hosts::refusal(const Host& host, const std::string& reason) {
   return refusal;
 }
 
-Status Hosts::ask_to_open(std::uint32_t number) {
+Status Hosts::check_user(const Host& host) {
+  // What is sent to it contains programs, variables and the secret of the workers.
+  if (!options_.credentials.secret.empty() || host.channel->connection().is_from_our_user()) return {};
+  return refusal(host, "is not this user's on this machine; give both the secret of the agents (--secret-file)");
+}
+
+void Hosts::ask_to_open(std::uint32_t number) {
   Host& host = hosts_[number];
-  // What is sent after this contains programs, variables and the secret of the workers.
-  if (options_.credentials.secret.empty() && !host.channel->connection().is_from_our_user()) {
-    return refusal(host, "is not this user's on this machine; give both the secret of the agents (--secret-file)");
-  }
   host.has_asked = true;
   (void)host.channel->send(
       encode(OpenJob{name_on_host(options_.job, number), options_.run, options_.slots, options_.arena_bytes}));
-  return {};
 }
 
 Status Hosts::on(std::uint32_t number, const Order& order) {
@@ -164,8 +165,9 @@ Status Hosts::move_channel(std::uint32_t number) {
   using State = env::Handshake::State;
   std::vector<std::string> messages;
   Status moved = host.channel->move(messages);
-  if (moved && !host.has_asked && host.channel->handshake().state() != State::kWaits) {
-    ORRERY_TRY_VOID(ask_to_open(number));
+  if (!host.has_asked && host.channel->handshake().state() != State::kWaits) ORRERY_TRY_VOID(check_user(host));
+  if (moved && !host.has_asked && host.channel->is_open()) {
+    ask_to_open(number);
     moved = host.channel->move(messages);
   }
   for (const std::string& message : messages) {

@@ -69,7 +69,8 @@ class Hosts {
   Status call(Host& host);
   void lose(std::uint32_t number, const Error& problem);
   Status on(std::uint32_t number, const Order& order);
-  Status ask_to_open(std::uint32_t number);
+  Status check_user(const Host& host);
+  void ask_to_open(std::uint32_t number);
   Status move_channel(std::uint32_t number);
   void move(std::uint32_t number);
   // It will not open the job later either.

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "elastic/host/log_forwarder.h"
 #include "elastic/host/mailbox.h"
+#include "elastic/job/attempt.h"
 #include "elastic/job/children.h"
 #include "elastic/job/complaints.h"
 #include "elastic/job/enlist.h"
@@ -30,7 +31,9 @@ constexpr Seconds kBetweenLooks{0.01};
 constexpr Seconds kBetweenReminders{0.1};
 constexpr Seconds kPreemptionFileSettles{0.03};
 constexpr Bytes kPreemptionFileMax = kibibytes(4);
-constexpr int kNotStarted = 127;  // as in shells
+constexpr int kNotStarted = 127;                  // as in shells
+constexpr int kFailedCode = 1, kRefusedCode = 2;  // of `orrery run` itself
+constexpr Seconds kRecordMax{600}, kBetweenRecords{0.5};
 // How long a launcher that reaches no host waits for one.
 constexpr Seconds kAloneMax{60};
 
@@ -89,7 +92,7 @@ class Launcher {
   Launcher(env::Env env, const LaunchOptions& options, std::shared_ptr<Segment> segment, Mailbox mailbox,
            std::unique_ptr<env::Poller> poller, std::unique_ptr<env::EndRequests> end_requests,
            std::unique_ptr<env::AppendLog> events, std::unique_ptr<LogForwarder> log_forwarder,
-           std::unique_ptr<Hosts> hosts)
+           std::unique_ptr<Hosts> hosts, std::uint64_t run_number)
       : env_(env),
         options_(options),
         segment_(std::move(segment)),
@@ -101,6 +104,7 @@ class Launcher {
         hosts_(std::move(hosts)),
         master_(meeting_point(env, options)),
         secret_(new_secret(env.entropy)),
+        mark_(mark_of(options.roster.job, run_number)),
         roster_(options.roster) {}
 
   Result<LaunchReport> run() {
@@ -123,6 +127,7 @@ class Launcher {
       }
       endure(carry_out());
     }
+    env_.processes.kill_marked(kRunVariable, mark_);
     if (log_forwarder_ != nullptr) printed_all_ = log_forwarder_->close() && printed_all_;
     close_hosts();
     if (!printed_all_) {
@@ -268,6 +273,7 @@ class Launcher {
     spec.argv = options_.argv;
     const Enlistment enlistment = enlisted(options_.roster.job, segment_->path(), worker);
     spec.environment = to_variables(enlistment);
+    spec.environment[kRunVariable] = mark_;
     add_host_variables(env_, spec.environment);
     spec.output = env::Output::kDescriptors;
     spec.descriptors = {ends.output.get(), ends.error.get()};
@@ -386,6 +392,7 @@ class Launcher {
   std::unique_ptr<Hosts> hosts_;  // none: all processes are on this one
   env::Address master_;           // see meeting_point()
   std::string secret_;            // of the workers across hosts, for this run only
+  std::string mark_;              // of the processes of this run
   std::map<WorkerId, std::uint32_t> hosts_of_;
   Roster roster_;
   int signals_ = 0;
@@ -398,9 +405,7 @@ class Launcher {
   Children processes_;            // last: they end before what they use
 };
 
-}  // namespace
-
-Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
+Result<LaunchReport> launch_run(env::Env env, const LaunchOptions& options, std::uint64_t run) {
   const std::string& job = options.roster.job;
   const bool is_here = options.agents.empty();
   if (is_here) ORRERY_TRY_VOID(check(options.roster));
@@ -416,7 +421,6 @@ Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
   ORRERY_TRY(Mailbox mailbox, Mailbox::open(job, kLauncherName));
   LaunchOptions all = options;
   ORRERY_TRY(auto poller, env.pollers.make());
-  const std::uint64_t run = new_run(env.entropy);
   std::shared_ptr<Segment> segment;
   std::unique_ptr<LogForwarder> log_forwarder;
   std::unique_ptr<Hosts> hosts;
@@ -436,8 +440,41 @@ Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
   }
   ORRERY_TRY(auto end_requests, env.processes.end_requests());
   return Launcher(env, all, std::move(segment), std::move(mailbox), std::move(poller), std::move(end_requests),
-                  std::move(events), std::move(log_forwarder), std::move(hosts))
+                  std::move(events), std::move(log_forwarder), std::move(hosts), run)
       .run();
+}
+
+// The record is what others wait for: it is tried again while there is no room for it.
+void record_exit(env::Env env, AttemptFolder& attempt, int code, const std::string& summary) {
+  const Seconds end = env.clock.monotonic() + kRecordMax;
+  bool has_said = false;
+  for (Status done = attempt.record_exit(code, summary); !done; done = attempt.record_exit(code, summary)) {
+    const bool is_over = done.error().code() == ErrorCode::kNotFound || env.clock.monotonic() > end;
+    if (is_over || !has_said) {
+      env.terminal.write_error(fmt::format("orrery: {}; {}\n", done.error().to_string(),
+                                           is_over ? "how the job ended is not recorded" : "trying again"));
+    }
+    has_said = true;
+    if (is_over) return;
+    env.clock.sleep(kBetweenRecords);
+  }
+}
+
+}  // namespace
+
+Result<LaunchReport> launch(env::Env env, const LaunchOptions& options) {
+  const std::uint64_t run = new_run(env.entropy);
+  if (options.folder.empty()) return launch_run(env, options, run);
+  ORRERY_TRY(AttemptFolder attempt, AttemptFolder::create(env, options.folder, options.roster.job, run));
+  auto report = launch_run(env, options, run);
+  if (report) {
+    record_exit(env, attempt, report->exit_code, report->summary);
+  } else {
+    const ErrorCode code = report.error().code();
+    const bool is_wrong = code == ErrorCode::kInvalidArgument || code == ErrorCode::kNotFound;
+    record_exit(env, attempt, is_wrong ? kRefusedCode : kFailedCode, report.error().to_string());
+  }
+  return report;
 }
 
 }  // namespace orrery::elastic

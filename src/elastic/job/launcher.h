@@ -9,7 +9,8 @@
 // - If the launcher is killed, the training continues and ends by itself. Only processes that are not yet workers end.
 // - The launcher is no part of the training: what fails for it once processes run (a full disk, no descriptors left, a
 //   notice that cannot be read) is reported once on standard error and tried again, and the training continues.
-// - Names and memory of a job are in the kernel and end with its processes: there is nothing to clean up.
+// - Names and memory of a job are in the kernel and end with its processes: there is nothing to clean up. What workers
+//   have started and left behind is killed when the job has ended.
 
 #include "elastic/host/segment.h"
 #include "elastic/job/roster.h"
@@ -23,6 +24,7 @@ struct LaunchOptions {
   RosterOptions roster{};
   std::vector<std::string> argv{};
   std::uint64_t arena_bytes = 256ULL << 20;  // of each process
+  std::string folder{};                      // of this attempt (attempt.h), created here; empty: none
   std::string events{};                      // gets a line of JSON for each event; empty: none
   // When this file appears, the workers whose numbers it holds leave; without numbers, the whole job stops.
   std::string preemption_file{};

@@ -1,6 +1,7 @@
 #include "elastic/net/peer_connections.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace orrery::elastic::net {
 
@@ -95,6 +96,7 @@ void PeerConnections::begin(std::uint64_t id, Peer& peer) {
   auto channel = listener_.connect(peer.address, {.is_for_messages = true, .generation = id});
   if (!channel || !(*channel)->watch_with(*poller_)) return lose(peer);
   peer.channel = std::move(*channel);
+  peer.is_made = false;
   peer.since = now;
   for (const std::string& message : std::exchange(peer.waiting, {})) (void)peer.channel->send(message);
 }
@@ -111,7 +113,7 @@ void PeerConnections::move(std::uint64_t id, Peer& peer) {
     if (!moved || is_late) lose(peer);
     return;
   }
-  if (!peer.was_reached || peer.channel->handshake().state() == State::kWaits) {
+  if (!std::exchange(peer.is_made, true)) {
     peer.is_lost = false;
     peer.was_reached = true;
   }

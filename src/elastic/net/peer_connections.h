@@ -58,6 +58,7 @@ class PeerConnections {
     Seconds next_try{0};                 // to connect
     std::vector<std::string> waiting{};  // until then
     std::unique_ptr<env::Channel> channel{};
+    bool is_made = false;  // it is connected
     Heartbeat heartbeat{};
   };
 
