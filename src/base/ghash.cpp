@@ -133,9 +133,9 @@ ORRERY_WIDE Ghash::Block hashed(std::span<const std::span<const std::byte>> piec
 }  // namespace
 
 bool Ghash::is_supported() {
-  static const bool is = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                         __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("pclmul");
-  return is;
+  static const bool kIs = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("pclmul");
+  return kIs;
 }
 
 Ghash::Ghash(const Block& key) {

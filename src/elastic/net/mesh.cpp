@@ -6,6 +6,7 @@
 #include <optional>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include "base/check.h"
 #include "base/random.h"
