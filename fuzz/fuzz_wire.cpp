@@ -25,7 +25,8 @@ void require_same(const orrery::Result<Value>& value, std::span<const std::byte>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto introduction = orrery::decode<Introduction>(text); introduction && orrery::encode(*introduction) != text) {
+  if (const auto introduction = orrery::decode<Introduction>(text);
+      introduction && orrery::encode(*introduction) != text) {
     std::abort();
   }
   if (const auto answer = orrery::decode<Answer>(text); answer && orrery::encode(*answer) != text) std::abort();

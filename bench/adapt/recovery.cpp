@@ -21,8 +21,7 @@ constexpr double kBetween_s = 8, kBin_s = 0.5, kStandstillMax_s = 0.5;
 constexpr int kKills = 2;
 
 Result<elastic::JobStatus> status_of(const Bench& bench, const TrainingJob& job) {
-  return elastic::ask_launcher(bench.env, job.name(), {.request = elastic::LauncherRequest::kStatus},
-                               Seconds(20));
+  return elastic::ask_launcher(bench.env, job.name(), {.request = elastic::LauncherRequest::kStatus}, Seconds(20));
 }
 
 void wait_for_first_step(const Bench& bench, TrainingJob& job) {

@@ -31,8 +31,8 @@ Listener::~Listener() {
 Result<std::unique_ptr<env::Channel>> Listener::connect(const env::Address& address, const Introduction& introduction) {
   ORRERY_TRY(auto connection, env_.sockets.begin_connect(address));
   return std::make_unique<env::Channel>(
-      std::move(connection),
-      env::Handshake::of_connecting(credentials_, env_.entropy.bytes(env::kChallengeBytes), orrery::encode(introduction)));
+      std::move(connection), env::Handshake::of_connecting(credentials_, env_.entropy.bytes(env::kChallengeBytes),
+                                                           orrery::encode(introduction)));
 }
 
 void Listener::see_off(std::unique_ptr<env::Connection> connection) {

@@ -83,10 +83,10 @@ struct FrameHeader {
   std::uint8_t flags = 0;
   std::uint32_t length = 0;  // bytes that follow the header
   std::uint64_t generation = 0;
-  std::uint64_t name = 0;      // hash64 of the operation's or tensor's name
-  std::uint32_t sequence = 0;  // operations of that name before it; number of a pull
-  std::uint32_t part = 0;      // of the tensor; revoke: the rank it is because of
-  std::uint32_t credit = 0;    // bytes of early data that the sender has processed and can take again
+  std::uint64_t name = 0;                // hash64 of the operation's or tensor's name
+  std::uint32_t sequence = 0;            // operations of that name before it; number of a pull
+  std::uint32_t part = 0;                // of the tensor; revoke: the rank it is because of
+  std::uint32_t credit = 0;              // bytes of early data that the sender has processed and can take again
   std::array<std::uint32_t, 3> zeros{};  // to whole blocks of the signature
   Aead::Tag tag{};                       // of all before it, and the payload
 
