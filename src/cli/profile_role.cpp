@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
 #include "cli/commands.h"
 #include "env/clock.h"
 #include "env/sockets.h"
@@ -71,15 +70,6 @@ Status serve_shard(Context& context, const workload::TrainingRun& run, const Rol
   return {};
 }
 
-Result<env::Address> parse_address(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  const auto port = colon == std::string::npos ? std::nullopt : parse_number(text.substr(colon + 1));
-  if (!port || *port < 1 || *port > 65535) {
-    return Error::invalid(fmt::format("{} is no address; expected HOST:PORT", quote(text)));
-  }
-  return env::Address{text.substr(0, colon), static_cast<std::uint16_t>(*port)};
-}
-
 Result<std::unique_ptr<profile::Exchange>> join_servers(env::Env env, const RoleRequest& role) {
   if (role.peers.empty()) return Error::invalid("parameter servers need --peers");
   profile::ServerExchangeOptions exchange;
@@ -87,7 +77,7 @@ Result<std::unique_ptr<profile::Exchange>> join_servers(env::Env env, const Role
   exchange.workers = static_cast<std::uint32_t>(role.workers);
   exchange.silence_max = *role.exchange.silence;
   for (const std::string& text : role.peers) {
-    ORRERY_TRY(env::Address address, parse_address(text));
+    ORRERY_TRY(env::Address address, env::parse_address(text));
     exchange.servers.push_back(std::move(address));
   }
   return profile::connect_to_servers(env.sockets, env.clock, exchange);
