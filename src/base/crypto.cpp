@@ -72,10 +72,10 @@ struct Aead::Context {
   }
 };
 
-Aead::Aead(std::string_view key, Way way) : context_(std::make_unique<Context>()) {
+Aead::Aead(std::string_view key, Implementation implementation) : context_(std::make_unique<Context>()) {
   ORRERY_CHECK(key.size() == kKeyBytes);
   ORRERY_CHECK(EVP_CipherInit_ex(context_->cipher, EVP_aes_256_gcm(), nullptr, bytes_of(key), nullptr, 1) == 1);
-  if (way == Way::kOpenSsl || !Ghash::is_supported()) return;
+  if (implementation == Implementation::kOpenSsl || !Ghash::is_supported()) return;
   ORRERY_CHECK(EVP_EncryptInit_ex(context_->blocks, EVP_aes_256_ecb(), nullptr, bytes_of(key), nullptr) == 1);
   context_->ghash.emplace(context_->encrypted({}));
 }

@@ -30,15 +30,15 @@ class Aead {
   using Pieces = std::span<const std::span<const std::byte>>;
 
   // How what is not encrypted is signed: the same tags, by wide vectors where the processor has them (ghash.h).
-  enum class Way { kFastest, kOpenSsl };
+  enum class Implementation { kFastest, kOpenSsl };
 
   // Precondition: kKeyBytes bytes.
-  explicit Aead(std::string_view key, Way way = Way::kFastest);
+  explicit Aead(std::string_view key, Implementation implementation = Implementation::kFastest);
   ~Aead();
   Aead(Aead&&) noexcept;
   Aead& operator=(Aead&&) noexcept;
 
-  // The tag of `shown` and `hidden`, which is encrypted in place.
+  // The tag of `shown`, which is authenticated only (associated data), and `hidden`, which is encrypted in place.
   Tag seal(std::uint64_t number, Pieces shown, std::span<std::byte> hidden = {});
   // Decrypts `hidden` in place. False if this is not what was sealed under that number; `hidden` is then garbage.
   bool open(std::uint64_t number, Pieces shown, std::span<std::byte> hidden, const Tag& tag);

@@ -100,7 +100,7 @@ TEST(Aead, SignsAsOpenSslDoes) {
   for (int i = 0; i < 3000; ++i) {
     std::string key(Aead::kKeyBytes, '\0');
     for (char& c : key) c = static_cast<char>(random.next());
-    Aead fast(key), slow(key, Aead::Way::kOpenSsl);
+    Aead fast(key), slow(key, Aead::Implementation::kOpenSsl);
     const std::uint64_t number = random.next();
     const std::size_t head = 16 * random.below(5),
                       length = i < 1200 ? static_cast<std::size_t>(i) : random.below(19'000);
