@@ -301,6 +301,18 @@ print(frame())
             self.assertIn('"code":0', (disk / "attempt" / "exit").read_text())
             self.assertEqual(sorted(path.name for path in (disk / "attempt").iterdir()), ["exit", "launcher"])
 
+    def test_an_attempt_for_which_there_is_no_room_can_be_made_again(self):
+        with small_disk(self.folder) as disk:
+            fill(disk)
+            words = [ORRERY, "run", "-n", "1", "--folder", disk / "attempt", "--", "echo", "started"]
+            refused = subprocess.run(words, capture_output=True, text=True, check=False, timeout=HANG_S)
+            self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+            self.assertIn("No space left", refused.stderr)
+            self.assertFalse((disk / "attempt").exists())
+            (disk / "filler").unlink()
+            again = subprocess.run(words, capture_output=True, text=True, check=False, timeout=HANG_S)
+            self.assertEqual((again.returncode, again.stdout), (0, "[1] started\n"), again.stderr)
+
     def test_too_few_descriptors_do_not_end_the_training(self):
         # Two workers can be started, more cannot.
         job = self.train("-n", "2", "--elastic", "1:8", before="ulimit -n 15")

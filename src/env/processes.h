@@ -73,7 +73,8 @@ class Processes {
   // For a process with one thread, which also no longer ends when it writes to a closed pipe.
   virtual Result<std::unique_ptr<EndRequests>> end_requests() = 0;
   // Kills all processes that were started with this variable in their environment, and their descendants that still have
-  // it, except this one. Returns how many there were. Other users' processes are left alone.
+  // it, except this one. Returns how many there were. Those that this user may not look into are left
+  // alone.
   virtual int kill_marked(const std::string& variable, const std::string& value) = 0;
   // The number of this process.
   virtual std::int64_t own_id() const = 0;

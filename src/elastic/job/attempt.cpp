@@ -44,7 +44,11 @@ Result<AttemptFolder> AttemptFolder::create(env::Env env, const std::string& pat
                                            {"started", own_start(env)},
                                            {"boot", trimmed_file(env, "/proc/sys/kernel/random/boot_id")},
                                            {"run", mark_of(job, run)}};
-  ORRERY_TRY_VOID(env.files.write_atomically(path + "/launcher", launcher.dump() + "\n"));
+  if (const Status written = env.files.write_atomically(path + "/launcher", launcher.dump() + "\n"); !written) {
+    // Nothing was started, so the attempt can be made again.
+    (void)env.files.remove(path);
+    return written.error();
+  }
   return AttemptFolder(env, path);
 }
 

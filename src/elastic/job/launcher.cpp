@@ -127,7 +127,7 @@ class Launcher {
       }
       endure(carry_out());
     }
-    env_.processes.kill_marked(kRunVariable, mark_);
+    end_descendants();
     if (log_forwarder_ != nullptr) printed_all_ = log_forwarder_->close() && printed_all_;
     close_hosts();
     if (!printed_all_) {
@@ -138,7 +138,20 @@ class Launcher {
     return report;
   }
 
+  ~Launcher() {
+    if (!has_ended_descendants_) end_descendants();
+  }
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+
  private:
+  // What workers have started and left behind.
+  void end_descendants() {
+    processes_.clear();
+    env_.processes.kill_marked(kRunVariable, mark_);
+    has_ended_descendants_ = true;
+  }
+
   void say(const std::string& text) {
     if (!options_.is_quiet) env_.terminal.write_error(fmt::format("orrery: {}\n", text));
   }
@@ -400,7 +413,7 @@ class Launcher {
   bool was_noticed_ = false;
   Seconds next_reminder_{0};
   Complaints complaints_;
-  bool printed_all_ = true;
+  bool printed_all_ = true, has_ended_descendants_ = false;
   std::int64_t events_lost_ = 0;  // since the last one that could be written
   Children processes_;            // last: they end before what they use
 };

@@ -54,7 +54,6 @@ void Listener::close_leaving() {
 
 Status Listener::PendingConnection::reply(const Answer& answer) {
   channel->reply(answer.verdict == Verdict::kWelcome, orrery::encode(answer));
-  std::vector<std::string> none;
   // A reply fits the buffer of a new connection.
   return channel->send_handshake();
 }
